@@ -1,0 +1,46 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL := /bin/bash
+BIN := .venv/bin
+
+# Settings of another environment must not leak in; the ROS wheels set up their own.
+ifneq ($(AMENT_PREFIX_PATH)$(_ROS_WHEELS_BOOTSTRAP_COMPLETE),)
+unexport LD_LIBRARY_PATH
+endif
+unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+.PHONY: help setup demo test lint lock clean
+
+help:
+	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
+	@echo 'make test [ARGS=...]           linters, types, layers, then pytest (ARGS go to pytest)'
+	@echo 'make lint                      linters, types and layers only'
+	@echo 'make setup                     make .venv (the others do it when needed)'
+	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
+	@echo 'make clean                     remove what was built and installed here'
+
+setup:
+	@scripts/setup.sh
+
+# PROBLEM reaches the recipe through the environment, so that a path may hold any character.
+demo: setup
+	@$(BIN)/safegen demo $${PROBLEM:+"$$PROBLEM"}
+
+test: lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
+
+lock:
+	@scripts/lock.sh $(ARGS)
+
+clean:
+	rm -rf .venv .tools .cache build install log dist *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,337 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The main job: bring the stack up, run one task on the twin, measure the end, keep a record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rclpy.exceptions import InvalidNamespaceException
+from rclpy.validate_namespace import validate_namespace
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.files import read_task, read_text
+from safegen_ros.cli.goal_check import GoalCheck, check_goal
+from safegen_ros.cli.session import Session, Stage
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.paths import runs_dir, share_dir
+from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.processes.events import StackEvent
+from safegen_ros.record.provenance import source_commit, versions
+from safegen_ros.record.report import write_report
+from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
+from safegen_ros.robot.layout import initial_layout
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.pddl3.domains import require_same_actions
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """What `safegen demo` was asked beside the problem; see its `--help`."""
+
+    domain: Path | None
+    seed: int
+    time_budget: float
+    real_time_factor: float
+    search: bool
+    model: str
+    video: bool
+
+    def goal(self) -> Options:
+        """The part that goes with the action goal."""
+        return Options(self.time_budget, 0, self.search, self.seed)
+
+
+def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
+    """Runs `safegen demo`; returns the exit status.
+
+    Raises:
+        SafegenError: the task cannot be read, the table cannot show it, or an option is wrong;
+            nothing has been started then.
+    """
+    if not problem.exists() and not problem.is_absolute():
+        shipped = share_dir() / problem
+        problem = shipped if shipped.exists() else problem
+    asked = Asked.read(problem, options.domain, options.goal())
+    _require_scene(problem, asked.task)
+    specs = node_specs(
+        'sim', {'real_time_factor': options.real_time_factor, 'model': options.model}
+    )
+
+    def work(session: Session) -> int:
+        with RunDisplay(console) as display:
+            return _with_stack(specs, session, asked, display)
+
+    return kept_run(asked, work, options.video, console)
+
+
+def run_goal(
+    problem: Path,
+    domain: Path | None,
+    options: Options,
+    namespace: str,
+    console: Console,
+) -> int:
+    """Runs `safegen run`: the same goal on a stack that is already up.
+
+    Raises:
+        SafegenError: the task cannot be read, or the namespace is none; nothing was sent then.
+    """
+    asked = Asked.read(problem, domain, options)
+    place = _namespace(namespace)
+
+    def work(session: Session) -> int:
+        with RunDisplay(console) as display, Client(place) as client:
+            return _run_goal(client, session, asked, display)
+
+    return kept_run(asked, work, False, console)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The task as it was given, and what goes with its goal.
+
+    Attributes:
+        path: the problem's file.
+        task: what is in it.
+        domain_text: the domain as it is sent; empty for a built-in one.
+        options: of the goal.
+    """
+
+    path: Path
+    task: Pddl3Task
+    domain_text: str
+    options: Options
+
+    @classmethod
+    def read(cls, problem: Path, domain: Path | None, options: Options) -> Asked:
+        """Reads the files; raises `SafegenError` when one of them is no good."""
+        text = read_text(domain, 'domain') if domain else ''
+        return cls(problem, read_task(problem, domain), text, options)
+
+
+def _require_scene(path: Path, task: Pddl3Task) -> None:
+    """Refuses a task that the robot cell cannot show or act out, before anything starts."""
+    problem = task.problem
+    try:
+        require_same_actions(problem.domain, 'blocksworld')
+        initial_layout(load_scene(), tuple(problem.objects), problem.init)
+    except SafegenError as error:
+        raise SafegenError(f'{path}: {error.message}', error.code) from error
+
+
+def _namespace(text: str) -> str:
+    namespace = '/' + text.strip('/')
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise SafegenError(
+            f'--namespace {text!r} is not a ROS name: give one such as lab/arm1'
+        ) from error
+    return namespace
+
+
+def kept_run(asked: Asked, work: Callable[[Session], int], video: bool, console: Console) -> int:
+    """Does the work of a run and keeps its record, whatever comes of it.
+
+    Args:
+        asked: what the run is for.
+        work: everything from here to the measured end; returns the exit status.
+        video: whether to make a video of what moved.
+        console: where to print.
+
+    Returns:
+        The exit status.
+    """
+    session = Session(new_run_dir(runs_dir()), asked.task, str(asked.path), asked.domain_text)
+    started = time.monotonic()
+    _show_task(console, asked.task, asked.path)
+    try:
+        return _followed(session, work, console)
+    finally:
+        session.close()
+        seconds = time.monotonic() - started
+        _keep(session, video, console, seconds)
+
+
+def _followed(session: Session, work: Callable[[Session], int], console: Console) -> int:
+    """The exit status of a run, with its end in the record and on the screen."""
+    try:
+        return work(session)
+    except KeyboardInterrupt:
+        if session.record.ok:  # only the stack was still to be ended, and it has been
+            return EXIT_OK
+        if not session.known:
+            session.interrupted()
+            console.print(_ending(session.record, 'yellow'), highlight=False, soft_wrap=True)
+        return EXIT_INTERRUPTED
+    except SafegenError as error:
+        session.end(error.code, error.message)
+        console.print(_ending(session.record, 'bold red'), highlight=False, soft_wrap=True)
+        return EXIT_FAILED
+    except Exception as error:
+        session.end(ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}')
+        raise
+
+
+def _ending(record: RunRecord, colour: str) -> str:
+    """The code and the message of the end; a code that says nothing is left out."""
+    if record.error_code in (ErrorCode.UNKNOWN, ErrorCode.NONE):
+        return f'[{colour}]{escape(record.message)}[/]'
+    return f'[{colour}]{record.error_code.name}[/] {escape(record.message)}'
+
+
+def _with_stack(
+    specs: tuple[NodeSpec, ...], session: Session, asked: Asked, display: RunDisplay
+) -> int:
+    display.busy('safegen up sim: starting planner, validator and executor')
+    stack = Supervisor(specs, log_dir=session.folder / 'log', on_event=_stack_event(display))
+    with stack:
+        stack.wait_ready()
+
+        def alive() -> str | None:
+            died = stack.poll()
+            return None if died is None else died.message
+
+        with Client(alive=alive) as client:
+            return _run_goal(client, session, asked, display)
+
+
+def _run_goal(client: Client, session: Session, asked: Asked, display: RunDisplay) -> int:
+    """Sends the goal, follows it to its end and measures the world."""
+
+    def feedback(message: object) -> None:
+        session.feedback(message)
+        display.feedback(message)
+
+    with session.connected(client, asked.options):
+        session.stage = Stage.SENDING
+        goal = client.start_run(asked.task.problem_text, asked.domain_text, asked.options, feedback)
+        session.stage = Stage.RUNNING
+        result, interrupted = result_of(goal)
+        session.finish(result, interrupted)
+    if result.error_code != ErrorCode.NONE:
+        display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
+        return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
+    check = check_goal(asked.task.problem, result.final_state, session.joints, load_scene())
+    session.measured(check)
+    _show_check(display, check)
+    return EXIT_OK if session.record.ok else EXIT_FAILED
+
+
+def result_of(goal: Goal) -> tuple[Any, bool]:
+    """The result of a goal, and whether Ctrl-C has cancelled it.
+
+    Raises:
+        SafegenError: there is no result, also because the goal could not be cancelled.
+    """
+    try:
+        try:
+            return goal.result(), False
+        except KeyboardInterrupt:  # the goal has been cancelled by then; this gets its result
+            return goal.cancel(), True
+    except SafegenError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise _not_cancelled(error) from error
+        raise
+
+
+def _not_cancelled(error: SafegenError) -> SafegenError:
+    return SafegenError(
+        f'interrupted by the user, but the goal could not be cancelled: {error.message}: look at '
+        'the cell before the next one',
+        error.code,
+    )
+
+
+def _stack_event(display: RunDisplay) -> Callable[[StackEvent], None]:
+    def show(event: StackEvent) -> None:
+        if event.kind == 'ready':
+            display.line(f'  [dim]{event.node.strip("/")} is up after {event.text}[/]')
+        elif event.kind in ('died', 'killed'):
+            display.line(f'  [red]{event.node.strip("/")} {event.kind}: {escape(event.text)}[/]')
+
+    return show
+
+
+def _show_task(console: Console, task: Pddl3Task, path: Path) -> None:
+    problem = task.problem
+    table = Table.grid(padding=(0, 2))
+    table.add_row('[bold]task[/]', escape(f'{problem.name}  ({path})'))
+    table.add_row('[bold]objects[/]', escape(' '.join(problem.objects)))
+    table.add_row('[bold]goal[/]', escape(formula_text(problem.goal)))
+    for constraint in problem.constraints:
+        table.add_row('[bold]constraint[/]', escape(constraint_text(constraint)))
+    console.print(table, highlight=False)
+
+
+def _show_check(display: RunDisplay, check: GoalCheck) -> None:
+    for name, pose in sorted(check.poses.items()):
+        x, y, z = (1000 * value for value in pose.position)
+        display.line(f'  [dim]{name}: measured at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
+    for text, held in check.conjuncts:
+        mark = '[green]✓ measured[/]' if held else '[bold red]✗ NOT measured[/]'
+        display.line(f'  {mark} {escape(text)}')
+    if check.reached and not check.conjuncts:
+        display.line('  the goal has no condition: every world satisfies it')
+    if check.reached:
+        display.line('[bold green]the measured world satisfies the goal[/]')
+    else:
+        why = escape(check.problem) or 'see above'
+        display.line(f'[bold red]THE MEASURED WORLD DOES NOT SATISFY THE GOAL[/]: {why}')
+
+
+def _keep(session: Session, video: bool, console: Console, seconds: float) -> None:
+    """Makes the report and the video, and says where everything is."""
+    folder = session.folder
+    artefacts = [ArtefactRecord('journal', 'journal.jsonl')]
+    if (folder / 'run.mcap').exists():
+        artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))
+    record = replace(
+        session.record,
+        timings={**session.record.timings, 'whole run': seconds},
+        versions={**versions(), 'commit': source_commit(share_dir()) or 'unknown'},
+        artefacts=tuple(artefacts),
+    )
+    # Before the video, which takes long and which an impatient user may interrupt.
+    report = write_report(record, folder)
+    if video and record.steps:
+        artefacts.append(_video(folder, console))
+        write_report(replace(record, artefacts=tuple(artefacts)), folder)
+    console.print(f'record: {report}', highlight=False, soft_wrap=True)
+    for artefact in artefacts:
+        if artefact.file:
+            console.print(
+                f'  [dim]{artefact.name}: {folder / artefact.file} {escape(artefact.note)}[/]',
+                highlight=False,
+                soft_wrap=True,
+            )
+
+
+def _video(folder: Path, console: Console) -> ArtefactRecord:
+    try:
+        # Imported here: MuJoCo's start would compete with that of the nodes.
+        from safegen_ros.record.video import try_video
+
+        with console.status('rendering the video'):
+            video = try_video(folder / 'run.mcap', folder / 'twin.mp4', load_scene())
+    except KeyboardInterrupt:
+        video = ArtefactRecord('video', '', 'interrupted')
+    if not video.file:
+        console.print(f'[yellow]no video[/]: {escape(video.note)}', soft_wrap=True)
+    return video

@@ -1,0 +1,128 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees while a task runs: attempts with their verdicts, then steps with progress."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.spinner import Spinner
+
+from safegen_ros.verdict import Category
+
+_COLOURS = {
+    Category.SUCCESS: 'green',
+    Category.GOAL_NOT_SATISFIED: 'yellow',
+    Category.PRECONDITION_VIOLATION: 'magenta',
+    Category.SAFETY_VIOLATION: 'red',
+    Category.FORMAT_ERROR: 'red',
+    Category.UNKNOWN: 'red',
+}
+
+
+class RunDisplay:
+    """Turns `RunTask` feedback into lines, with one live line for what is going on.
+
+    Without a terminal the live line is left out, so that a log holds only what happened.
+
+    Args:
+        console: where to print.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lock = threading.Lock()
+        self._setting_up = False
+        self._live = Live(console=console, refresh_per_second=10, transient=True)
+
+    def __enter__(self) -> RunDisplay:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def feedback(self, feedback: Any) -> None:
+        """Shows one `RunTask.Feedback`; called from the client's thread."""
+        with self._lock:
+            if feedback.stage == 'planning':
+                self._planning(feedback.planning)
+            else:
+                self._execution(feedback.execution)
+
+    def busy(self, text: str) -> None:
+        """Sets the live line."""
+        self._live.update(Spinner('dots', text=f' {text}', style='cyan'))
+
+    def line(self, text: str) -> None:
+        """Prints one line that stays."""
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+    def _planning(self, progress: Any) -> None:
+        number = f'attempt {progress.attempt_number}/{progress.max_attempts}'
+        if progress.phase == 'generating':
+            self.busy(f'{number}: the model is writing')
+        elif progress.phase == 'verifying':
+            self.busy(f'{number}: the validator is checking')
+        elif progress.phase == 'searching':
+            self.line(f'  [yellow]the model gave up[/]: {escape(progress.detail)}')
+            self.busy('the search planner is at work')
+        elif progress.phase == 'judged':
+            self._attempt(number, progress.attempt)
+
+    def _attempt(self, number: str, attempt: Any) -> None:
+        category = Category(attempt.verdict.category)
+        colour = _COLOURS[category]
+        who = number if attempt.source == 'model' else 'search planner'
+        steps = len(attempt.plan.steps)
+        self.line(
+            f'  {who}  [bold {colour}]{category.name}[/]  '
+            f'[dim]{steps} steps, {attempt.seconds:.2f} s[/]'
+        )
+        self.line(f'    [dim]{escape(_answer(attempt, category))}[/]')
+        if category is not Category.SUCCESS:
+            self.line(f'    [{colour}]{escape(attempt.verdict.reason)}[/]')
+
+    def _execution(self, progress: Any) -> None:
+        count = f'{progress.step}/{progress.total}'
+        if progress.phase == 'verifying':
+            self.busy('the executor is verifying the plan itself')
+        elif progress.phase == 'preparing':
+            self.line('  [green]verified again by the executor[/]')
+            self.busy('setting up the table')
+            self._setting_up = True
+        elif self._setting_up and progress.phase in ('moving', 'done'):
+            self.line('  [green]the table is set up[/] as the task begins')
+            self._setting_up = False
+        if progress.phase == 'moving':
+            self.busy(f'{count} done, now {escape(_step_text(progress.current))}')
+        elif progress.phase == 'observed':
+            bar = '█' * progress.step + '░' * (progress.total - progress.step)
+            self.line(f'  [green]✓[/] {count:>5} {bar}  {escape(_step_text(progress.current))}')
+
+
+def _answer(attempt: Any, category: Category) -> str:
+    """What was answered, in one line."""
+    if attempt.plan.steps:
+        text = ' '.join(_step_text(step) for step in attempt.plan.steps)
+    elif category is Category.SUCCESS:
+        return 'the empty plan is proved: the goal holds already'
+    else:
+        text = ' '.join(attempt.text[:200].split()) or 'an empty answer'
+    unread = category is Category.FORMAT_ERROR and attempt.source == 'model'
+    return f'{text}  (as the model wrote it)' if unread else text
+
+
+def _step_text(step: Any) -> str:
+    return f'({" ".join((step.action, *step.arguments))})'

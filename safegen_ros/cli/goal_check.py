@@ -1,0 +1,76 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The last check of a run: measured block poses against the PDDL goal.
+
+It starts from the poses alone, not from what the executor says they mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_ros.errors import RobotError
+from safegen_ros.pddl.ground import goal_tests
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.writer import formula_text
+from safegen_ros.robot.grounding import Tool, ground
+from safegen_ros.robot.kinematics import forward
+from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class GoalCheck:
+    """What the measured world says of the goal.
+
+    Attributes:
+        poses: measured pose of each block.
+        conjuncts: each part of the goal with whether it was measured to hold.
+        problem: why the measurement makes no state at all; empty when it does.
+    """
+
+    poses: dict[str, Pose]
+    conjuncts: tuple[tuple[str, bool], ...]
+    problem: str = ''
+
+    @property
+    def reached(self) -> bool:
+        """Whether every part of the goal was measured to hold."""
+        return not self.problem and all(held for _, held in self.conjuncts)
+
+
+def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Scene) -> GoalCheck:
+    """Compares measured poses with the goal.
+
+    Args:
+        problem: the task.
+        world: a `WorldState` message; only its poses are used.
+        joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did
+            not arrive, which is a problem: without them nobody knows what the arm holds.
+        scene: geometry of the cell.
+    """
+    poses = {item.name: _pose(item.pose) for item in world.objects}
+    missing = sorted(set(problem.objects) - set(poses))
+    if missing:
+        return GoalCheck(poses, (), f'no pose was measured for {" ".join(missing)}')
+    if len(joints) != len(JOINT_NAMES) or not all(map(math.isfinite, joints)):
+        return GoalCheck(poses, (), 'the joints of the last moment did not arrive')
+    lip = forward(joints, scene.tool_length)[:3, 3]
+    # A block counts as held when the lip sits on it: the pump is taken to be on.
+    tool = Tool((float(lip[0]), float(lip[1]), float(lip[2])), suction=True)
+    try:
+        state = ground(poses, tool, scene.block_size)
+    except RobotError as error:
+        return GoalCheck(poses, (), error.message)
+    return GoalCheck(
+        poses, tuple((formula_text(f), test(state)) for f, test in goal_tests(problem))
+    )
+
+
+def _pose(message: Any) -> Pose:
+    p, q = message.position, message.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

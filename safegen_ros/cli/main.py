@@ -1,0 +1,198 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen`: every verb of the stack. Heavy imports wait until a verb needs them."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from safegen_ros import __version__
+from safegen_ros.bringup import PROFILES, BringupError
+from safegen_ros.cli import learning
+from safegen_ros.cli.files import read_task, read_text
+from safegen_ros.errors import ErrorCode, SafegenError
+
+# Exit statuses of the verbs; `safegen up` has its own (processes.events.ExitCode).
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help='Robot task plans written by a language model and proved safe before anything moves.',
+)
+
+ProblemFile = Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')]
+DomainFile = Annotated[
+    Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one')
+]
+TimeBudget = Annotated[
+    float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
+]
+Search = Annotated[
+    bool, typer.Option(help='whether the search planner may answer when the model gives up')
+]
+
+
+@app.command()
+def demo(
+    problem: ProblemFile = Path('examples/tower_order.pddl'),
+    domain: DomainFile = None,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
+    ] = 0,
+    time_budget: Annotated[
+        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+    ] = 240.0,
+    real_time_factor: Annotated[
+        float,
+        typer.Option(
+            min=0, max=100, help='speed of the twin against the clock; 0 is as fast as it can'
+        ),
+    ] = 4.0,
+    search: Search = True,
+    model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
+    video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
+) -> None:
+    """Bring the stack up, plan, prove and execute one task on the twin, and keep a record."""
+    from safegen_ros.cli.demo import DemoOptions, run_demo
+
+    options = DemoOptions(domain, seed, time_budget, real_time_factor, search, model, video)
+    raise typer.Exit(run_demo(problem, options, Console()))
+
+
+@app.command()
+def run(
+    problem: ProblemFile,
+    domain: DomainFile = None,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
+    ] = 0,
+    time_budget: Annotated[
+        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+    ] = 240.0,
+    search: Search = True,
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+) -> None:
+    """Send one task to a stack that is already up, and show what happens."""
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.client import Options
+
+    options = Options(time_budget, 0, search, seed)
+    raise typer.Exit(run_goal(problem, domain, options, namespace, Console()))
+
+
+def _profiles_help() -> str:
+    """The profiles with their arguments, from the bring-up table."""
+    lines = []
+    for profile in PROFILES.values():
+        lines.append(f'{profile.name}: {profile.help}. Arguments:')
+        lines += [f'{a.name}:={a.default}  {a.help}' for a in profile.args]
+    return '\n\n'.join(lines)
+
+
+@app.command(epilog=_profiles_help())
+def up(
+    profile: Annotated[str, typer.Argument(help='what to start, such as sim')] = 'sim',
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help='arguments of the profile, as name:=value')
+    ] = None,
+) -> None:
+    """Start the nodes of a profile and keep them running until Ctrl-C."""
+    from safegen_ros.supervisor import up as bring_up
+
+    values = {}
+    for argument in arguments or ():
+        name, separator, value = argument.partition(':=')
+        if not separator:
+            raise BringupError(f'{argument!r} is not an argument: write name:=value')
+        values[name] = value
+    raise typer.Exit(int(bring_up(profile, values)))
+
+
+@app.command()
+def down() -> None:
+    """Stop the stack that is up in this ROS_DOMAIN_ID."""
+    from safegen_ros.processes.state import current_domain, stop_running
+
+    stopped = stop_running(current_domain())
+    print('stopped' if stopped else f'nothing is up in ROS domain {current_domain()}')
+
+
+@app.command()
+def validate(
+    domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
+    problem: ProblemFile,
+    plan: Annotated[Path, typer.Argument(help='plan file, one step such as (stack a b) per line')],
+) -> None:
+    """Print the verdict on a plan; exit 0 for SUCCESS, 1 for any other, 2 for bad input."""
+    task = read_task(problem, None if domain == '-' else Path(domain))
+    verdict = task.verify(read_text(plan, 'plan'))
+    print(f'{verdict.category.name}: {verdict.reason}')
+    raise typer.Exit(0 if verdict.ok else EXIT_FAILED)
+
+
+@app.command()
+def solve(
+    problem: ProblemFile,
+    domain: DomainFile = None,
+    time_limit: Annotated[float, typer.Option(help='longest search [s]')] = 60.0,
+) -> None:
+    """Print a shortest plan of the search planner; no model is asked."""
+    from safegen_ros.search.breadth_first import solve as search
+
+    print(search(read_task(problem, domain).problem, time_limit_s=time_limit))
+
+
+app.command()(learning.train)
+app.command()(learning.evaluate)
+
+
+def main() -> None:
+    """Runs the command line; our own errors become one line and an exit status."""
+    # A shell starts background jobs with SIGINT ignored, but stopping an arm must always work.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        app()
+    except SafegenError as error:
+        print(f'error: {error.message}', file=sys.stderr)
+        bad_input = 100 <= error.code < 200 or error.code is ErrorCode.UNSUPPORTED_SCENE
+        sys.exit(EXIT_BAD_INPUT if bad_input else EXIT_FAILED)
+    except ModuleNotFoundError as error:
+        if (error.name or '').split('.')[0] not in ('rclpy', 'safegen_msgs', 'mujoco', 'torch'):
+            raise
+        print(
+            f"error: {error.name} is not installed here: run 'make setup' in the repository and "
+            'use .venv/bin/safegen, or source a ROS 2 installation that has it',
+            file=sys.stderr,
+        )
+        sys.exit(EXIT_FAILED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option('--version', help='print the version and end')] = False,
+) -> None:
+    """Print the version when asked."""
+    if show:
+        print(__version__)
+        raise typer.Exit
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,310 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One run as it is written down: the journal while it happens, then recording, video, report."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from rclpy.parameter_client import AsyncParameterClient
+from sensor_msgs.msg import JointState
+
+from safegen_ros.cli.goal_check import GoalCheck
+from safegen_ros.client import Client, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.processes.state import current_domain
+from safegen_ros.record.journal import Journal
+from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder
+from safegen_ros.record.run import (
+    AttemptRecord,
+    BlockRecord,
+    GoalRecord,
+    ModelRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+MATCH_TIMEOUT_S = 5.0
+"""How long the recorder may take to find the topics, and to get their last messages [s]."""
+
+_MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
+
+
+class Stage(Enum):
+    """How far a run has come; the value says what an interruption means there."""
+
+    STARTING = 'no goal had been sent: nothing moved'
+    SENDING = (
+        'the goal was being sent, and is cancelled if it was accepted: look at the cell before '
+        'the next one'
+    )
+    RUNNING = (
+        'the goal was told to cancel, but its end was not awaited: look at the cell before the '
+        'next one'
+    )
+    ENDED = 'the goal had ended, but the world was not measured against it'
+
+
+class Session:
+    """Follows one `RunTask` goal and keeps its record.
+
+    Feedback comes in the client's thread and all else in the caller's, so each change of the record
+    is made under the lock.
+
+    Args:
+        folder: the run's folder.
+        task: what was asked.
+        source: the file that the task came from.
+        domain_text: the domain as it was sent; empty for a built-in one.
+    """
+
+    def __init__(self, folder: Path, task: Pddl3Task, source: str, domain_text: str) -> None:
+        self.folder = folder
+        self.stage = Stage.STARTING
+        self.joints: tuple[float, ...] = ()
+        self.recording_error = ''
+        self._journal = Journal(folder / 'journal.jsonl')
+        self._changed = threading.Condition()
+        self._stamp = -1.0
+        self._execution_began: float | None = None
+        self._closed = False
+        self.record = RunRecord(
+            run_id=folder.name,
+            started=datetime.now(timezone.utc).isoformat(timespec='seconds'),
+            task=TaskRecord(
+                task.name, source, task.problem.domain.name, domain_text, task.problem_text
+            ),
+            model=ModelRecord('', 0, 0.0, 0.0, 0, False),
+        )
+        self._journal.append('task', name=task.name, problem=task.problem_text)
+
+    @contextmanager
+    def connected(self, client: Client, options: Options) -> Iterator[None]:
+        """Asks the planner how it is set, and records the stack's topics while it is open.
+
+        Raises:
+            SafegenError: there is no stack here (`SERVER_LOST`).
+        """
+        self._ask_planner(client, options)
+        client.node.create_subscription(JointState, 'joint_states', self._heard_joints, qos.SAMPLES)
+        recorder = McapRecorder(client.node, STACK_TOPICS, self.folder / 'run.mcap')
+        try:
+            with recorder:
+                self._wait(lambda: not recorder.unmatched(), MATCH_TIMEOUT_S)
+                yield
+        finally:
+            if recorder.error is not None:
+                self.recording_error = f'ended early: {recorder.error}'
+
+    def _ask_planner(self, client: Client, options: Options) -> None:
+        parameters = AsyncParameterClient(client.node, 'planner')
+        if not parameters.wait_for_services(MATCH_TIMEOUT_S):
+            namespace = client.node.get_namespace()
+            argument = '' if namespace == '/' else f' namespace:={namespace}'
+            raise SafegenError(
+                f'no stack in namespace {namespace} of ROS_DOMAIN_ID {current_domain()}: '
+                f"start it with 'safegen up sim{argument}'",
+                ErrorCode.SERVER_LOST,
+            )
+        answer = wait_for(
+            parameters.get_parameters(_MODEL_PARAMETERS),
+            MATCH_TIMEOUT_S,
+            "the planner's parameters",
+            ErrorCode.SERVER_LOST,
+        )
+        model, attempts, temperature, top_p, seed, fallback = answer.values
+        self._update(
+            model=ModelRecord(
+                name=model.string_value,
+                max_attempts=options.max_attempts or attempts.integer_value,
+                temperature=temperature.double_value,
+                top_p=top_p.double_value,
+                seed=options.seed or seed.integer_value,
+                search_fallback=options.search_fallback and fallback.bool_value,
+            ),
+        )
+
+    def feedback(self, feedback: Any) -> None:
+        """Writes down what a `RunTask.Feedback` says; call it before anybody is shown it."""
+        with self._changed:
+            if self._closed:
+                return
+            if feedback.stage != 'planning':
+                self._execution(feedback.execution)
+            elif feedback.planning.phase == 'judged' and self.stage is not Stage.ENDED:
+                self._attempt(_attempt_record(feedback.planning.attempt))
+
+    def _attempt(self, attempt: AttemptRecord) -> None:
+        self._journal.append(
+            'attempt',
+            number=attempt.number,
+            source=attempt.source,
+            text=attempt.text,
+            category=attempt.verdict.category.name,
+            reason=attempt.verdict.reason,
+        )
+        self._update(attempts=(*self.record.attempts, attempt))
+        if attempt.verdict.ok:
+            # Known from here on, even if the result never comes.
+            self._update(plan=attempt.steps, plan_source=attempt.source, verdict=attempt.verdict)
+
+    def _execution(self, progress: Any) -> None:
+        now = time.monotonic()
+        if self._execution_began is None:
+            self._execution_began = now
+        since = now - self._execution_began
+        text = ' '.join((progress.current.action, *progress.current.arguments))
+        self._journal.append('execution', phase=progress.phase, step=progress.step, current=text)
+        steps = self.record.steps
+        if progress.phase == 'moving':
+            self._update(steps=(*steps, StepRecord(progress.step, f'({text})', since, None)))
+        elif progress.phase == 'observed' and steps:
+            last = replace(steps[-1], seconds=since - steps[-1].begun_s)
+            done = max(self.record.steps_done, progress.step)
+            self._update(steps=(*steps[:-1], last), steps_done=done)
+
+    def finish(self, result: Any, interrupted: bool = False) -> None:
+        """Takes in the result of the goal; what it says counts more than what was heard before.
+
+        Args:
+            result: a `RunTask.Result`.
+            interrupted: whether it is the answer to a cancel.
+        """
+        with self._changed:
+            known = {attempt.number: attempt for attempt in self.record.attempts}
+            told = {a.number: a for a in map(_attempt_record, result.attempts)}
+            for number in sorted(told.keys() - known.keys()):
+                self._attempt(told[number])
+            self.stage = Stage.ENDED
+            self._update(
+                attempts=tuple(attempt for _, attempt in sorted((known | told).items())),
+                plan=tuple(_step_texts(result.plan)),
+                plan_source=result.plan.source,
+                verdict=conversions.verdict_from_msg(result.verdict, len(result.plan.steps)),
+                steps_done=result.steps_done,
+                timings={
+                    'planning': conversions.duration_from_msg(result.planning_time),
+                    'execution': conversions.duration_from_msg(result.execution_time),
+                },
+            )
+        code = _code(result.error_code)
+        self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
+        if result.final_state.objects:
+            self._await_last_samples(result)
+
+    def _await_last_samples(self, result: Any) -> None:
+        """Waits for the joints of the result's moment; without them there are none at all."""
+        stamp = result.final_state.header.stamp
+        last = stamp.sec + stamp.nanosec * 1e-9
+
+        def heard() -> bool:
+            finished = sum(step.seconds is not None for step in self.record.steps)
+            return self._stamp >= last and finished >= result.steps_done
+
+        self._wait(heard, MATCH_TIMEOUT_S)
+        with self._changed:
+            if self._stamp < last:
+                self.joints = ()
+
+    def end(self, code: ErrorCode, message: str) -> None:
+        """Takes in how the goal ended."""
+        self._journal.append('end', error=code.name, message=message)
+        self._update(error_code=code, message=message)
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known how the goal ended: by an error, or with a measured world."""
+        failed = self.record.error_code is not ErrorCode.NONE
+        return self.stage is Stage.ENDED and (failed or self.record.reached is not None)
+
+    def interrupted(self) -> None:
+        """Takes in that the user has left where there is no result to tell how it ended."""
+        self.end(ErrorCode.UNKNOWN, f'interrupted by the user: {self.stage.value}')
+
+    def measured(self, check: GoalCheck) -> None:
+        """Takes in the comparison of the measured world with the goal."""
+        goal = tuple(GoalRecord(text, held) for text, held in check.conjuncts)
+        if check.problem:
+            goal = (GoalRecord(check.problem, False),)
+        blocks = tuple(
+            BlockRecord(name, pose.position, pose.orientation)
+            for name, pose in sorted(check.poses.items())
+        )
+        self._journal.append('measured', reached=check.reached)
+        self._update(goal=goal, blocks=blocks, reached=check.reached)
+
+    def close(self) -> None:
+        """Closes the journal; what is heard later is left out."""
+        with self._changed:
+            self._closed = True
+            self._journal.close()
+
+    def _update(self, **changes: Any) -> None:
+        with self._changed:
+            self.record = replace(self.record, **changes)
+            self._changed.notify_all()
+
+    def _heard_joints(self, message: JointState) -> None:
+        angles = dict(zip(message.name, message.position, strict=False))
+        with self._changed:
+            stamp = message.header.stamp
+            self._stamp = stamp.sec + stamp.nanosec * 1e-9
+            complete = all(name in angles for name in JOINT_NAMES)
+            self.joints = tuple(angles[name] for name in JOINT_NAMES) if complete else ()
+            self._changed.notify_all()
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float) -> None:
+        """Waits for a condition that messages or discovery make true, no longer than that."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            while not condition() and time.monotonic() < deadline:
+                self._changed.wait(0.05)
+
+
+def _cancelled(code: ErrorCode, result: Any) -> str:
+    """How a goal ended that the user has interrupted; empty when it was done all the same."""
+    if code is ErrorCode.PLANNING_CANCELED:
+        where = 'the goal was cancelled while planning: nothing moved'
+    elif code is ErrorCode.EXECUTION_CANCELED:
+        where = (
+            f'the goal was cancelled and the arm has stopped, with {result.steps_done} of '
+            f'{len(result.plan.steps)} steps done'
+        )
+    else:
+        where = result.error_msg
+    return f'interrupted by the user: {where}' if where else ''
+
+
+def _attempt_record(message: Any) -> AttemptRecord:
+    return AttemptRecord(
+        number=message.number,
+        source=message.source,
+        text=message.text,
+        steps=tuple(_step_texts(message.plan)),
+        verdict=conversions.verdict_from_msg(message.verdict, len(message.plan.steps)),
+        seconds=message.seconds,
+    )
+
+
+def _step_texts(plan: Any) -> list[str]:
+    return [f'({" ".join((step.action, *step.arguments))})' for step in plan.steps]
+
+
+def _code(number: int) -> ErrorCode:
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN

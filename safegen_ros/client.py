@@ -1,0 +1,320 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A blocking client for scripts: sends goals, shows progress, and never waits for ever.
+
+Example:
+    >>> with Client() as client:
+    ...     result = client.run(Path('problem.pddl').read_text())
+    ...     print(result.error_msg or result.plan)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
+from safegen_msgs.srv import ValidatePlan
+from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.closing import Closing
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.base import cancel_if_left, wait_for
+from safegen_ros.pddl.plan import Plan
+
+CONNECT_TIMEOUT_S = 10.0
+"""How long a server may take to appear and to accept a goal [s]."""
+
+MAX_BUDGET_S = 86400.0
+"""Longest time budget of a goal [s]."""
+
+GRACE_S = 5.0
+"""How long after its time budget a goal's result may come [s]."""
+
+CANCEL_TIMEOUT_S = 15.0
+"""How long a cancelled goal may take to end [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a goal may carry beside its task; see PlanTask.action."""
+
+    time_budget_s: float = 120.0
+    max_attempts: int = 0
+    search_fallback: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuses what a goal message cannot carry (`GOAL_REJECTED`)."""
+        _check_budget(self.time_budget_s)
+        for name, value, most in (
+            ('max_attempts', self.max_attempts, 255),
+            ('seed', self.seed, 2**31 - 1),
+        ):
+            if not 0 <= value <= most:
+                raise SafegenError(
+                    f'{name} is {value}: give a number from 0 to {most}', ErrorCode.GOAL_REJECTED
+                )
+
+
+def _check_budget(seconds: float) -> None:
+    if not 0 < seconds <= MAX_BUDGET_S:
+        raise SafegenError(
+            f'the time budget is {seconds:g} s: give more than 0 and at most {MAX_BUDGET_S:g} s',
+            ErrorCode.GOAL_REJECTED,
+        )
+
+
+class Goal:
+    """A goal that was accepted; made by `Client`."""
+
+    def __init__(
+        self,
+        name: str,
+        client: ActionClient,
+        handle: Any,
+        deadline: float,
+        alive: Callable[[], str | None],
+    ) -> None:
+        self._name = name
+        self._client = client
+        self._handle = handle
+        self._deadline = deadline
+        self._alive = alive
+        self._future = handle.get_result_async()
+
+    def result(self) -> Any:
+        """Waits for the end; `error_code` of the result says how it went.
+
+        Raises:
+            SafegenError: there is nobody left to answer (`SERVER_LOST`), or no answer came in
+                time (`DEADLINE_EXCEEDED`).
+            KeyboardInterrupt: Ctrl-C; the goal has then been cancelled.
+        """
+        gone: list[str] = []
+
+        def lost() -> bool:
+            reason = self._alive()
+            if reason is None and not self._client.server_is_ready():
+                reason = f'the server of action {self._name} is gone'
+            if reason is not None:
+                gone.append(reason)
+            return bool(gone)
+
+        left = max(self._deadline - time.monotonic(), 0.0)
+        late = ErrorCode.DEADLINE_EXCEEDED
+        try:
+            return self._checked(wait_for(self._future, left, self._what, late, given_up=lost))
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        except SafegenError as error:
+            # Whoever is still there must not go on for a client that has stopped listening.
+            self._handle.cancel_goal_async()
+            if gone:
+                raise SafegenError(
+                    f'{gone[0]}: the goal is lost; look at the cell before the next one',
+                    ErrorCode.SERVER_LOST,
+                ) from error
+            raise SafegenError(
+                f'{error.message}, and was told to cancel: look at the cell before the next one',
+                late,
+            ) from error
+
+    def cancel(self) -> Any:
+        """Cancels the goal and returns its result; what moved has then stopped.
+
+        Raises:
+            SafegenError: `SERVER_LOST`, when the goal does not end.
+        """
+        self._handle.cancel_goal_async()
+        lost = ErrorCode.SERVER_LOST
+        return self._checked(wait_for(self._future, CANCEL_TIMEOUT_S, self._what, lost))
+
+    def _checked(self, answer: Any) -> Any:
+        """The result of an answer; one that failed without a reason must not read as success."""
+        succeeded = answer.status == GoalStatus.STATUS_SUCCEEDED
+        if succeeded != (answer.result.error_code == ErrorCode.NONE):
+            raise SafegenError(
+                f'{self._what} ended with status {answer.status} and error code '
+                f'{answer.result.error_code}, which contradict each other: see the log of the node'
+            )
+        return answer.result
+
+    @property
+    def status(self) -> int:
+        """The goal's `action_msgs/GoalStatus`, as far as it is known here."""
+        return int(self._handle.status)
+
+    @property
+    def _what(self) -> str:
+        return f'the goal of action {self._name}'
+
+
+class Client(Closing):
+    """Talks to a running stack from one thread.
+
+    Args:
+        namespace: where the nodes are.
+        alive: asked while waiting; a string says why the stack is gone, which ends the wait.
+    """
+
+    def __init__(self, namespace: str = '', alive: Callable[[], str | None] = lambda: None) -> None:
+        self._alive = alive
+        self._failure: Exception | None = None
+        use_stack_discovery()
+        self._context = Context()
+        # The caller keeps its own Ctrl-C: it means "cancel the goal", not "drop everything".
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = Node('safegen_client', namespace=namespace, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self._actions: dict[str, ActionClient] = {}
+        self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            return
+        except Exception as error:
+            # An error in the caller's own callback must not leave the caller waiting.
+            self._failure = error
+            raise
+
+    def _reason(self) -> str | None:
+        """Why there is nothing to wait for any more, if that is so."""
+        if self._failure is not None:
+            return f'the client has failed: {self._failure!r}'
+        return self._alive()
+
+    def run(
+        self,
+        problem: str,
+        domain: str = '',
+        options: Options | None = None,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+    ) -> RunTask.Result:
+        """Plans, proves and executes a task, and waits for the end as `Goal.result` does.
+
+        Args:
+            problem: PDDL of the problem.
+            domain: PDDL of its domain; empty for a built-in one.
+            options: time budget, attempts and the rest.
+            on_feedback: called with each `RunTask.Feedback`, in another thread.
+
+        Raises:
+            SafegenError: also when there is no server (`SERVER_LOST`) or the goal is not accepted
+                (`GOAL_REJECTED`).
+        """
+        return self.start_run(problem, domain, options, on_feedback).result()
+
+    def start_run(
+        self,
+        problem: str,
+        domain: str = '',
+        options: Options | None = None,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+    ) -> Goal:
+        """As `run`, but returns as soon as the goal is accepted."""
+        goal = self._planning_goal(RunTask.Goal(), problem, domain, options or Options())
+        return self._send('run_task', RunTask, goal, on_feedback)
+
+    def plan(
+        self,
+        problem: str,
+        domain: str = '',
+        options: Options | None = None,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+    ) -> PlanTask.Result:
+        """Plans and proves a task without executing it; as `run` otherwise."""
+        goal = self._planning_goal(PlanTask.Goal(), problem, domain, options or Options())
+        return self._send('plan_task', PlanTask, goal, on_feedback).result()
+
+    def execute(
+        self,
+        problem: str,
+        plan: Plan,
+        domain: str = '',
+        time_budget_s: float = 120.0,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+    ) -> ExecutePlan.Result:
+        """Sends a plan to the executor, which verifies it first; as `run` otherwise."""
+        return self.start_execute(problem, plan, domain, time_budget_s, on_feedback).result()
+
+    def start_execute(
+        self,
+        problem: str,
+        plan: Plan,
+        domain: str = '',
+        time_budget_s: float = 120.0,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+    ) -> Goal:
+        """As `execute`, but returns as soon as the goal is accepted."""
+        _check_budget(time_budget_s)
+        goal = ExecutePlan.Goal(
+            task=msg.Task(domain=domain, problem=problem),
+            plan=conversions.plan_to_msg(plan, 'client'),
+            time_budget=conversions.duration_to_msg(time_budget_s),
+        )
+        return self._send('execute_plan', ExecutePlan, goal, on_feedback)
+
+    def validate(self, problem: str, plan: str, domain: str = '') -> ValidatePlan.Response:
+        """The validator's verdict on a plan text; raises as `run` does."""
+        client: Any = self.node.create_client(ValidatePlan, 'validate_plan')
+        if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
+            raise self._not_there('service validate_plan')
+        request = ValidatePlan.Request(task=msg.Task(domain=domain, problem=problem), plan=plan)
+        lost = ErrorCode.SERVER_LOST
+        return wait_for(client.call_async(request), CONNECT_TIMEOUT_S, 'the validator', lost)
+
+    def _planning_goal(self, goal: Any, problem: str, domain: str, options: Options) -> Any:
+        goal.task = msg.Task(domain=domain, problem=problem)
+        goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
+        goal.max_attempts = options.max_attempts
+        goal.search_fallback = options.search_fallback
+        goal.seed = options.seed
+        return goal
+
+    def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
+        if name not in self._actions:
+            self._actions[name] = ActionClient(self.node, kind, name)
+        client = self._actions[name]
+        if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
+            raise self._not_there(f'action {name}')
+        sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
+        with cancel_if_left(sent):
+            handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
+        if not handle.accepted:
+            raise SafegenError(
+                f'action {name} rejected the goal: another goal is running; wait or cancel it',
+                ErrorCode.GOAL_REJECTED,
+            )
+        budget = conversions.duration_from_msg(goal.time_budget)
+        return Goal(name, client, handle, time.monotonic() + budget + GRACE_S, self._reason)
+
+    def _not_there(self, what: str) -> SafegenError:
+        return SafegenError(
+            f'{what} is not there after {CONNECT_TIMEOUT_S:g} s: start the stack with '
+            "'safegen up sim', in the same ROS_DOMAIN_ID",
+            ErrorCode.SERVER_LOST,
+        )
+
+    def close(self) -> None:
+        """Ends the client; safe to call twice."""
+        self._executor.shutdown(timeout_sec=2.0)
+        self._thread.join(timeout=2.0)  # before the context goes, which it still uses
+        rclpy.try_shutdown(context=self._context)

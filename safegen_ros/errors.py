@@ -1,0 +1,116 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The error codes of the stack and the exceptions that carry them.
+
+Every code is mirrored by `safegen_msgs/msg/ErrorCode.msg`; the ranges are disjoint per concern, so
+that a client can tell from the number alone which part of the system refused.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ErrorCode(IntEnum):
+    """What ended a goal. 0 is success; everything else comes with a message."""
+
+    NONE = 0
+    UNKNOWN = 1
+
+    # 100-199: the task that was sent cannot be understood.
+    BAD_PDDL = 100
+    UNKNOWN_DOMAIN = 101
+    UNSUPPORTED_FEATURE = 102
+    TASK_TOO_LARGE = 103
+    EMPTY_TASK = 104
+
+    # 200-299: no plan was found.
+    BACKEND_FAILED = 200
+    ATTEMPTS_EXHAUSTED = 201
+    UNSOLVABLE = 202
+    PLANNING_TIMEOUT = 203
+    PLANNING_CANCELED = 204
+
+    # 300-399: there is no proof.
+    VALIDATOR_UNAVAILABLE = 300
+    PLAN_REFUSED = 301
+
+    # 400-499: the robot did not do what was proved.
+    EXECUTOR_UNAVAILABLE = 400
+    ROBOT_FAULT = 401
+    LIMIT_VIOLATION = 402
+    OUT_OF_REACH = 403
+    STATE_MISMATCH = 404
+    MONITOR_VIOLATION = 405
+    GOAL_MISMATCH = 406
+    EXECUTION_TIMEOUT = 407
+    EXECUTION_CANCELED = 408
+    UNSUPPORTED_SCENE = 409
+
+    # 500-599: the client's own side.
+    SERVER_LOST = 500
+    DEADLINE_EXCEEDED = 501
+    GOAL_REJECTED = 502
+
+
+class SafegenError(Exception):
+    """Base of every error that this package raises on purpose.
+
+    Args:
+        message: the place, what is wrong there, and how to mend it.
+        code: the number that a ROS client receives.
+    """
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.UNKNOWN) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class PddlError(SafegenError):
+    """Text that is not PDDL as this stack reads it: `source:line:col: what: how to mend it`."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        source: str,
+        line: int,
+        column: int,
+        cure: str = '',
+        code: ErrorCode = ErrorCode.BAD_PDDL,
+    ) -> None:
+        text = f'{source}:{line}:{column}: {what}'
+        super().__init__(f'{text}: {cure}' if cure else text, code)
+        self.what = what
+        self.source = source
+        self.line = line
+        self.column = column
+        self.cure = cure
+
+
+class PlanFormatError(SafegenError):
+    """A plan text that is not a list of steps."""
+
+    def __init__(self, message: str, *, line: int = 0, column: int = 0) -> None:
+        super().__init__(message, ErrorCode.PLAN_REFUSED)
+        self.line = line
+        self.column = column
+
+
+class BackendError(SafegenError):
+    """The language model could not be loaded or could not answer."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.BACKEND_FAILED)
+
+
+class Canceled(SafegenError):
+    """The caller asked to stop; what was under way has stopped."""
+
+
+class RobotError(SafegenError):
+    """The arm, or its twin, could not do what it was told."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.ROBOT_FAULT) -> None:
+        super().__init__(message, code)

@@ -1,0 +1,179 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The executor node: carries out plans that it has verified itself.
+
+Interfaces:
+    action `execute_plan` (safegen_msgs/action/ExecutePlan): one goal at a time, a second one is
+        rejected; cancel stops the arm at once, in every phase.
+    topic `~/progress` (safegen_msgs/msg/ExecutionProgress): each phase and step.
+    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad].
+    topic `world_state` (safegen_msgs/msg/WorldState): measured poses [m] in the frame `base_link`.
+
+Stamps are times of the twin's simulation.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion
+from rclpy.action import ActionServer, CancelResponse
+from sensor_msgs.msg import JointState
+
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.msg import ExecutionProgress, ObjectPose, WorldState
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
+from safegen_ros.nodes.parameters import Parameter, declare
+from safegen_ros.pddl.model import State
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.robot import execution
+from safegen_ros.robot.blocks import simulated_cell
+from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.pose import Pose as TwinPose
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin import Sample
+from safegen_ros.worlds.pddl3.domains import require_same_actions
+
+PARAMETERS = (
+    Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
+    Parameter(
+        'real_time_factor',
+        0.0,
+        'speed of the twin against the wall clock [1]; 0 is as fast as the machine can',
+        0.0,
+        100.0,
+    ),
+    Parameter('time_budget', 300.0, 'for goals that carry no time budget [s]', 1.0, 86400.0),
+)
+
+
+class ExecutorNode(SafegenNode):
+    """Executes verified plans on the arm's twin."""
+
+    def __init__(self) -> None:
+        super().__init__('executor')
+        values = declare(self, PARAMETERS)
+        self._default_budget_s = values['time_budget']
+        self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
+        self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
+        self._world = self.create_publisher(WorldState, 'world_state', qos.SAMPLES)
+        self._last = WorldState()
+        scene = load_scene(values['scene_file'] or None)
+        self._cell = simulated_cell(
+            scene, real_time_factor=values['real_time_factor'], sample=self._publish_sample
+        )
+        self._cancelled: set[bytes] = set()
+        self._server = ActionServer(
+            self,
+            ExecutePlan,
+            'execute_plan',
+            self._execute,
+            callback_group=self.group,
+            goal_callback=self.accept_if_idle,
+            cancel_callback=self._cancel,
+            result_timeout=RESULT_TIMEOUT_S,
+        )
+        self.get_logger().info('ready to execute on the MuJoCo twin')
+
+    def _cancel(self, goal_handle: Any) -> CancelResponse:
+        # The goal's own state turns to canceling only after this callback.
+        self._cancelled.add(bytes(goal_handle.goal_id.uuid))
+        self._cell.stop()
+        return self.accept_cancel(goal_handle)
+
+    def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
+        self.begin()
+        result = ExecutePlan.Result()
+        try:
+            outcome = self._run(goal_handle)
+            code, message = outcome.error_code, outcome.message
+            result.verdict = conversions.verdict_to_msg(outcome.verdict)
+            result.steps_done = outcome.steps_done
+            result.execution_time = conversions.duration_to_msg(outcome.seconds)
+            if outcome.observed is not None:
+                result.final_state = self._world_state(outcome.observed)
+        except SafegenError as error:
+            code, message = error.code, error.message
+        except Exception as error:
+            code, message = self.unexpected(error)
+        self.finish(goal_handle, result, code, message)
+        self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
+        return result
+
+    def _run(self, goal_handle: Any) -> execution.ExecutionOutcome:
+        goal = goal_handle.request
+        goal_id = bytes(goal_handle.goal_id.uuid)
+        budget = conversions.budget_from_msg(
+            goal.time_budget, self._default_budget_s, ErrorCode.EXECUTION_TIMEOUT
+        )
+        task = conversions.task_from_msg(goal.task)
+        require_same_actions(task.problem.domain, 'blocksworld')
+
+        def notify(progress: execution.ExecutionProgress) -> None:
+            message = conversions.execution_progress_to_msg(progress)
+            self._progress.publish(message)
+            goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
+
+        return execution.execute_plan(
+            task.problem,
+            conversions.plan_from_msg(goal.plan),
+            self._cell,
+            time_budget_s=budget,
+            cancelled=lambda: goal_id in self._cancelled or self.closing.is_set(),
+            notify=notify,
+        )
+
+    def _publish_sample(self, sample: Sample) -> None:
+        joints = JointState(name=list(JOINT_NAMES), position=[float(q) for q in sample.joints])
+        joints.header.stamp = _stamp(sample.time)
+        joints.header.frame_id = 'base_link'
+        world = WorldState()
+        world.header = joints.header
+        world.objects = [_object_pose(name, pose) for name, pose in sample.poses.items()]
+        self._last = world
+        self._joints.publish(joints)
+        self._world.publish(world)
+
+    def _world_state(self, observed: State) -> WorldState:
+        """The last observed world with the poses as they are measured now."""
+        world = WorldState()
+        world.header = self._last.header
+        world.objects = [_object_pose(name, pose) for name, pose in self._cell.poses().items()]
+        world.facts = [atom_text(atom) for atom in sorted(observed)]
+        return world
+
+    def close(self) -> None:
+        """Stops the arm before the process ends."""
+        super().close()
+        self._cell.stop()
+
+    def destroy_node(self) -> None:
+        """Releases the arm, then the node."""
+        self._cell.close()
+        super().destroy_node()
+
+
+def _object_pose(name: str, pose: TwinPose) -> ObjectPose:
+    x, y, z = (float(v) for v in pose.position)
+    qx, qy, qz, qw = (float(v) for v in pose.orientation)
+    return ObjectPose(
+        name=name,
+        pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=qw, x=qx, y=qy, z=qz)),
+    )
+
+
+def _stamp(seconds: float) -> Time:
+    return Time(sec=int(seconds), nanosec=int((seconds - int(seconds)) * 1e9))
+
+
+def main() -> None:
+    """Runs the node."""
+    sys.exit(run_node(ExecutorNode))
+
+
+if __name__ == '__main__':
+    main()

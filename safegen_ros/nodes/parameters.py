@@ -1,0 +1,57 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Node parameters, each declared once with its description, its unit and its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a node, fixed when the node starts.
+
+    Attributes:
+        name: snake_case, relative to the node.
+        default: also gives the type.
+        description: what it does, with the unit in brackets.
+        low: smallest value allowed, for numbers.
+        high: largest value allowed, for numbers.
+    """
+
+    name: str
+    default: Any
+    description: str
+    low: float | None = None
+    high: float | None = None
+
+    def descriptor(self) -> ParameterDescriptor:
+        """The ROS descriptor, with the range where there is one."""
+        descriptor = ParameterDescriptor(description=self.description, read_only=True)
+        if self.low is None or self.high is None:
+            return descriptor
+        if isinstance(self.default, float):
+            descriptor.floating_point_range = [
+                FloatingPointRange(from_value=float(self.low), to_value=float(self.high))
+            ]
+        else:
+            descriptor.integer_range = [
+                IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
+            ]
+        return descriptor
+
+
+def declare(node: Node, parameters: tuple[Parameter, ...]) -> dict[str, Any]:
+    """Declares parameters and returns their values.
+
+    Raises:
+        rclpy.exceptions.InvalidParameterValueException: an override is out of range.
+        rclpy.exceptions.InvalidParameterTypeException: an override has another type.
+    """
+    return {
+        p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in parameters
+    }

@@ -1,0 +1,203 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The planner node: asks the model, has every answer verified, and hands on what is proved.
+
+Interfaces:
+    action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task.
+    action `run_task` (safegen_msgs/action/RunTask): the same, then its execution.
+        Both share one place: one goal at a time, a second one is rejected.
+    topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
+    topic `~/plan` (safegen_msgs/msg/Plan, latched): the last plan that was proved.
+    client of service `validate_plan` and of action `execute_plan`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.action import ActionServer
+
+from safegen_msgs import msg
+from safegen_msgs.action import PlanTask, RunTask
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.prompt_styles import load_style
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
+from safegen_ros.nodes.parameters import Parameter, declare
+from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
+from safegen_ros.paths import data_path
+from safegen_ros.planning.loop import Limits, Outcome, Progress, plan_with_retries
+from safegen_ros.planning.proposer import ModelProposer
+from safegen_ros.search.breadth_first import solve
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+PARAMETERS = (
+    Parameter(
+        'model',
+        'models/safegen-mini',
+        'folder of a transformers model; a relative one is looked up in the working directory, '
+        'then in the data folder of the package',
+    ),
+    Parameter('max_attempts', 5, 'attempts of the model per goal [1]', 1, 100),
+    Parameter('temperature', 0.6, 'sampling temperature [1]; 0 is greedy', 0.0, 2.0),
+    Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept [1]', 0.01, 1.0),
+    Parameter('max_new_tokens', 1024, 'longest answer [tokens]', 1, 32768),
+    Parameter('seed', 0, 'seed of sampling, for goals that carry none', 0, 2**31 - 1),
+    Parameter('search_fallback', True, 'whether the search planner may answer at all'),
+    Parameter('time_budget', 300.0, 'for goals that carry no time budget [s]', 1.0, 86400.0),
+    Parameter('validator_timeout', 10.0, 'longest wait for a verdict [s]', 0.1, 600.0),
+)
+
+
+class PlannerNode(SafegenNode):
+    """Plans with a language model; never without the validator."""
+
+    def __init__(self) -> None:
+        super().__init__('planner')
+        self._values = declare(self, PARAMETERS)
+        folder = data_path(self._values['model'])
+        self._style = load_style(folder)
+        self._backend = TransformersBackend(folder)
+        self._validator = RemoteValidator(self, self._values['validator_timeout'])
+        self._executor_client = RemoteExecutor(self)
+        self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
+        self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
+        self._servers = [
+            self._serve(PlanTask, 'plan_task', self._plan_task),
+            self._serve(RunTask, 'run_task', self._run_task),
+        ]
+        self.get_logger().info(f'ready to plan with {folder.name}')
+
+    def _serve(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
+        return ActionServer(
+            self,
+            kind,
+            name,
+            execute,
+            callback_group=self.group,
+            goal_callback=self.accept_if_idle,
+            cancel_callback=self.accept_cancel,
+            result_timeout=RESULT_TIMEOUT_S,
+        )
+
+    def _plan_task(self, goal_handle: Any) -> PlanTask.Result:
+        result = PlanTask.Result()
+
+        def notify(progress: msg.PlanningProgress) -> None:
+            goal_handle.publish_feedback(PlanTask.Feedback(progress=progress))
+
+        return self._guard(goal_handle, result, lambda: self._plan(goal_handle, result, notify))
+
+    def _run_task(self, goal_handle: Any) -> RunTask.Result:
+        result = RunTask.Result()
+
+        def planning(progress: msg.PlanningProgress) -> None:
+            feedback = RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)
+            goal_handle.publish_feedback(feedback)
+
+        def execution(progress: msg.ExecutionProgress) -> None:
+            feedback = RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
+            goal_handle.publish_feedback(feedback)
+
+        def work() -> None:
+            deadline = time.monotonic() + self._budget(goal_handle.request)
+            self._plan(goal_handle, result, planning)
+            self._executor_client.execute(
+                goal_handle.request.task,
+                result,
+                deadline=deadline,
+                notify=execution,
+                cancelled=self._cancelled(goal_handle),
+            )
+
+        return self._guard(goal_handle, result, work)
+
+    def _guard(self, goal_handle: Any, result: Any, work: Callable[[], None]) -> Any:
+        """Does the work of a goal and brings the goal to its terminal state, whatever happens."""
+        self.begin()
+        code, message = ErrorCode.NONE, ''
+        try:
+            work()
+        except SafegenError as error:
+            code, message = error.code, error.message
+        except Exception as error:
+            code, message = self.unexpected(error)
+        return self.finish(goal_handle, result, code, message)
+
+    def _plan(
+        self, goal_handle: Any, result: Any, notify: Callable[[msg.PlanningProgress], None]
+    ) -> None:
+        """Fills in the planning part of a result; raises when there is no proved plan."""
+        goal = goal_handle.request
+        task = conversions.task_from_msg(goal.task)
+        attempts = goal.max_attempts or self._values['max_attempts']
+
+        def tell(progress: Progress) -> None:
+            message = msg.PlanningProgress(
+                phase=progress.phase,
+                attempt_number=min(progress.number, 255),
+                max_attempts=min(attempts, 255),
+                detail=progress.detail,
+            )
+            if progress.attempt is not None:
+                message.attempt = conversions.attempt_to_msg(progress.attempt)
+                self._attempts.publish(message.attempt)
+            notify(message)
+
+        outcome = self._loop(task, goal, attempts, self._cancelled(goal_handle), tell)
+        result.attempts = [conversions.attempt_to_msg(a) for a in outcome.attempts]
+        result.verdict = conversions.verdict_to_msg(outcome.verdict)
+        result.planning_time = conversions.duration_to_msg(outcome.seconds)
+        if outcome.plan is None:
+            raise SafegenError(outcome.message, outcome.error_code)
+        result.plan = conversions.plan_to_msg(outcome.plan, outcome.attempts[-1].source)
+        self._plans.publish(result.plan)
+
+    def _loop(
+        self,
+        task: Pddl3Task,
+        goal: Any,
+        attempts: int,
+        cancelled: Callable[[], bool],
+        tell: Callable[[Progress], None],
+    ) -> Outcome:
+        values = self._values
+        sampling = Sampling(
+            temperature=values['temperature'],
+            top_p=values['top_p'],
+            max_new_tokens=values['max_new_tokens'],
+            seed=goal.seed or values['seed'],
+        )
+        fallback = goal.search_fallback and values['search_fallback']
+        return plan_with_retries(
+            ModelProposer(task, self._backend, self._style, sampling),
+            self._validator.verify(goal.task, cancelled),
+            (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop))
+            if fallback
+            else None,
+            Limits(attempts, self._budget(goal)),
+            cancelled=cancelled,
+            notify=tell,
+        )
+
+    def _budget(self, goal: Any) -> float:
+        return conversions.budget_from_msg(
+            goal.time_budget, self._values['time_budget'], ErrorCode.PLANNING_TIMEOUT
+        )
+
+    def _cancelled(self, goal_handle: Any) -> Callable[[], bool]:
+        return lambda: goal_handle.is_cancel_requested or self.closing.is_set()
+
+
+def main() -> None:
+    """Runs the node."""
+    sys.exit(run_node(PlannerNode))
+
+
+if __name__ == '__main__':
+    main()

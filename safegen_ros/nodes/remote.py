@@ -1,0 +1,149 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The planner's view of the two other nodes: every wait is bounded, every silence is a refusal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+
+from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.srv import ValidatePlan
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
+from safegen_ros.verdict import Verdict
+
+CONNECT_TIMEOUT_S = 10.0
+"""How long another node may take to accept a request [s]."""
+
+STOP_TIMEOUT_S = 5.0
+"""How long the executor may take to report a cancelled goal [s]."""
+
+
+class RemoteValidator:
+    """Verdicts from the validator node."""
+
+    def __init__(self, node: SafegenNode, timeout_s: float) -> None:
+        self._client: Any = node.create_client(
+            ValidatePlan, 'validate_plan', callback_group=node.group
+        )
+        self._timeout_s = timeout_s
+
+    def verify(self, task: msg.Task, cancelled: Callable[[], bool]) -> Callable[[str], Verdict]:
+        """A function that asks for the verdict on one plan text after the other.
+
+        It raises `SafegenError` (`VALIDATOR_UNAVAILABLE`) when no verdict comes.
+        """
+
+        def ask(text: str) -> Verdict:
+            if not self._client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
+                raise SafegenError(
+                    'the validator node is not there: start it, nothing moves without it',
+                    ErrorCode.VALIDATOR_UNAVAILABLE,
+                )
+            answer = wait_for(
+                self._client.call_async(ValidatePlan.Request(task=task, plan=text)),
+                self._timeout_s,
+                'the validator',
+                ErrorCode.VALIDATOR_UNAVAILABLE,
+                given_up=cancelled,
+            )
+            if answer is None or answer.error_code != int(ErrorCode.NONE):
+                reason = answer.error_msg if answer else 'no answer'
+                raise SafegenError(
+                    f'the validator failed: {reason}', ErrorCode.VALIDATOR_UNAVAILABLE
+                )
+            return conversions.verdict_from_msg(answer.verdict, len(answer.plan.steps))
+
+        return ask
+
+
+class RemoteExecutor:
+    """Executions by the executor node."""
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._client: Any = ActionClient(
+            node, ExecutePlan, 'execute_plan', callback_group=node.group
+        )
+
+    def execute(
+        self,
+        task: msg.Task,
+        result: Any,
+        *,
+        deadline: float,
+        notify: Callable[[msg.ExecutionProgress], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """Has `result.plan` executed and fills in the execution part of the result.
+
+        Args:
+            task: the task that the plan is for.
+            result: a `RunTask` result with its plan.
+            deadline: on the clock of `time.monotonic` [s].
+            notify: told of the execution's progress.
+            cancelled: whether the caller wants to stop; the arm is then stopped first.
+
+        Raises:
+            SafegenError: with the executor's code, or `EXECUTOR_UNAVAILABLE`.
+        """
+        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
+        if not self._client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
+            raise SafegenError('the executor node is not there: start it', unavailable)
+        goal = ExecutePlan.Goal(task=task, plan=result.plan)
+        left = deadline - time.monotonic()
+        if cancelled():
+            raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
+        if left <= 0:
+            raise SafegenError(
+                'planning took the whole time budget; nothing was executed: give the goal more',
+                ErrorCode.PLANNING_TIMEOUT,
+            )
+        goal.time_budget = conversions.duration_to_msg(left)
+        sent = self._client.send_goal_async(goal, lambda m: notify(m.feedback.progress))
+        with cancel_if_left(sent):
+            # A cancel waits for this answer too: nothing may be left over there when this ends.
+            handle = wait_for(sent, CONNECT_TIMEOUT_S, 'the executor', unavailable)
+        if not handle.accepted:
+            raise SafegenError('the executor rejected the plan: it is busy', unavailable)
+        answer = self._await_result(handle, left, cancelled)
+        done = answer.result
+        result.verdict = done.verdict
+        result.steps_done = done.steps_done
+        result.final_state = done.final_state
+        result.execution_time = done.execution_time
+        if done.error_code != int(ErrorCode.NONE):
+            raise SafegenError(done.error_msg, _code(done.error_code))
+        if answer.status != GoalStatus.STATUS_SUCCEEDED:
+            raise SafegenError('the executor ended the goal without success', unavailable)
+
+    def _await_result(self, handle: Any, left: float, cancelled: Callable[[], bool]) -> Any:
+        future = handle.get_result_async()
+        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
+
+        def given_up() -> bool:
+            return cancelled() or not self._client.server_is_ready()
+
+        try:
+            # The executor keeps the deadline itself; the extra time is for its answer.
+            return wait_for(
+                future, left + STOP_TIMEOUT_S, 'the executor', unavailable, given_up=given_up
+            )
+        except SafegenError:
+            handle.cancel_goal_async()
+            if cancelled():
+                return wait_for(future, STOP_TIMEOUT_S, 'the executor', unavailable)
+            raise
+
+
+def _code(number: int) -> ErrorCode:
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN

@@ -1,0 +1,54 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The validator node: the verdict on a plan, as a service.
+
+Interfaces:
+    service `validate_plan` (safegen_msgs/srv/ValidatePlan): a task and a plan text in, a verdict
+    out. A task that cannot be read has an error code and an `UNKNOWN` verdict.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from safegen_msgs.srv import ValidatePlan
+from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.base import SafegenNode, run_node
+from safegen_ros.pddl.plan import parse_plan
+
+
+class ValidatorNode(SafegenNode):
+    """Verifies plans for other nodes."""
+
+    def __init__(self) -> None:
+        super().__init__('validator')
+        self.create_service(
+            ValidatePlan, 'validate_plan', self._validate, callback_group=self.group
+        )
+        self.get_logger().info('ready to validate')
+
+    def _validate(
+        self, request: ValidatePlan.Request, response: ValidatePlan.Response
+    ) -> ValidatePlan.Response:
+        response.error_code = int(ErrorCode.UNKNOWN)
+        try:
+            task = conversions.task_from_msg(request.task)
+            verdict = task.verify(request.plan)
+            response.verdict = conversions.verdict_to_msg(verdict)
+            response.plan = conversions.plan_to_msg(parse_plan(request.plan))
+            response.error_code = int(ErrorCode.NONE)
+        except PlanFormatError:
+            response.error_code = int(ErrorCode.NONE)  # a verdict, which is filled in
+        except SafegenError as error:
+            response.error_code, response.error_msg = int(error.code), error.message
+        return response
+
+
+def main() -> None:
+    """Runs the node."""
+    sys.exit(run_node(ValidatorNode))
+
+
+if __name__ == '__main__':
+    main()

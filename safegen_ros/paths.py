@@ -1,0 +1,95 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Where the files of this package lie: config, launch, models and urdf, and its run records."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from safegen_ros.errors import SafegenError
+
+PACKAGE = 'safegen_ros'
+
+
+class DataNotFoundError(SafegenError):
+    """A file or folder of the package that is in none of the places where it may be."""
+
+
+def _checkout() -> Path:
+    return Path(__file__).resolve().parents[1]
+
+
+def _ament_prefixes() -> Iterator[Path]:
+    """Prefixes of AMENT_PREFIX_PATH whose index names this package (REP 122 layout)."""
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        marker = Path(prefix) / 'share/ament_index/resource_index/packages' / PACKAGE
+        if prefix and marker.is_file():
+            yield Path(prefix)
+
+
+def share_dir() -> Path:
+    """Folder that holds `config/`, `launch/`, `models/` and `urdf/`.
+
+    The files beside running source code win, since an installed copy may be older than that code.
+    Then comes the ament index, then the prefix of the interpreter, where a wheel puts them. The
+    index is read directly: the ROS wheels do not set AMENT_PREFIX_PATH.
+
+    Raises:
+        DataNotFoundError: none of the three exists.
+    """
+    if (_checkout() / 'config' / 'sim.yaml').is_file():
+        return _checkout()
+    candidates = [prefix / 'share' / PACKAGE for prefix in _ament_prefixes()]
+    candidates.append(Path(sys.prefix) / 'share' / PACKAGE)
+    for candidate in candidates:
+        if candidate.is_dir():
+            return candidate
+    looked = ', '.join(str(path) for path in [_checkout(), *candidates])
+    raise DataNotFoundError(
+        f'the data files of {PACKAGE} are in none of: {looked}: install it again'
+    )
+
+
+def data_path(name: str | Path) -> Path:
+    """Find a file or folder that a parameter names.
+
+    Args:
+        name: an absolute path, or one relative to the working directory or to `share_dir()`.
+
+    Returns:
+        Its absolute path.
+
+    Raises:
+        DataNotFoundError: it is in none of those places.
+    """
+    wanted = Path(name).expanduser()
+    candidates = [wanted] if wanted.is_absolute() else [Path.cwd() / wanted, share_dir() / wanted]
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate.resolve()
+    looked = ', '.join(str(path) for path in candidates)
+    raise DataNotFoundError(f'{name} does not exist (looked at: {looked})')
+
+
+def runs_dir() -> Path:
+    """Folder of the run records: SAFEGEN_RUNS_DIR, else `runs/` in the working directory."""
+    return Path(os.environ.get('SAFEGEN_RUNS_DIR') or 'runs').expanduser().absolute()
+
+
+def runtime_dir() -> Path:
+    """Folder of this user for locks and state that end with the session; made when missing.
+
+    Raises:
+        DataNotFoundError: the folder belongs to somebody else.
+    """
+    base = os.environ.get('SAFEGEN_RUNTIME_DIR') or os.environ.get('XDG_RUNTIME_DIR')
+    # A fixed name in the shared temporary folder, so that every shell of the user sees one lock.
+    fallback = Path(os.environ.get('TMPDIR') or '/tmp') / f'safegen-{os.getuid()}'  # noqa: S108
+    folder = Path(base) / 'safegen' if base else fallback
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise DataNotFoundError(f'{folder} belongs to another user: set SAFEGEN_RUNTIME_DIR')
+    return folder

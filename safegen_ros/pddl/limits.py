@@ -1,0 +1,89 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How large a task becomes once its quantifiers are written out, counted before that is done.
+
+A quantifier stands for one copy of its body per binding, so a short text can ask for more memory
+than there is. The counts here take time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from safegen_ros.pddl.model import (
+    Action,
+    And,
+    AtomFormula,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
+    Equals,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Variables,
+)
+
+MAX_CONSTRAINTS = 100_000
+"""Most ground trajectory constraints of a problem."""
+
+MAX_FORMULA_SIZE = 500_000
+"""Most connectives and atoms in the goal and the ground constraints of a problem."""
+
+MAX_ACTION_SIZE = 100_000
+"""Most connectives and atoms in the precondition and the effects of one ground action."""
+
+_EFFECT_SIZE = 3  # what a conditional effect takes beside its literals, in atoms
+
+_CAP = 10**12  # far above every limit; keeps the numbers small
+
+Objects = Mapping[str, tuple[str, ...]]
+"""The objects of every type."""
+
+
+def binding_count(variables: Variables, objects: Objects) -> int:
+    """In how many ways objects can be given to variables; huge numbers are cut off."""
+    count = 1
+    for _, kind in variables:
+        count = min(count * len(objects[kind]), _CAP)
+        if not count:
+            break
+    return count
+
+
+def formula_size(formula: Formula, objects: Objects) -> int:
+    """Number of connectives and atoms of a formula once its quantifiers are written out."""
+    if isinstance(formula, (AtomFormula, Equals)):
+        return 1
+    if isinstance(formula, Not):
+        return 1 + formula_size(formula.body, objects)
+    if isinstance(formula, (And, Or)):
+        return 1 + sum(formula_size(part, objects) for part in formula.parts)
+    if isinstance(formula, Imply):
+        sides = (formula.premise, formula.conclusion)
+        return 1 + sum(formula_size(side, objects) for side in sides)
+    copies = binding_count(formula.variables, objects)
+    return 1 + min(copies * formula_size(formula.body, objects), _CAP)
+
+
+def constraint_size(tree: ConstraintTree, objects: Objects) -> tuple[int, int]:
+    """Number of ground constraints of a tree, and the size of their formulas together."""
+    if isinstance(tree, ConstraintAnd):
+        sizes = [constraint_size(part, objects) for part in tree.parts]
+        return sum(count for count, _ in sizes), sum(size for _, size in sizes)
+    if isinstance(tree, ConstraintForall):
+        copies = binding_count(tree.variables, objects)
+        count, size = constraint_size(tree.body, objects)
+        return min(copies * count, _CAP), min(copies * size, _CAP)
+    return 1, sum(formula_size(argument, objects) for argument in tree.arguments)
+
+
+def action_size(action: Action, objects: Objects) -> int:
+    """Size of the precondition and the effects of one ground instance of an action."""
+    size = formula_size(action.precondition, objects)
+    for effect in action.effects:
+        literals = _EFFECT_SIZE + len(effect.add) + len(effect.delete)
+        copies = binding_count(effect.variables, objects)
+        size += min(copies * (literals + formula_size(effect.condition, objects)), _CAP)
+    return size

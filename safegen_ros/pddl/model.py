@@ -1,0 +1,214 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Domains, problems, formulas and trajectory constraints as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Atom = tuple[str, ...]
+"""A ground atom: the predicate, then its objects, e.g. `('on', 'b1', 'b2')`."""
+
+State = frozenset[Atom]
+"""The atoms that are true; every other atom is false (closed world)."""
+
+Variables = tuple[tuple[str, str], ...]
+"""Typed variables, `(('?x', 'object'), ...)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtomFormula:
+    """A predicate over terms; a term that starts with `?` is a variable."""
+
+    predicate: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """Identity of two terms."""
+
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction; `And(())` is true."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction; `Or(())` is false."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Imply:
+    """Material implication."""
+
+    premise: Formula
+    conclusion: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Forall:
+    """Universal quantification over objects."""
+
+    variables: Variables
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Existential quantification over objects."""
+
+    variables: Variables
+    body: Formula
+
+
+Formula = AtomFormula | Equals | Not | And | Or | Imply | Forall | Exists
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One PDDL3 state-trajectory constraint without free variables.
+
+    Attributes:
+        operator: `always`, `sometime`, `at-most-once` or `sometime-before`.
+        arguments: one formula, or two for `sometime-before` (what must wait, what comes first).
+        place: `source:line:col` where it was written.
+    """
+
+    operator: str
+    arguments: tuple[Formula, ...]
+    place: str = field(default='', compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an action does, under a condition, for every binding of its own variables."""
+
+    variables: Variables
+    condition: Formula
+    add: tuple[AtomFormula, ...]
+    delete: tuple[AtomFormula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action schema."""
+
+    name: str
+    parameters: Variables
+    precondition: Formula
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A planning domain.
+
+    Attributes:
+        types: declared type to its parent, or to an empty string when it has none; `object` is
+            the root and stands here only when the domain declares it as a type of its own (see
+            `ancestors`). There are no cycles but `object` being its own parent.
+        constants: name to type.
+        predicates: name to the types of its arguments.
+        actions: name to schema.
+        constraint_tree: constraints of the domain, still with their quantifiers; they become
+            part of every problem (see `Problem.constraints`).
+    """
+
+    name: str
+    types: Mapping[str, str]
+    constants: Mapping[str, str]
+    predicates: Mapping[str, tuple[str, ...]]
+    actions: Mapping[str, Action]
+    constraint_tree: ConstraintTree | None = None
+
+    def ancestors(self, name: str) -> Iterator[str]:
+        """A type and every type above it.
+
+        A domain that lists `object` among its own types, as the field's Grippers does, means a
+        type beside the others and not the root of all (VAL reads it so).
+        """
+        while True:
+            yield name
+            parent = self.types.get(name, '')
+            if parent in ('', name):
+                break
+            name = parent
+        if name != 'object' and 'object' not in self.types:
+            yield 'object'
+
+    def is_subtype(self, name: str, ancestor: str) -> bool:
+        """Whether every object of type `name` is also one of type `ancestor`."""
+        return ancestor in self.ancestors(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintAnd:
+    """Conjunction of constraints."""
+
+    parts: tuple[ConstraintTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintForall:
+    """A constraint for every object of a type."""
+
+    variables: Variables
+    body: ConstraintTree
+
+
+ConstraintTree = Constraint | ConstraintAnd | ConstraintForall
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem with its domain.
+
+    Attributes:
+        objects: name to type, the domain's constants included, in order of declaration.
+        constraints: those of the domain and the problem, with `and` and `forall` written out.
+    """
+
+    name: str
+    domain: Domain
+    objects: Mapping[str, str]
+    init: State
+    goal: Formula
+    constraints: tuple[Constraint, ...]
+
+    def objects_by_type(self) -> dict[str, tuple[str, ...]]:
+        """The objects that a variable of each type ranges over, in order of declaration."""
+        found: dict[str, list[str]] = {kind: [] for kind in (*self.domain.types, 'object')}
+        for name, declared in self.objects.items():
+            for kind in self.domain.ancestors(declared):
+                found[kind].append(name)
+        return {kind: tuple(names) for kind, names in found.items()}
+
+    def goal_conjuncts(self) -> tuple[Formula, ...]:
+        """The goal as a flat list of what must hold."""
+        return tuple(conjuncts(self.goal))
+
+
+def conjuncts(formula: Formula) -> Iterator[Formula]:
+    """The parts of nested conjunctions, in order; a formula that is none is its only part."""
+    if isinstance(formula, And):
+        for part in formula.parts:
+            yield from conjuncts(part)
+    else:
+        yield formula

@@ -1,0 +1,149 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas, constraints and whole problems back to PDDL text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import islice
+
+from safegen_ros.pddl.model import (
+    And,
+    Atom,
+    AtomFormula,
+    Constraint,
+    Domain,
+    Effect,
+    Equals,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Problem,
+    Variables,
+    conjuncts,
+)
+
+
+def names_text(names: Collection[str], limit: int = 20) -> str:
+    """Names for a message, cut off after the first few."""
+    few = [name[:40] for name in islice(names, limit)]
+    more = len(names) - len(few)
+    return ' '.join(few) + (f' and {more} more' if more else '')
+
+
+def atom_text(atom: Atom) -> str:
+    """A ground atom, `(on b1 b2)`."""
+    return f'({" ".join(atom)})'
+
+
+def formula_text(formula: Formula, typed: bool = False) -> str:
+    """A formula in PDDL.
+
+    Args:
+        formula: what to write.
+        typed: whether to write the type `object` too, as a domain with types needs it for VAL.
+    """
+    if isinstance(formula, AtomFormula):
+        return atom_text((formula.predicate, *formula.terms))
+    if isinstance(formula, Equals):
+        return f'(= {formula.left} {formula.right})'
+    if isinstance(formula, Not):
+        return f'(not {formula_text(formula.body, typed)})'
+    if isinstance(formula, (And, Or)):
+        head = 'and' if isinstance(formula, And) else 'or'
+        parts = [formula_text(part, typed) for part in formula.parts]
+        return f'({" ".join([head, *parts])})'
+    if isinstance(formula, Imply):
+        sides = (formula.premise, formula.conclusion)
+        return f'(imply {" ".join(formula_text(side, typed) for side in sides)})'
+    head = 'forall' if isinstance(formula, Forall) else 'exists'
+    body = formula_text(formula.body, typed)
+    return f'({head} ({_variables_text(formula.variables, typed)}) {body})'
+
+
+def constraint_text(constraint: Constraint, typed: bool = False) -> str:
+    """A ground trajectory constraint in PDDL3; `typed` as in `formula_text`."""
+    arguments = [formula_text(argument, typed) for argument in constraint.arguments]
+    return f'({" ".join([constraint.operator, *arguments])})'
+
+
+def domain_text(domain: Domain) -> str:
+    """A domain in PDDL, without its constraints: `problem_text` writes them with the problem's."""
+    typed = bool(domain.types)
+    sections = [f'(define (domain {domain.name})']
+    if typed:
+        pairs = [f' {name} - {parent}' for name, parent in domain.types.items() if parent]
+        alone = [f' {name}' for name, parent in domain.types.items() if not parent]
+        sections.append(f'  (:types{"".join(pairs + alone)})')
+    if domain.constants:
+        constants = ''.join(f' {c} - {kind}' for c, kind in domain.constants.items())
+        sections.append(f'  (:constants{constants})')
+    predicates = [_predicate_text(*item, typed) for item in domain.predicates.items()]
+    sections += ['  (:predicates', *_indented(predicates), '  )']
+    for action in domain.actions.values():
+        effects = [_effect_text(effect, typed) for effect in action.effects]
+        sections += [
+            f'  (:action {action.name}',
+            f'    :parameters ({_variables_text(action.parameters, typed)})',
+            f'    :precondition {formula_text(action.precondition, typed)}',
+            f'    :effect (and {" ".join(effects)}))',
+        ]
+    return '\n'.join([*sections, ')', ''])
+
+
+def problem_text(problem: Problem) -> str:
+    """A problem in PDDL3 that reads back as an equal problem.
+
+    Constraints of the domain stay in the domain: they are written again here, which changes
+    nothing, since a trajectory constraint that is asked for twice is asked for once.
+    """
+    constants, typed = problem.domain.constants, bool(problem.domain.types)
+    objects = ' '.join(
+        f'{name} - {kind}' if typed else name
+        for name, kind in problem.objects.items()
+        if name not in constants
+    )
+    lines = [
+        f'(define (problem {problem.name})',
+        f'  (:domain {problem.domain.name})',
+        f'  (:objects {objects})',
+        '  (:init',
+        *_indented(atom_text(atom) for atom in sorted(problem.init)),
+        '  )',
+        f'  (:goal {formula_text(problem.goal, typed)})',
+    ]
+    if problem.constraints:
+        lines += [
+            '  (:constraints (and',
+            *_indented(constraint_text(c, typed) for c in problem.constraints),
+            '  ))',
+        ]
+    return '\n'.join([*lines, ')', ''])
+
+
+def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
+    variables = tuple((f'?x{index}', kind) for index, kind in enumerate(kinds))
+    return f'({" ".join(filter(None, (name, _variables_text(variables, typed))))})'
+
+
+def _effect_text(effect: Effect, typed: bool) -> str:
+    literals = [formula_text(atom) for atom in effect.add]
+    literals += [f'(not {formula_text(atom)})' for atom in effect.delete]
+    text = literals[0] if len(literals) == 1 else f'(and {" ".join(literals)})'
+    if any(True for _ in conjuncts(effect.condition)):
+        text = f'(when {formula_text(effect.condition, typed)} {text})'
+    if effect.variables:
+        text = f'(forall ({_variables_text(effect.variables, typed)}) {text})'
+    return text
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f'    {line}' for line in lines]
+
+
+def _variables_text(variables: Variables, typed: bool) -> str:
+    if not typed and all(kind == 'object' for _, kind in variables):
+        return ' '.join(name for name, _ in variables)
+    return ' '.join(f'{name} - {kind}' for name, kind in variables)

@@ -1,0 +1,49 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a module as a node that cannot outlive its supervisor: arguments PARENT_PID MODULE [...].
+
+The request to be signalled at the death of the parent is made here, after exec, because a
+`preexec_fn` would run Python between fork and exec of a process that has threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel for SIGTERM when the thread that started this process ends.
+
+    Args:
+        parent: process id of the parent; when it has gone already, this process ends at once.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f'prctl(PR_SET_PDEATHSIG): {os.strerror(number)}')
+    if os.getppid() != parent:
+        sys.exit('the supervisor ended before this node started')
+
+
+def main() -> None:
+    """Entry point: PARENT_PID, MODULE and the arguments of the module."""
+    die_with_parent(int(sys.argv[1]))
+    # A shell starts background jobs with SIGINT ignored, and that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    module = sys.argv[2]
+    sys.argv = sys.argv[2:]
+    try:
+        runpy.run_module(module, run_name='__main__', alter_sys=True)
+    except KeyboardInterrupt:
+        # A node handles its own; this one came before it could, among its imports.
+        sys.exit('interrupted before it was up')
+
+
+if __name__ == '__main__':
+    main()

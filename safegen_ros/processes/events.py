@@ -1,0 +1,67 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a supervisor has to say: its exit status, its errors, and its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from safegen_ros.bringup import NodeSpec
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.processes.process import describe_exit
+
+
+class ExitCode(IntEnum):
+    """Exit status of `safegen up`."""
+
+    CLEAN = 0
+    NODE_DIED = 1
+    USAGE = 2
+    NOT_READY = 3
+    KILLED = 4
+
+
+class NodeDiedError(SafegenError):
+    """A required node ended by itself.
+
+    Attributes:
+        node: its full name.
+        lines: the last lines that it wrote.
+    """
+
+    def __init__(self, node: str, code: int, lines: Sequence[str]) -> None:
+        tail = ''.join(f'\n  {line}' for line in lines)
+        super().__init__(f'{node} ended with {describe_exit(code)}{tail}', ErrorCode.SERVER_LOST)
+        self.node = node
+        self.lines = tuple(lines)
+
+
+class NotReadyError(SafegenError):
+    """A node did not offer its interface in time."""
+
+    def __init__(self, spec: NodeSpec, lines: Sequence[str]) -> None:
+        assert spec.ready is not None  # noqa: S101 (nodes without a condition are ready)
+        tail = ''.join(f'\n  {line}' for line in lines)
+        super().__init__(
+            f'{spec.full_name} did not offer the {spec.ready.kind} {spec.ready.name} within '
+            f'{spec.ready.timeout_s:g} s{tail}',
+            ErrorCode.SERVER_LOST,
+        )
+        self.node = spec.full_name
+
+
+@dataclass(frozen=True, slots=True)
+class StackEvent:
+    """Something that a screen may want to show.
+
+    Attributes:
+        kind: 'started', 'ready', 'died', 'respawned', 'stopping' or 'killed'.
+        node: full node name.
+        text: the time since its start, how it ended, or the signal it gets.
+    """
+
+    kind: str
+    node: str
+    text: str

@@ -1,0 +1,135 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One supervised node: its process group, its output line by line, and the news of its end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO
+
+from safegen_ros.bringup import NodeSpec
+
+LAST_LINES = 20
+MAX_LINE = 64 * 1024  # A node that never ends its line must not fill our memory.
+_GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
+_CONTROL = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f]')
+
+
+def child_environment(
+    environ: Mapping[str, str], defaults: Mapping[str, str], extra: Mapping[str, str]
+) -> dict[str, str]:
+    """Environment of a node.
+
+    The ROS wheels re-execute the interpreter once with the library folders of *its* prefix and mark
+    that in a variable. Inherited by another prefix, the mark hides that the libraries are of the
+    wrong one, and without LD_LIBRARY_PATH it hides that there are none. So the mark and the folders
+    that belong to it go, and the child finds its own; every other library folder stays.
+
+    Args:
+        environ: the environment to start from.
+        defaults: variables to add where they are missing.
+        extra: variables that win.
+    """
+    result = {**defaults, **environ, **extra}
+    if result.pop(_GUARD, None) is None:
+        return result
+    folders = [f for f in result.get('LD_LIBRARY_PATH', '').split(os.pathsep) if f]
+    wheels = {f for f in folders if re.search(r'/site-packages/ros_[^/]*\.libs$', f)}
+    wheels |= {f.split('/lib/python')[0] + '/lib' for f in wheels}
+    kept = [f for f in folders if f not in wheels and f != f'{sys.prefix}/lib']
+    result['LD_LIBRARY_PATH'] = os.pathsep.join(kept)
+    if not kept:
+        del result['LD_LIBRARY_PATH']
+    return result
+
+
+def describe_exit(code: int) -> str:
+    """An exit status in words, as `subprocess` counts it."""
+    if code >= 0:
+        return f'exit status {code}'
+    try:
+        return f'signal {signal.Signals(-code).name}'
+    except ValueError:
+        return f'signal {-code}'
+
+
+class ManagedProcess:
+    """A node that runs in a session of its own until it ends or is signalled.
+
+    The two threads of a node only read its pipe and wait for its end: they never signal on their
+    own account, so that the order of a shutdown stays with the supervisor.
+    """
+
+    def __init__(
+        self,
+        spec: NodeSpec,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        on_line: Callable[[str, str], None],
+        on_exit: Callable[[ManagedProcess], None],
+    ) -> None:
+        self.spec = spec
+        self.returncode: int | None = None
+        self.lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.started = time.monotonic()
+        self._on_line = on_line
+        self._on_exit = on_exit
+        self._ended = threading.Event()
+        self._reaping = threading.Lock()
+        wrapper = [sys.executable, '-m', 'safegen_ros.processes.child', str(os.getpid())]
+        self._process = subprocess.Popen(
+            [*wrapper, spec.module, *arguments],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        assert self._process.stdout is not None  # noqa: S101 (asked for above)
+        self._pump = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
+        self._waiter = threading.Thread(target=self._wait, daemon=True)
+        self._pump.start()
+        self._waiter.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return not self._ended.is_set()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end; whether it came within `timeout_s` [s]."""
+        return self._ended.wait(timeout_s)
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Signal the node and every process that it started; nothing when it has ended."""
+        with self._reaping:
+            # Not reaped yet, so its id cannot have gone to another process group.
+            if self.returncode is None:
+                os.killpg(self.pid, number)
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with pipe:
+            while data := pipe.readline(MAX_LINE):
+                # Text of a model may hold escape sequences; a terminal must not obey them.
+                line = _CONTROL.sub('', data.decode('utf-8', 'replace').rstrip('\r\n'))
+                self.lines.append(line)
+                self._on_line(self.spec.name, line)
+
+    def _wait(self) -> None:
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with self._reaping:
+            # What the node has left behind goes too, while its id is still reserved.
+            os.killpg(self.pid, signal.SIGKILL)
+            self.returncode = self._process.wait()
+        self._pump.join(timeout=2.0)
+        self._ended.set()
+        self._on_exit(self)

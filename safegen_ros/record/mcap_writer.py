@@ -1,0 +1,159 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Records topics of the stack into one MCAP file, as they come from the wire, without decoding."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mcap.writer import Writer
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from safegen_ros.closing import Closing
+from safegen_ros.record.schema import schema_text
+
+# A file that is cut off by a kill is readable up to its last whole chunk [bytes].
+CHUNK_SIZE = 128 * 1024
+# Deep enough for a twin that runs faster than real time.
+QUEUE_DEPTH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic to record.
+
+    Attributes:
+        name: relative to the namespace of the recording node, or absolute.
+        type: such as 'safegen_msgs/msg/Attempt'.
+        latched: whether its publisher keeps the last value for late joiners; such a value from
+            before the recording is recorded too.
+    """
+
+    name: str
+    type: str
+    latched: bool = False
+
+
+STACK_TOPICS = (
+    Topic('planner/attempts', 'safegen_msgs/msg/Attempt'),
+    Topic('planner/plan', 'safegen_msgs/msg/Plan', latched=True),
+    Topic('executor/progress', 'safegen_msgs/msg/ExecutionProgress'),
+    Topic('joint_states', 'sensor_msgs/msg/JointState'),
+    Topic('world_state', 'safegen_msgs/msg/WorldState'),
+)
+
+
+class McapRecorder(Closing):
+    """Records while it is open. The node must be spun by its owner, also for a moment at the end.
+
+    A disk that refuses ends the recording but not the run: `error` tells.
+
+    Attributes:
+        counts: messages written by full topic name.
+        error: why the recording ended early; None while all is well.
+    """
+
+    def __init__(self, node: Node, topics: Sequence[Topic], path: Path) -> None:
+        """Open the file and subscribe.
+
+        Args:
+            node: gets the subscriptions.
+            topics: what to record.
+            path: file to write; must not exist.
+
+        Raises:
+            RecordError: the definition of a type is not installed.
+            OSError: the file exists or cannot be made.
+        """
+        self.path = path
+        self.error: OSError | None = None
+        self.counts: dict[str, int] = {}
+        self._node = node
+        self._lock = threading.Lock()
+        self._sequence: dict[int, int] = {}
+        schemas = {topic.type: schema_text(topic.type) for topic in topics}
+        self._file: BinaryIO | None = path.open('xb')
+        self._writer: Any = Writer(self._file, chunk_size=CHUNK_SIZE)  # half of it has no types
+        self._writer.start(profile='ros2', library='safegen_ros')
+        self._schema_ids = {
+            kind: self._writer.register_schema(kind, 'ros2msg', text.encode())
+            for kind, text in schemas.items()
+        }
+        group = MutuallyExclusiveCallbackGroup()
+        self._subscriptions = [self._subscribe(topic, group) for topic in topics]
+
+    def _subscribe(self, topic: Topic, group: MutuallyExclusiveCallbackGroup) -> Any:
+        full_name = self._node.resolve_topic_name(topic.name)
+        channel = self._writer.register_channel(full_name, 'cdr', self._schema_ids[topic.type])
+        self.counts[full_name] = 0
+        durability = (
+            DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
+        )
+        package, folder, name = topic.type.split('/')
+        return self._node.create_subscription(
+            getattr(import_module(f'{package}.{folder}'), name),
+            full_name,
+            partial(self._record, full_name, channel),
+            QoSProfile(
+                depth=QUEUE_DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=durability
+            ),
+            callback_group=group,
+            raw=True,
+        )
+
+    def unmatched(self) -> tuple[str, ...]:
+        """Topics that nobody publishes yet; what is published before they match is not recorded."""
+        return tuple(
+            subscription.topic_name
+            for subscription in self._subscriptions
+            if subscription.get_publisher_count() == 0
+        )
+
+    def _record(self, name: str, channel: int, data: bytes, info: Any) -> None:
+        with self._lock:
+            if self._file is None or self.error is not None:
+                return
+            sequence = self._sequence.get(channel, 0)
+            try:
+                self._writer.add_message(
+                    channel_id=channel,
+                    log_time=self._node.get_clock().now().nanoseconds,
+                    publish_time=info['source_timestamp'],
+                    sequence=sequence,
+                    data=data,
+                )
+            except OSError as error:
+                self.error = error
+                return
+            self._sequence[channel] = sequence + 1
+            self.counts[name] += 1
+
+    def close(self) -> None:
+        """End the recording and the file; harmless when repeated."""
+        subscriptions, self._subscriptions = self._subscriptions, []
+        executor = self._node.executor
+        for subscription in subscriptions:
+            destroy = partial(self._node.destroy_subscription, subscription)
+            # A subscription that goes while another thread waits for it ends that thread.
+            if executor is None:
+                destroy()
+            else:
+                executor.create_task(destroy)
+        with self._lock:
+            if self._file is None:
+                return
+            try:
+                self._writer.finish()
+            except OSError as error:
+                self.error = self.error or error
+            finally:
+                self._file.close()
+                self._file = None

@@ -1,0 +1,295 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The record of one run as plain values, its folder, and its JSON form."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import types
+import typing
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime, timezone
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.verdict import Category, Verdict
+
+NO_VERDICT = Verdict()
+
+
+class RecordError(SafegenError):
+    """A record that cannot be written or read back."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """The task as it was sent.
+
+    Attributes:
+        name: name of the PDDL problem.
+        source: file it came from, or the name of the client.
+        domain_name: name of the PDDL domain.
+        domain: PDDL text; empty for the built-in domain of that name.
+        problem: PDDL text with its constraints.
+    """
+
+    name: str
+    source: str
+    domain_name: str
+    domain: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """The plan writer and how it was asked.
+
+    Attributes:
+        name: name or folder of the model.
+        max_attempts: attempts it had.
+        temperature: sampling temperature [1].
+        top_p: probability mass kept by nucleus sampling [1].
+        seed: seed of the sampling.
+        search_fallback: whether the search planner was allowed to answer.
+    """
+
+    name: str
+    max_attempts: int
+    temperature: float
+    top_p: float
+    seed: int
+    search_fallback: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One answer and what the verifier said.
+
+    Attributes:
+        number: from 1.
+        source: 'model' or 'search'.
+        text: the answer, in the names of the task where they could be put back.
+        steps: what was read from it, each as '(action arguments)'.
+        verdict: the finding.
+        seconds: from asking to the verdict [s].
+    """
+
+    number: int
+    source: str
+    text: str
+    steps: tuple[str, ...]
+    verdict: Verdict
+    seconds: float
+
+    @property
+    def unread(self) -> bool:
+        """Whether it could not be read, so that its names may be those that the model uses."""
+        return self.source == 'model' and self.verdict.category is Category.FORMAT_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One executed step.
+
+    Attributes:
+        index: from 0.
+        step: '(action arguments)'.
+        begun_s: start, from the start of the execution, in wall time [s].
+        seconds: duration in wall time [s]; None when it did not end.
+    """
+
+    index: int
+    step: str
+    begun_s: float
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRecord:
+    """Where a block was measured at the end.
+
+    Attributes:
+        name: its object name.
+        position: x, y, z of the centre in the base frame of the arm [m].
+        orientation: unit quaternion x, y, z, w.
+    """
+
+    name: str
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalRecord:
+    """One condition of the goal against the measured world.
+
+    Attributes:
+        condition: PDDL text, such as '(on b1 b2)'.
+        holds: whether it was measured to hold.
+    """
+
+    condition: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArtefactRecord:
+    """A file of the run.
+
+    Attributes:
+        name: what it is, such as 'video'.
+        file: file name in the folder of the run; empty when it was not made.
+        note: its size or length, or why it is missing and how to get it next time.
+    """
+
+    name: str
+    file: str
+    note: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """All that a report tells about a run.
+
+    Attributes:
+        run_id: name of its folder.
+        started: UTC, ISO 8601.
+        task: what was asked for.
+        model: who was asked.
+        attempts: every answer in order.
+        plan: the plan that was executed or would have been; empty when there is none.
+        plan_source: 'model', 'search' or the client's name.
+        verdict: the last finding about that plan.
+        steps: what was begun, as its progress was heard.
+        steps_done: how many steps were executed and observed.
+        blocks: measured poses at the end.
+        goal: each condition of the goal against them.
+        reached: whether the measured world satisfies the goal; None when that was not measured.
+        error_code: what ended the run; `NONE` for success.
+        message: the reason in words; empty for success.
+        timings: seconds by name, such as 'planning' [s].
+        versions: version by name, with the commit of the source where it is known.
+        artefacts: the files of the run.
+    """
+
+    run_id: str
+    started: str
+    task: TaskRecord
+    model: ModelRecord
+    attempts: tuple[AttemptRecord, ...] = ()
+    plan: tuple[str, ...] = ()
+    plan_source: str = ''
+    verdict: Verdict = NO_VERDICT
+    steps: tuple[StepRecord, ...] = ()
+    steps_done: int = 0
+    blocks: tuple[BlockRecord, ...] = ()
+    goal: tuple[GoalRecord, ...] = ()
+    reached: bool | None = None
+    error_code: ErrorCode = ErrorCode.UNKNOWN
+    message: str = ''
+    timings: dict[str, float] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    artefacts: tuple[ArtefactRecord, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was proved, executed to the end, and measured to meet the goal."""
+        return self.error_code is ErrorCode.NONE and self.verdict.ok and self.reached is True
+
+    def to_json(self) -> str:
+        """The record as JSON text; enumerations by name."""
+        return json.dumps(_plain(self), indent=2, ensure_ascii=False) + '\n'
+
+    @classmethod
+    def from_json(cls, text: str) -> RunRecord:
+        """Read a record back.
+
+        Raises:
+            RecordError: it is not JSON, or a field is missing, unknown or of another type.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise RecordError(f'report.json: is not JSON: {error}') from error
+        record = _typed(cls, data, 'report')
+        assert isinstance(record, cls)  # noqa: S101 (for the type checker)
+        return record
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader."""
+    if isinstance(value, IntEnum):
+        return value.name
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def _typed(kind: Any, data: Any, place: str) -> Any:
+    """The value of a type from its JSON form, checked."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _typed_record(kind, data, place)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple and isinstance(data, list):
+        kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
+        if len(kinds) == len(data):
+            pairs = zip(kinds, data, strict=True)
+            return tuple(_typed(k, item, f'{place}[{i}]') for i, (k, item) in enumerate(pairs))
+    if origin is dict and isinstance(data, dict):
+        return {name: _typed(inner[1], item, f'{place}.{name}') for name, item in data.items()}
+    if origin in (typing.Union, types.UnionType):
+        return None if data is None else _typed(inner[0], data, place)
+    if isinstance(kind, type) and issubclass(kind, IntEnum) and data in kind.__members__:
+        return kind[data]
+    if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
+        return float(data)
+    if kind in (int, str, bool) and type(data) is kind:
+        return data
+    raise RecordError(f'{place}: {data!r} is not {getattr(kind, "__name__", kind)}')
+
+
+def _typed_record(kind: type, data: Any, place: str) -> Any:
+    hints = typing.get_type_hints(kind)
+    if not isinstance(data, dict) or set(data) != set(hints):
+        missing = sorted(set(hints) ^ set(data)) if isinstance(data, dict) else sorted(hints)
+        raise RecordError(f'{place}: fields missing or unknown: {", ".join(missing)}')
+    return kind(**{name: _typed(hints[name], data[name], f'{place}.{name}') for name in hints})
+
+
+def new_run_dir(root: Path, now: datetime | None = None) -> Path:
+    """Make a folder for a run that no other run has.
+
+    Args:
+        root: the folder of all runs, made when missing.
+        now: time for its name; the present when None.
+
+    Returns:
+        Its path, such as `runs/20260131T142500Z-3f9c`.
+    """
+    stamp = (now or datetime.now(timezone.utc)).astimezone(timezone.utc)
+    root.mkdir(parents=True, exist_ok=True)
+    while True:
+        folder = root / f'{stamp:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}'
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a file so that after a power cut it is whole, or the one before is."""
+    scratch = path.with_name(path.name + '.tmp')
+    with scratch.open('w', encoding='utf-8', errors='backslashreplace') as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)

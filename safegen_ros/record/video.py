@@ -1,0 +1,250 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A video of the twin from a recording: H.264 in MP4, at most a chosen length."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.record.mcap_reader import Recorded, read_messages
+from safegen_ros.record.run import ArtefactRecord
+from safegen_ros.robot.limits import JOINT_NAMES, Joints
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.render import Frame, Renderer
+from safegen_ros.robot.scene import Scene
+from safegen_ros.verdict import Category
+
+FRAME_RATE = 25  # [1/s]
+MAX_LENGTH_S = 20.0
+TOPICS = ('joint_states', 'world_state', 'attempts', 'progress')  # last parts of their names
+
+
+class VideoError(SafegenError):
+    """A recording of which no video can be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The cell at one moment.
+
+    Attributes:
+        time: simulated time from the first sample [s].
+        joints: joint angles, shape (6,) [rad].
+        poses: pose of each block by name.
+        caption: what was going on, as text by title.
+    """
+
+    time: float
+    joints: Joints
+    poses: dict[str, Pose]
+    caption: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A video that was made.
+
+    Attributes:
+        path: the file.
+        frames: number of pictures.
+        length_s: playing time [s].
+        speed: simulated seconds per second of video [1].
+    """
+
+    path: Path
+    frames: int
+    length_s: float
+    speed: float
+
+
+def samples_of(messages: Iterable[Recorded]) -> list[Sample]:
+    """Joins joints and block poses of the same simulated time, in order.
+
+    Simulated time starts again when the twin is reset for a task; what counts is the last task.
+
+    Args:
+        messages: of the `TOPICS`, in the order of the recording.
+    """
+    joints: dict[int, Joints] = {}
+    poses: dict[int, dict[str, Pose]] = {}
+    captions: dict[int, dict[str, str]] = {}
+    caption: dict[str, str] = {}
+    last = {'joint_states': -1, 'world_state': -1}
+    for item in messages:
+        kind = item.topic.rpartition('/')[2]
+        if kind not in last:
+            caption = {**caption, **_caption(kind, item.message)}
+            continue
+        stamp = _nanoseconds(item.message)
+        values: dict[int, Any] = joints if kind == 'joint_states' else poses
+        if stamp < last[kind]:
+            values.clear()
+        last[kind] = stamp
+        values[stamp] = _joints(item) if kind == 'joint_states' else _poses(item.message)
+        captions[stamp] = caption
+    common = sorted(joints.keys() & poses.keys())
+    return [Sample((t - common[0]) * 1e-9, joints[t], poses[t], captions[t]) for t in common]
+
+
+def _caption(kind: str, message: Any) -> dict[str, str]:
+    """The lines of the caption that an event changes."""
+    if kind == 'attempts':
+        name = Category(message.verdict.category).name.lower().replace('_', ' ')
+        text = {'verdict': f'{name} (attempt {message.number}, {message.source})'}
+    elif message.phase == 'moving':
+        step = ' '.join((message.current.action, *message.current.arguments))
+        text = {'step': f'{message.step + 1}/{message.total} ({step})'}
+    elif message.phase == 'observed':  # the step that was shown is over; the next one follows
+        text = {}
+    else:
+        text = {'step': message.phase}
+    # The font of the renderer is ASCII, and a name may hold anything.
+    return {title: line.encode('ascii', 'replace').decode() for title, line in text.items()}
+
+
+def _nanoseconds(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def _joints(item: Recorded) -> Joints:
+    """The joints in the order of the arm, whatever the order of the message."""
+    by_name = dict(zip(item.message.name, item.message.position, strict=True))
+    missing = [name for name in JOINT_NAMES if name not in by_name]
+    if missing:
+        raise VideoError(f'{item.topic}: joint {missing[0]} is missing from a message')
+    return np.array([by_name[name] for name in JOINT_NAMES])
+
+
+def _poses(message: Any) -> dict[str, Pose]:
+    poses = {}
+    for each in message.objects:
+        p, q = each.pose.position, each.pose.orientation
+        poses[each.name] = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+    return poses
+
+
+def frame_samples(
+    samples: Sequence[Sample], max_length_s: float = MAX_LENGTH_S, speed: float = 1.0
+) -> tuple[list[Sample], float]:
+    """The sample that each picture of the video shows, and the speed-up that it takes.
+
+    Args:
+        samples: at least one, in order of time.
+        max_length_s: longest playing time [s].
+        speed: smallest speed-up [1].
+
+    Raises:
+        ValueError: the length or the speed is not above 0.
+    """
+    if not (max_length_s > 0 and speed > 0):
+        raise ValueError('length and speed of a video must be above 0')
+    times = [sample.time for sample in samples]
+    chosen = max(speed, times[-1] / max_length_s)
+    count = math.floor(times[-1] / chosen * FRAME_RATE + 1e-6) + 1
+    indices = (bisect.bisect_right(times, k * chosen / FRAME_RATE + 1e-9) - 1 for k in range(count))
+    return [samples[index] for index in indices], chosen
+
+
+def write_mp4(frames: Iterable[Frame], path: Path) -> int:
+    """Encode RGB pictures of one size; returns how many there were.
+
+    Raises:
+        VideoError: there is no encoder, or it refuses.
+    """
+    count = 0
+    try:
+        with av.open(str(path), 'w', options={'movflags': 'faststart'}) as container:
+            stream: Any = None
+            for frame in frames:
+                if stream is None:
+                    stream = _stream(container, frame)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format='rgb24')))
+                count += 1
+            if stream is not None:
+                container.mux(stream.encode())
+    except (av.FFmpegError, av.codec.codec.UnknownCodecError) as error:
+        raise VideoError(f'{path}: cannot be encoded: {error}') from error
+    return count
+
+
+def _stream(container: Any, frame: Frame) -> Any:
+    """H.264 with sizes and colours that every player takes; two processors, as nodes may run."""
+    stream = container.add_stream('libx264', rate=Fraction(FRAME_RATE))
+    stream.height, stream.width = frame.shape[:2]
+    stream.pix_fmt = 'yuv420p'
+    stream.options = {'preset': 'veryfast', 'crf': '23'}
+    stream.codec_context.thread_count = 2
+    return stream
+
+
+def render_video(
+    recording: Path,
+    target: Path,
+    scene: Scene,
+    *,
+    max_length_s: float = MAX_LENGTH_S,
+    speed: float = 1.0,
+) -> Video:
+    """Make the video of a recording.
+
+    Args:
+        recording: MCAP file with `joint_states` and `world_state`.
+        target: MP4 file to write.
+        scene: the cell that was recorded.
+        max_length_s: longest playing time [s].
+        speed: smallest speed-up [1].
+
+    Raises:
+        VideoError: it holds no samples, or cannot be encoded.
+        RenderError: nothing can be drawn here; the message names the package that helps.
+        RecordError: the recording cannot be read.
+    """
+    messages = (m for m in read_messages(recording) if m.topic.rpartition('/')[2] in TOPICS)
+    samples = [sample for sample in samples_of(messages) if sample.poses]
+    if not samples:
+        raise VideoError(f'{recording}: holds no joints and block poses of the same time')
+    chosen, factor = frame_samples(samples, max_length_s, speed)
+    partial = target.with_name('.' + target.name)
+    try:
+        count = write_mp4(_pictures(scene, chosen), partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return Video(target, count, count / FRAME_RATE, factor)
+
+
+def _pictures(scene: Scene, samples: Sequence[Sample]) -> Iterator[Frame]:
+    last, picture = None, None
+    with Renderer(scene, samples[-1].poses) as renderer:
+        for sample in samples:
+            if sample is not last or picture is None:
+                last, picture = sample, renderer.frame(sample.joints, sample.poses, sample.caption)
+            yield picture
+
+
+def try_video(recording: Path, target: Path, scene: Scene, **options: float) -> ArtefactRecord:
+    """As `render_video`, for a run that goes on without: the record says what is missing and why.
+
+    Args:
+        recording: MCAP file.
+        target: MP4 file to write.
+        scene: the cell that was recorded.
+        options: of `render_video`.
+    """
+    try:
+        video = render_video(recording, target, scene, **options)
+    except (SafegenError, OSError) as error:
+        return ArtefactRecord('video', '', str(error))
+    note = f'{video.length_s:.1f} s, {video.frames} pictures, speed {video.speed:.2g}'
+    return ArtefactRecord('video', video.path.name, note)

@@ -1,0 +1,94 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What every arm driver offers, the twin and the real one alike.
+
+Skills are written over this protocol only. All moves are absolute joint targets: a relative move
+that a lossy link repeats would be doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from numpy.typing import ArrayLike
+
+from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.pose import Pose
+
+#: Two bodies that are meant to touch: block names, or `TOOL` or `TABLE`.
+ContactPair = tuple[str, str]
+
+#: The suction cup and the table in contact pairs; no PDDL name can be spelled like this.
+TOOL = '<tool>'
+TABLE = '<table>'
+
+
+@runtime_checkable
+class Arm(Protocol):
+    """One arm with a suction cup."""
+
+    def joint_positions(self) -> Joints:
+        """Measured joint angles, shape (6,) [rad]."""
+        ...
+
+    def move_joints(self, target: ArrayLike, speed: float) -> None:
+        """Moves to a target and returns when the measured joints have arrived.
+
+        Args:
+            target: shape (6,) [rad], checked against the limits before it leaves.
+            speed: fraction of the highest joint speed, in (0, 1].
+
+        Raises:
+            RobotError: a limit, a collision, no arrival in time, or a stop that was not reset.
+            Canceled: `stop` was called while moving.
+        """
+        ...
+
+    def set_suction(self, on: bool) -> None:
+        """Switches the pump; returns at once, the caller waits for the vacuum."""
+        ...
+
+    def suction(self) -> bool:
+        """Whether the pump is on."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass for the arm (simulated time on the twin); `stop` ends it early."""
+        ...
+
+    def expect_contacts(self, *pairs: ContactPair) -> None:
+        """Begins a phase: these pairs, and what rests on each other now, may touch from here on.
+
+        A driver that senses no contact has nothing to do here.
+        """
+        ...
+
+    def stop(self) -> None:
+        """Holds the arm where it is measured, keeps the pump as it is, and latches.
+
+        May be called from any thread. What was under way raises `Canceled`, and nothing moves
+        until `reset_stop`.
+        """
+        ...
+
+    def reset_stop(self) -> None:
+        """Allows motion again after a stop or a fault."""
+        ...
+
+    def close(self) -> None:
+        """Releases the device; safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class World(Protocol):
+    """Where the blocks are: the twin, or a perception system."""
+
+    def reset(self, blocks: Mapping[str, Pose]) -> None:
+        """Sets the blocks up at these poses, or has them set up."""
+        ...
+
+    def block_poses(self) -> dict[str, Pose]:
+        """Measured pose of each block."""
+        ...

@@ -1,0 +1,57 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Poses as ROS has them: metres, and quaternions in the order x, y, z, w (REP 103)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """Position and orientation of a frame in the base frame of the arm.
+
+    Attributes:
+        position: x, y, z [m]; z is the height above the table.
+        orientation: unit quaternion x, y, z, w.
+    """
+
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+
+    @classmethod
+    def upright(cls, x: float, y: float, z: float, yaw: float = 0.0) -> Pose:
+        """A pose that is turned about the vertical only: x, y, z [m], yaw [rad]."""
+        return cls((x, y, z), (0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """Rotation matrix, shape (3, 3)."""
+        x, y, z, w = self.orientation
+        return np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+
+    @property
+    def yaw(self) -> float:
+        """Angle of the frame's x axis in the horizontal plane [rad]."""
+        rotation = self.rotation
+        return math.atan2(rotation[1, 0], rotation[0, 0])
+
+    @property
+    def tilt(self) -> float:
+        """Angle between the frame's z axis and the vertical [rad], in [0, pi]."""
+        return math.acos(min(1.0, max(-1.0, float(self.rotation[2, 2]))))
+
+
+def planar_distance(one: Pose, other: Pose) -> float:
+    """Distance of two poses in the horizontal plane [m]."""
+    return math.hypot(one.position[0] - other.position[0], one.position[1] - other.position[1])

@@ -1,0 +1,300 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The table in front of the arm: slots, block size, tool, speeds; read from YAML and checked.
+
+A scene that loads is one in which every slot takes a tower of the full height: each level can be
+picked from and placed on, and the arm can travel above the highest tower.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.robot.kinematics import inverse_top_down
+from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.pose import Pose
+
+#: Slots nearer than this would let the wrist touch a full tower on the neighbouring slot [m].
+MIN_SLOT_PITCH = 0.060
+#: The base plate covers the table up to this radius [m]; a block must stay outside.
+BASE_RADIUS = 0.080
+#: A block may lie this far from its slot and must still be reachable [m].
+SLOT_TOLERANCE = 0.005
+
+#: An elbow-up configuration over the middle of the table, where every search for a branch starts.
+NOMINAL_JOINTS: Joints = np.radians([21.0, -40.0, -90.0, 40.0, 0.0, -69.0])
+NOMINAL_JOINTS.setflags(write=False)
+
+
+class SceneError(SafegenError):
+    """A scene file that cannot be used: `file: field: what: cure`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.UNSUPPORTED_SCENE)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place on the table for one tower: name, radius [m] and azimuth [rad] in the base frame."""
+
+    name: str
+    radius: float
+    azimuth: float
+
+    @property
+    def x(self) -> float:
+        """Position [m]."""
+        return self.radius * math.cos(self.azimuth)
+
+    @property
+    def y(self) -> float:
+        """Position [m]."""
+        return self.radius * math.sin(self.azimuth)
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """How the skills move; speeds are fractions of the highest joint speed."""
+
+    travel_speed_fraction: float
+    vertical_speed_fraction: float
+    travel_clearance_m: float
+    min_travel_height_m: float
+    straightness_m: float
+    press_depth_m: float
+    release_gap_m: float
+    settle_s: float
+    suck_s: float
+    place_settle_s: float
+    release_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A checked scene; lengths [m], masses [kg].
+
+    Attributes:
+        block_size: edge of the cubes.
+        block_mass: of one cube.
+        tool_length: flange to the lip of the suction cup.
+        max_tower: blocks in the highest tower that every slot takes.
+        slots: where towers may stand.
+        home: where the arm parks, as a slot, with the height of the cup in `home_height`.
+        home_height: of the cup above the table.
+        motion: speeds, clearances and dwell times.
+    """
+
+    block_size: float
+    block_mass: float
+    tool_length: float
+    max_tower: int
+    slots: tuple[Slot, ...]
+    home: Slot
+    home_height: float
+    motion: Motion
+
+    @property
+    def max_blocks(self) -> int:
+        """Most blocks of which any configuration fits: one slot each, or one tower of all."""
+        return min(len(self.slots), self.max_tower)
+
+    def level_height(self, level: int) -> float:
+        """Height of the centre of a block at a level, the table being level 0 [m]."""
+        return (level + 0.5) * self.block_size
+
+    def slot_pose(self, slot: Slot, level: int = 0) -> Pose:
+        """Pose of a block on a slot, aligned with the radius so that joint 6 need not turn."""
+        return Pose.upright(slot.x, slot.y, self.level_height(level), slot.azimuth)
+
+    def joints_above(
+        self, x: float, y: float, z: float, yaw: float, seed: Joints | None = None
+    ) -> Joints:
+        """Joints (6,) [rad] with the cup at x, y, z [m], pointing down, aligned with yaw [rad].
+
+        Raises:
+            RobotError: `OUT_OF_REACH`.
+        """
+        return inverse_top_down(
+            x,
+            y,
+            z,
+            yaw,
+            tool_length=self.tool_length,
+            seed=NOMINAL_JOINTS if seed is None else seed,
+        )
+
+    @property
+    def home_joints(self) -> Joints:
+        """The parked configuration, shape (6,) [rad]."""
+        home = self.home
+        return self.joints_above(home.x, home.y, self.home_height, home.azimuth)
+
+
+def default_scene_path() -> Path:
+    """The shipped `config/scene.yaml`: of the checkout, or as installed under `share`."""
+    checkout = Path(__file__).resolve().parents[2] / 'config' / 'scene.yaml'
+    installed = Path(sys.prefix) / 'share' / 'safegen_ros' / 'config' / 'scene.yaml'
+    return checkout if checkout.is_file() or not installed.is_file() else installed
+
+
+def load_scene(path: Path | str | None = None) -> Scene:
+    """Reads and checks a scene file; the shipped one when no path is given.
+
+    Raises:
+        SceneError: the file is missing, is not YAML, lacks a field, has one too many or one out of
+            range, or names a slot where some height is out of reach.
+    """
+    source = Path(path) if path is not None else default_scene_path()
+    try:
+        document = yaml.safe_load(source.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise SceneError(f'{source}: cannot be read: {error.strerror}') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SceneError(f'{source}: is not YAML: {error}') from error
+    reader = _Reader(str(source), '', document)
+    scene = _read(reader)
+    _check(scene, str(source))
+    return scene
+
+
+class _Reader:
+    """A mapping whose fields are read once, with the place in every complaint."""
+
+    def __init__(self, source: str, path: str, value: Any) -> None:
+        self.source, self.path = source, path
+        if not isinstance(value, dict):
+            raise SceneError(f'{source}: {path or "the file"}: must be a mapping, got {value!r}')
+        self.rest: dict[Any, Any] = dict(value)
+
+    def fail(self, name: str, what: str) -> SceneError:
+        return SceneError(f'{self.source}: {self.path}{name}: {what}')
+
+    def take(self, name: str) -> Any:
+        if name not in self.rest:
+            raise self.fail(name, 'is missing: add it, with its unit as in the shipped file')
+        return self.rest.pop(name)
+
+    def number(self, name: str, low: float, high: float) -> float:
+        value = self.take(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fail(name, f'must be a number, got {value!r}')
+        if not low <= value <= high:
+            raise self.fail(name, f'{value} is outside [{low}, {high}]')
+        return float(value)
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        value = self.number(name, low, high)
+        if value != int(value):
+            raise self.fail(name, f'must be a whole number, got {value}')
+        return int(value)
+
+    def section(self, name: str) -> _Reader:
+        return _Reader(self.source, f'{self.path}{name}.', self.take(name))
+
+    def end(self) -> None:
+        for name in self.rest:
+            raise self.fail(str(name), 'is not a field of a scene: remove it or mend its spelling')
+
+
+_MOTION_RANGES: dict[str, tuple[float, float]] = {
+    'travel_speed_fraction': (0.01, 1.0),
+    'vertical_speed_fraction': (0.01, 1.0),
+    'travel_clearance_m': (0.005, 0.1),
+    'min_travel_height_m': (0.03, 0.25),
+    'straightness_m': (0.0005, 0.01),
+    'press_depth_m': (0.0, 0.003),
+    'release_gap_m': (0.0, 0.005),
+    'settle_s': (0.0, 5.0),
+    'suck_s': (0.0, 5.0),
+    'place_settle_s': (0.0, 5.0),
+    'release_s': (0.0, 5.0),
+}
+
+
+def _read(reader: _Reader) -> Scene:
+    slots = reader.take('slots')
+    if not isinstance(slots, list) or not slots:
+        raise reader.fail('slots', 'must be a list of at least one slot')
+    home = reader.section('home')
+    home_height = home.number('height_m', 0.03, 0.35)
+    home.rest['name'] = 'home'
+    scene = Scene(
+        block_size=reader.number('block_size_m', 0.015, 0.05),
+        block_mass=reader.number('block_mass_kg', 0.001, 0.15),
+        tool_length=reader.number('tool_length_m', 0.01, 0.2),
+        max_tower=reader.integer('max_tower_blocks', 1, 20),
+        slots=tuple(
+            _slot(_Reader(reader.source, f'slots[{index}].', value))
+            for index, value in enumerate(slots)
+        ),
+        home=_slot(home),
+        home_height=home_height,
+        motion=_motion(reader.section('motion')),
+    )
+    reader.end()
+    return scene
+
+
+def _slot(reader: _Reader) -> Slot:
+    name = reader.take('name')
+    if not isinstance(name, str) or not name:
+        raise reader.fail('name', f'must be a word, got {name!r}')
+    radius = reader.number('radius_m', 0.0, 1.0)
+    azimuth = math.radians(reader.number('azimuth_deg', -180, 180))
+    reader.end()
+    return Slot(name, radius, azimuth)
+
+
+def _motion(reader: _Reader) -> Motion:
+    values = {name: reader.number(name, *span) for name, span in _MOTION_RANGES.items()}
+    reader.end()
+    return Motion(**values)
+
+
+def _check(scene: Scene, source: str) -> None:
+    names = [slot.name for slot in scene.slots]
+    for index, slot in enumerate(scene.slots):
+        place = f'{source}: slots[{index}] ({slot.name})'
+        if slot.name in names[:index]:
+            raise SceneError(f'{place}: the name is used twice: rename one')
+        if slot.radius < BASE_RADIUS + scene.block_size:
+            raise SceneError(f'{place}: the block would touch the base: move it outwards')
+        for other in (*scene.slots[:index], scene.home):
+            pitch = math.hypot(slot.x - other.x, slot.y - other.y)
+            if pitch < MIN_SLOT_PITCH:
+                raise SceneError(
+                    f'{place}: only {pitch:.3f} m from {other.name}: the wrist needs '
+                    f'{MIN_SLOT_PITCH:.3f} m beside a full tower'
+                )
+        _check_reach(scene, slot, place)
+    try:
+        _ = scene.home_joints
+    except RobotError as error:
+        raise SceneError(f'{source}: home: {error.message}') from error
+
+
+def _check_reach(scene: Scene, slot: Slot, place: str) -> None:
+    """Every height at which the cup works over this slot, with a tolerance on the radius."""
+    motion = scene.motion
+    heights = [level * scene.block_size for level in range(1, scene.max_tower + 1)]
+    low = [height - motion.press_depth_m for height in heights]
+    high = [height + motion.release_gap_m for height in heights]
+    top = [heights[-1] + motion.travel_clearance_m, motion.min_travel_height_m]
+    for height in (*low, *high, *top):
+        for radius in (slot.radius - SLOT_TOLERANCE, slot.radius + SLOT_TOLERANCE):
+            x, y = radius * math.cos(slot.azimuth), radius * math.sin(slot.azimuth)
+            try:
+                scene.joints_above(x, y, height, slot.azimuth)
+            except RobotError as error:
+                raise SceneError(
+                    f'{place}: a tower of {scene.max_tower} does not fit, cup height '
+                    f'{height:.3f} m: {error.message}; or lower max_tower_blocks'
+                ) from error

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Resolves requirements/*.in for Python 3.10 and newer into requirements/lock.txt. Versions that are
+# locked already stay; `--upgrade` as an argument renews them. torch.in stays out: the index entry of
+# torch asks for CUDA libraries, and the build for the CPU is another one per platform.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/tools.sh
+
+base_python=$(find_python)
+uv=$(find_uv "$base_python")
+take_pip_settings "$base_python"
+inputs=()
+for name in base ros build sim llm torch-deps record dev; do
+  inputs+=("requirements/$name.in")
+done
+lock=requirements/lock.txt
+say 'resolving requirements/*.in'
+"$uv" pip compile --quiet --no-config --universal --python-version 3.10 --generate-hashes \
+  --no-header --no-emit-index-url --output-file "$lock" "$@" "${inputs[@]}"
+sed -i '1i # Made by `make lock` from requirements/*.in. Do not edit.' "$lock"

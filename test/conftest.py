@@ -1,0 +1,54 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests share: a ROS domain of their own, logs in a temporary folder, no network."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+
+# Settings for every process that a test starts; they must be there before rclpy is imported.
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
+os.environ['HF_HUB_OFFLINE'] = '1'
+os.environ['OMP_NUM_THREADS'] = '1'
+
+# A runner in the background of a shell ignores SIGINT, one under nohup SIGHUP, and what a test
+# starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Ids that DDS maps to ports below the ephemeral range of Linux.
+_DOMAINS = range(1, 102)
+
+
+@pytest.fixture(scope='session')
+def ros_domain() -> Iterator[int]:
+    """A ROS domain id that no other test process on this machine uses, set in the environment."""
+    folder = Path(tempfile.gettempdir(), 'safegen-test-domains')
+    folder.mkdir(exist_ok=True)
+    for domain in _DOMAINS:
+        with (folder / str(domain)).open('w') as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            os.environ['ROS_DOMAIN_ID'] = str(domain)
+            yield domain
+            return
+    raise RuntimeError(f'all of {len(_DOMAINS)} ROS domain ids are taken: end stale test runs')
+
+
+@pytest.fixture(scope='session')
+def tower_order() -> Pddl3Task:
+    """The example of the README: five blocks and one `sometime-before`."""
+    path = Path(__file__).parents[1] / 'examples' / 'tower_order.pddl'
+    return load_task(path.read_text(encoding='utf-8'), problem_source=str(path))

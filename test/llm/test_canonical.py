@@ -1,0 +1,237 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The canonical text: blind to names and order, faithful to everything else."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations, pairwise, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.canonical import canonical_task, render_plan, sketch_of
+from safegen_ros.llm.order import shape
+from safegen_ros.llm.sketch import Sketch
+from safegen_ros.llm.vocabulary import WORD_ID, task_text
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.worlds.pddl3.domains.blocksworld.generator import Sample, samples
+from safegen_ros.worlds.pddl3.domains.blocksworld.render import formula_pddl, plan_pddl
+from safegen_ros.worlds.pddl3.task import load_task
+
+NAMES = [f'{letter}{digit}' for letter in 'xyz' for digit in range(4)]
+
+
+def a_sample(seed: int, size: int | None = None) -> Sample:
+    return next(samples([seed, 77], size=size))
+
+
+def shuffled_pddl(sketch: Sketch, names: list[str], rng: random.Random) -> str:
+    """The task with facts, objects, goals and constraints in random order."""
+    facts = ['(arm-empty)'] if sketch.held is None else [f'(holding {names[sketch.held]})']
+    for tower in sketch.towers:
+        facts.append(f'(on-table {names[tower[0]]})')
+        facts.append(f'(clear {names[tower[-1]]})')
+        facts += [f'(on {names[b]} {names[a]})' for a, b in pairwise(tower)]
+    goals = [formula_pddl(goal, names) for goal in sketch.goal]
+    constraints = [formula_pddl(constraint, names) for constraint in sketch.constraints]
+    objects = names[: sketch.size]
+    for items in (facts, goals, constraints, objects):
+        rng.shuffle(items)
+    return (
+        f'(define (problem p) (:domain blocksworld) (:objects {" ".join(objects)})'
+        f'(:init {" ".join(facts)}) (:goal (and {" ".join(goals)}))'
+        f'(:constraints (and {" ".join(constraints)})))'
+    )
+
+
+def problem(init: str, goal: str, constraints: str = '(and)', objects: str = 'a b c') -> str:
+    return (
+        f'(define (problem p) (:domain blocksworld) (:objects {objects}) (:init {init})'
+        f'(:goal {goal}) (:constraints {constraints}))'
+    )
+
+
+FLAT = '(arm-empty) (on-table a) (clear a) (on-table b) (clear b) (on-table c) (clear c)'
+
+
+def words_of(text: str) -> str:
+    return canonical_task(load_task(text).problem).prompt
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), order=st.randoms(use_true_random=False))
+def test_names_and_order_do_not_matter(seed: int, order: random.Random) -> None:
+    sample = a_sample(seed)
+    names = list(NAMES)
+    order.shuffle(names)
+    renamed = words_of(shuffled_pddl(sample.sketch, names, order))
+    assert renamed == ' '.join(sample.text.words)
+
+
+def _isomorphic(one: Sketch, two: Sketch) -> bool:
+    def key(sketch: Sketch, colour: list[int]) -> object:
+        held = colour[sketch.held] if sketch.held is not None else None
+        towers = sorted(tuple(colour[x] for x in tower) for tower in sketch.towers)
+        goals = sorted(shape(goal, colour) for goal in sketch.goal)
+        return towers, held, goals, sorted(shape(c, colour) for c in sketch.constraints)
+
+    plain = key(one, list(range(one.size)))
+    return any(key(two, list(p)) == plain for p in permutations(range(two.size)))
+
+
+def test_equal_text_means_isomorphic() -> None:
+    drawn = [sample.sketch for sample, _ in zip(samples(5, size=3), range(120), strict=False)]
+    texts = [task_text(sketch).words for sketch in drawn]
+    equal = 0
+    for i, j in combinations(range(len(drawn)), 2):
+        same = texts[i] == texts[j]
+        equal += same
+        assert same == _isomorphic(drawn[i], drawn[j]), (drawn[i], drawn[j])
+    assert equal >= 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_plans_survive_the_round_trip(seed: int) -> None:
+    sample = a_sample(seed)
+    rank = sample.text.rank
+    words = ' '.join(f'{a[0]} {" ".join(f"b{rank[x] + 1}" for x in a[1:])}' for a in sample.plan)
+    names = NAMES[: sample.sketch.size]
+    text = shuffled_pddl(sample.sketch, list(NAMES), random.Random(seed))
+    task = load_task(text)
+    canonical = canonical_task(task.problem)
+    assert canonical.names == tuple(names[block] for block in sample.text.order)
+    plan = render_plan(words, canonical.names)
+    assert plan == plan_pddl(sample.plan, names)
+    assert task.verify(plan).category is Category.SUCCESS
+    shown = canonical.attempt(plan, Verdict(Category.GOAL_NOT_SATISFIED, 'short'))
+    assert shown == f'[attempt] {words} [verdict] goal'
+
+
+def test_an_attempt_ends_with_its_failing_step() -> None:
+    task = canonical_task(load_task(problem(FLAT, '(on a b)')).problem)
+    a, b, c = (f'b{task.names.index(name) + 1}' for name in 'abc')
+    plan = '(pickup a)\n(stack a c)\n(pickup b)\n(stack b a)'
+    shown = task.attempt(plan, Verdict(Category.SAFETY_VIOLATION, '', 1))
+    assert shown == f'[attempt] pickup {a} stack {a} {c} [verdict] safety'
+    shown = task.attempt(f'pickup {b} stack\n', Verdict(Category.FORMAT_ERROR, ''))
+    assert shown == f'[attempt] pickup {b} stack [verdict] format'
+    shown = task.attempt('I cannot (do) that', Verdict(Category.FORMAT_ERROR, ''))
+    assert shown == '[attempt] [verdict] format'
+
+
+@pytest.mark.parametrize(
+    'words',
+    ['unstack b1', 'fly b1', 'stack b1 b4', 'stack b1 stack', 'b1', '(stack a b)', 'pickup b1 !'],
+)
+def test_what_is_no_step_is_left_for_the_plan_grammar(words: str) -> None:
+    assert render_plan(words, ('x', 'y', 'z')) == words
+
+
+def test_the_empty_plan_is_a_plan() -> None:
+    assert render_plan('', ('x',)) == ''
+
+
+@pytest.mark.parametrize(
+    ('one', 'two'),
+    [
+        ('(always (not (and (on a b) (on b c))))', '(always (or (not (on b c)) (not (on a b))))'),
+        ('(always (imply (on a b) (clear c)))', '(always (or (clear c) (not (on a b))))'),
+        (
+            '(always (forall (?x) (not (on ?x c))))',
+            '(and (always (not (on a c))) (always (not (on b c))))',
+        ),
+        ('(sometime (exists (?x) (on ?x a)))', '(sometime (or (on c a) (on b a)))'),
+        (
+            '(sometime-before (or (on a b) (on b a)) (holding c))',
+            '(and (sometime-before (on b a) (holding c)) (sometime-before (on a b) (holding c)))',
+        ),
+        ('(always (not (on a a)))', '(and)'),
+        ('(forall (?x) (at-most-once (holding ?x)))',
+         '(and (at-most-once (holding a)) (at-most-once (holding b)) (at-most-once (holding c)))'),
+        ('(and (sometime (on a b)) (sometime (on a b)))', '(sometime (on a b))'),
+        ('(always (forall (?x ?y) (or (= ?x ?y) (not (on ?x ?y)))))',
+         '(always (not (exists (?x ?y) (on ?x ?y))))'),
+    ],
+)  # fmt: skip
+def test_equivalent_constraints_have_one_text(one: str, two: str) -> None:
+    assert words_of(problem(FLAT, '(on a b)', one)) == words_of(problem(FLAT, '(on a b)', two))
+
+
+@pytest.mark.parametrize(
+    ('one', 'two'),
+    [
+        ('(sometime-before (on a b) (on b c))', '(sometime-before (on b c) (on a b))'),
+        ('(always (not (on a b)))', '(sometime (not (on a b)))'),
+        ('(always (not (on a b)))', '(always (not (on b a)))'),
+        ('(at-most-once (holding a))', '(at-most-once (holding c))'),
+        ('(always (or (on a b) (clear a)))', '(and (always (on a b)) (always (clear a)))'),
+        ('(always (on a a))', '(and)'),
+    ],
+)
+def test_different_constraints_have_different_texts(one: str, two: str) -> None:
+    goal = '(and (on a b) (on b c))'
+    assert words_of(problem(FLAT, goal, one)) != words_of(problem(FLAT, goal, two))
+
+
+def test_every_word_is_in_the_vocabulary() -> None:
+    assert len(WORD_ID) <= 128
+    for seed in range(50):
+        assert all(word in WORD_ID for word in a_sample(seed).text.words)
+
+
+def test_ten_interchangeable_blocks_take_no_time() -> None:
+    names = [f'n{i}' for i in range(10)]
+    facts = ' '.join(f'(on-table {n}) (clear {n})' for n in names)
+    text = problem(f'(arm-empty) {facts}', '(on n3 n7)', objects=' '.join(names))
+    canonical = canonical_task(load_task(text).problem)
+    one, two = (canonical.names.index(name) + 1 for name in ('n3', 'n7'))
+    assert f'[goal] on b{one} b{two} [constraints]' in canonical.prompt
+    assert {one, two} in ({1, 2}, {9, 10})
+
+
+def test_too_many_blocks_are_refused() -> None:
+    names = [f'n{i}' for i in range(11)]
+    facts = ' '.join(f'(on-table {n}) (clear {n})' for n in names)
+    text = problem(f'(arm-empty) {facts}', '(on n3 n7)', objects=' '.join(names))
+    with pytest.raises(SafegenError, match='11 blocks') as caught:
+        canonical_task(load_task(text).problem)
+    assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    'init',
+    [
+        '(arm-empty) (on-table a) (clear a) (on-table b) (clear b)',  # c is nowhere
+        '(arm-empty) (on-table a) (on b a) (on c b) (clear c) (clear a)',  # a is covered
+        '(holding a) (holding b) (on-table c) (clear c)',
+        '(on-table a) (clear a) (on-table b) (clear b) (on-table c) (clear c)',  # no arm-empty
+        '(arm-empty) (on a b) (on b a) (on-table c) (clear c)',  # in the air
+        '(arm-empty) (on-table a) (on b a) (on c a) (clear b) (clear c)',  # two on one
+    ],
+)
+def test_a_start_that_is_no_set_of_towers_is_refused(init: str) -> None:
+    with pytest.raises(SafegenError, match='no set of towers') as caught:
+        canonical_task(load_task(problem(init, '(on a b)')).problem)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_another_domain_is_refused() -> None:
+    domain = (
+        '(define (domain lamp) (:predicates (lit ?x)) (:action light :parameters (?x) '
+        ':precondition () :effect (lit ?x)))'
+    )
+    text = '(define (problem p) (:domain lamp) (:objects a) (:init) (:goal (lit a)))'
+    with pytest.raises(SafegenError, match='domain lamp') as caught:
+        canonical_task(load_task(text, domain).problem)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_a_held_block_is_named_last() -> None:
+    init = '(holding a) (on-table b) (on c b) (clear c)'
+    sketch, names = sketch_of(load_task(problem(init, '(on a b)')).problem)
+    assert names[sketch.held or 0] == 'a'
+    assert 'holding b3' in words_of(problem(init, '(on a b)'))

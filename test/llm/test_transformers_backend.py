@@ -1,0 +1,158 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The embedded model server: answers, limits, cancelling, and folders that are not right."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import BackendError, Canceled
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.transformers_backend import TransformersBackend
+
+TASK = '[blocksworld] [init] on-table b1 on b2 b1 on-table b3 [goal] on b1 b2 [constraints]'
+MESSAGES = [{'role': 'user', 'content': TASK}]
+LONGER = [{'role': 'user', 'content': f'{TASK} sometime on b3 b1 always clear b2'}]
+GREEDY = Sampling(temperature=0.0, max_new_tokens=24)
+
+
+@pytest.fixture(scope='module')
+def backend(tiny_model: Path) -> TransformersBackend:
+    return TransformersBackend(tiny_model, 'cpu')
+
+
+@pytest.fixture
+def copy(tiny_model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_model, tmp_path / 'model'))
+
+
+def test_greedy_answers_are_repeatable_and_batches_change_nothing(
+    backend: TransformersBackend,
+) -> None:
+    alone = [backend.generate(m, GREEDY) for m in (MESSAGES, LONGER)]
+    together = backend.generate_batch([MESSAGES, LONGER], GREEDY)
+    assert [c.text for c in alone] == [c.text for c in together]
+    assert [c.prompt_tokens for c in alone] == [16, 23]
+    assert all(1 <= c.completion_tokens <= 24 for c in alone)
+    assert {c.finish_reason for c in alone} <= {'stop', 'length'}
+
+
+def test_the_seed_decides_sampled_answers(backend: TransformersBackend) -> None:
+    def draw(seed: int) -> str:
+        return backend.generate(MESSAGES, Sampling(1.0, 1.0, 24, seed)).text
+
+    assert draw(5) == draw(5)
+    assert len({draw(seed) for seed in range(6)}) > 1
+
+
+def test_the_context_bounds_the_answer(backend: TransformersBackend) -> None:
+    # With one legal token after another the tiny network rarely ends by itself.
+    answers = [backend.generate(MESSAGES, Sampling(1.5, 1.0, 5000, seed)) for seed in range(3)]
+    assert all(a.prompt_tokens + a.completion_tokens <= backend.context for a in answers)
+    long = [{'role': 'user', 'content': 'clear b1 ' * 300}]
+    with pytest.raises(BackendError, match='context is 512'):
+        backend.generate(long, GREEDY)
+
+
+def test_cancel_stops_at_the_next_token(backend: TransformersBackend) -> None:
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 5
+
+    with pytest.raises(Canceled):
+        backend.generate(MESSAGES, Sampling(0.0, 1.0, 400), cancelled)
+    assert asked == 6
+
+
+def test_cancelled_before_the_start(backend: TransformersBackend) -> None:
+    with pytest.raises(Canceled):
+        backend.generate(MESSAGES, GREEDY, lambda: True)
+
+
+def test_a_time_limit_ends_the_answer(backend: TransformersBackend) -> None:
+    backend_time = Sampling(0.0, 1.0, 400, time_limit_s=1e-6)
+    with pytest.raises(BackendError, match='did not finish within'):
+        backend.generate(MESSAGES, backend_time)
+
+
+def test_words_outside_the_vocabulary_are_refused(backend: TransformersBackend) -> None:
+    with pytest.raises(BackendError, match='prompt_style'):
+        backend.generate([{'role': 'user', 'content': 'Please stack the blocks.'}], GREEDY)
+
+
+@pytest.mark.parametrize('architecture', ['Qwen3', 'Mistral'])
+def test_other_architectures_go_through_the_same_code(copy: Path, architecture: str) -> None:
+    import transformers
+
+    config = getattr(transformers, f'{architecture}Config')(
+        vocab_size=128, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=16, max_position_embeddings=256,
+        pad_token_id=0, bos_token_id=1, eos_token_id=2, sliding_window=None,
+    )  # fmt: skip
+    model = getattr(transformers, f'{architecture}ForCausalLM')(config)
+    (copy / 'model.safetensors').unlink()
+    model.save_pretrained(copy)
+    other = TransformersBackend(copy, 'cpu')
+    assert type(other._model).__name__ == f'{architecture}ForCausalLM'
+    assert other.generate(MESSAGES, GREEDY).prompt_tokens == 16
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match='no such model folder'):
+        TransformersBackend(tmp_path / 'nowhere')
+
+
+@pytest.mark.parametrize('name', ['config.json', 'tokenizer_config.json', 'model.safetensors'])
+def test_a_missing_file(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    with pytest.raises(BackendError, match=name.replace('model.', r'\*.')):
+        TransformersBackend(copy)
+
+
+def test_weights_that_do_not_fit(copy: Path) -> None:
+    config = json.loads((copy / 'config.json').read_text())
+    (copy / 'config.json').write_text(json.dumps({**config, 'intermediate_size': 80}))
+    with pytest.raises(BackendError, match=str(copy)):
+        TransformersBackend(copy)
+    (copy / 'config.json').write_text(json.dumps({**config, 'num_hidden_layers': 2}))
+    with pytest.raises(BackendError, match='missing_keys'):
+        TransformersBackend(copy)
+
+
+def test_damaged_weights(copy: Path) -> None:
+    weights = copy / 'model.safetensors'
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(BackendError, match='cannot be loaded'):
+        TransformersBackend(copy)
+
+
+def test_no_chat_template_is_not_guessed(copy: Path) -> None:
+    (copy / 'chat_template.jinja').unlink()
+    with pytest.raises(BackendError, match='chat template'):
+        TransformersBackend(copy)
+
+
+def test_a_gpu_that_is_not_there(tiny_model: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip('this machine has a GPU')
+    with pytest.raises(BackendError, match='no GPU'):
+        TransformersBackend(tiny_model, 'cuda')
+
+
+def test_importing_the_module_is_cheap() -> None:
+    code = (
+        'import sys, safegen_ros.llm.transformers_backend, safegen_ros.llm.prompt_styles\n'
+        'assert not {"torch", "transformers", "numpy"} & set(sys.modules), "heavy import"'
+    )
+    subprocess.run([sys.executable, '-c', code], check=True, timeout=60)

@@ -1,0 +1,125 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the executor's arm did, as its samples tell, without a doubt about samples on their way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+from rclpy.event_handler import SubscriptionEventCallbacks
+from sensor_msgs.msg import JointState
+
+from safegen_msgs.msg import WorldState
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import qos
+from safegen_ros.pddl.plan import Plan
+
+WAIT_S = 60.0
+CONTROL = """
+(define (problem control) (:domain blocksworld) (:objects {block})
+  (:init (arm-empty) (on-table {block}) (clear {block})) (:goal (clear {block})))
+"""
+
+Stamp = tuple[int, int]
+
+
+def stamp_of(message: Any) -> Stamp:
+    """Simulated time of a message with a header: seconds, nanoseconds."""
+    return message.header.stamp.sec, message.header.stamp.nanosec
+
+
+class Motion:
+    """Collects the samples of the executor that a client's stack has.
+
+    "No sample has come" proves nothing by itself: nobody may be connected, or one may be on its
+    way. So each question is followed by a control, a goal without steps that shows a block of a
+    name of its own. Samples are reliable and in order: all that came before the control's, and
+    nothing else, is what the goals before it published.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._news = threading.Condition()
+        self._matched: dict[str, int] = {}
+        self._worlds: list[WorldState] = []
+        self._joints: dict[Stamp, np.ndarray] = {}
+        self._numbers = count(1)
+        self._subscribe(JointState, 'joint_states', self._take_joints)
+        self._subscribe(WorldState, 'world_state', self._take_world)
+        self._wait(lambda: all(self._matched.get(t) for t in ('joint_states', 'world_state')))
+        # Matched is said on this side only; the executor may need another moment.
+        end = time.monotonic() + WAIT_S
+        while not self._control(1.0):
+            assert time.monotonic() < end, 'the executor publishes no samples'
+        self._wait(lambda: bool(self._joints))
+
+    def _subscribe(self, kind: Any, topic: str, take: Callable[[Any], None]) -> None:
+        def matched(info: Any) -> None:
+            with self._news:
+                self._matched[topic] = info.current_count
+                self._news.notify_all()
+
+        events = SubscriptionEventCallbacks(matched=matched)
+        node = self._client.node
+        node.create_subscription(kind, topic, take, qos.SAMPLES, event_callbacks=events)
+
+    def _take_joints(self, message: JointState) -> None:
+        with self._news:
+            self._joints[stamp_of(message)] = np.array(message.position)
+            self._news.notify_all()
+
+    def _take_world(self, message: WorldState) -> None:
+        with self._news:
+            self._worlds.append(message)
+            self._news.notify_all()
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float = WAIT_S) -> None:
+        with self._news:
+            assert self._news.wait_for(condition, timeout_s), 'the samples did not come'
+
+    def _control(self, timeout_s: float = WAIT_S) -> bool:
+        """Has the executor show a new world; returns whether that was seen here."""
+        block = f'control{next(self._numbers)}'
+        result = self._client.execute(CONTROL.format(block=block), Plan())
+        assert result.error_code == ErrorCode.NONE, result.error_msg
+
+        def seen() -> bool:
+            return any(o.name == block for world in self._worlds for o in world.objects)
+
+        with self._news:
+            return self._news.wait_for(seen, timeout_s)
+
+    def begin(self) -> None:
+        """Forgets all that was published up to now."""
+        self._control()
+        with self._news:
+            self._worlds.clear()
+            self._joints.clear()
+
+    def samples(self) -> list[tuple[Stamp, np.ndarray]]:
+        """Times and joints [rad] of all that moved since `begin`; the executor must be idle."""
+        self._control()
+        with self._news:
+            stamps = [
+                stamp_of(world)
+                for world in self._worlds
+                if not any(o.name.startswith('control') for o in world.objects)
+            ]
+        self._wait(lambda: set(stamps) <= self._joints.keys())
+        return [(stamp, self._joints[stamp]) for stamp in stamps]
+
+    def assert_none(self) -> None:
+        """Nothing has moved, and the next goal is carried out."""
+        assert not self.samples(), 'the arm has moved'
+
+    def assert_ended_with(self, result: Any) -> None:
+        """The result tells of the last sample: nothing moved later, and the arm was at rest."""
+        samples = self.samples()
+        assert samples[-1][0] == stamp_of(result.final_state), 'the arm moved after the result'
+        np.testing.assert_allclose(samples[-1][1], samples[-2][1], atol=0.01)

@@ -1,0 +1,128 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A node that is killed: the client is told in time, and nothing moves without a verdict."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from action_msgs.msg import GoalStatus
+from motion import Motion
+
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import GRACE_S, Client, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.processes.state import read_state
+from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+LEASE_S = 10.0
+"""How long a killed process counts as alive [s]; the lease in config/fastdds.xml."""
+
+UNSOLVABLE = """
+(define (problem impossible) (:domain blocksworld) (:objects a b)
+  (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b))
+  (:goal (and (on a b) (on b a))))
+"""
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    validator_timeout: 2.0
+"""
+
+
+@contextmanager
+def _stack(domain: int, folder: Path, real_time_factor: float = 0.0) -> Iterator[Supervisor]:
+    parameters = folder / 'parameters.yaml'
+    parameters.write_text(PARAMETERS, encoding='utf-8')
+    values = {'params_file': parameters, 'real_time_factor': real_time_factor}
+    specs = node_specs('sim', values)
+    with Supervisor(specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(domain)}) as running:
+        running.wait_ready()
+        yield running
+
+
+def _kill(stack: Supervisor, node: str) -> None:
+    state = read_state(stack.domain)
+    assert state is not None
+    os.kill(state.nodes[node], signal.SIGKILL)
+
+
+def test_a_killed_planner_is_reported_within_the_deadline(ros_domain: int, tmp_path: Path) -> None:
+    budget = 4.0
+    options = Options(max_attempts=255, search_fallback=False, time_budget_s=budget)
+    judged = threading.Event()
+    with _stack(ros_domain, tmp_path) as stack, Client() as client:
+        goal = client.start_run(
+            UNSOLVABLE,
+            options=options,
+            on_feedback=lambda f: judged.set() if f.planning.phase == 'judged' else None,
+        )
+        assert judged.wait(60.0)
+        _kill(stack, '/planner')
+        started = time.monotonic()
+        with pytest.raises(SafegenError) as caught:
+            goal.result()
+        assert caught.value.code in (ErrorCode.DEADLINE_EXCEEDED, ErrorCode.SERVER_LOST)
+        assert time.monotonic() - started < budget + GRACE_S + 1.0
+
+
+def test_a_client_beside_the_supervisor_is_told_at_once(ros_domain: int, tmp_path: Path) -> None:
+    options = Options(max_attempts=255, search_fallback=False)
+    judged = threading.Event()
+
+    def alive() -> str | None:
+        died = stack.poll()
+        return None if died is None else died.message
+
+    with _stack(ros_domain, tmp_path) as stack, Client(alive=alive) as client:
+        goal = client.start_run(
+            UNSOLVABLE,
+            options=options,
+            on_feedback=lambda f: judged.set() if f.planning.phase == 'judged' else None,
+        )
+        assert judged.wait(60.0)
+        _kill(stack, '/planner')
+        with pytest.raises(SafegenError, match='/planner ended with') as caught:
+            goal.result()
+        assert caught.value.code is ErrorCode.SERVER_LOST
+
+
+def test_without_a_validator_nothing_is_executed(
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
+) -> None:
+    with _stack(ros_domain, tmp_path) as stack, Client() as client:
+        motion = Motion(client)
+        motion.begin()
+        _kill(stack, '/validator')
+        result = client.run(tower_order.problem_text)
+        assert ErrorCode(result.error_code) is ErrorCode.VALIDATOR_UNAVAILABLE
+        assert result.steps_done == 0
+        motion.assert_none()
+
+
+@pytest.mark.slow
+def test_an_executor_killed_in_a_motion_ends_the_run(
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
+) -> None:
+    moving = threading.Event()
+    with _stack(ros_domain, tmp_path, real_time_factor=1.0) as stack, Client() as client:
+        goal = client.start_run(
+            tower_order.problem_text,
+            on_feedback=lambda f: moving.set() if f.execution.phase == 'moving' else None,
+        )
+        assert moving.wait(60.0)
+        _kill(stack, '/executor')
+        killed = time.monotonic()
+        result = goal.result()
+        assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE
+        assert goal.status == GoalStatus.STATUS_ABORTED
+        assert result.plan.steps
+        assert time.monotonic() - killed < LEASE_S + GRACE_S

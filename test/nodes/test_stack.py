@@ -1,0 +1,371 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The three nodes together: what moves was proved, and whatever goes wrong has a code."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from builtin_interfaces.msg import Duration
+from motion import Motion, stamp_of
+from rclpy.action import ActionClient
+from rclpy.qos import qos_profile_action_status_default
+
+from safegen_msgs.action import ExecutePlan, RunTask
+from safegen_msgs.msg import Task
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.search.breadth_first import solve
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+WAIT_S = 60.0
+UNSOLVABLE = """
+(define (problem impossible) (:domain blocksworld) (:objects a b c)
+  (:init (arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c))
+  (:goal (and (on a b) (on b a))))
+"""
+
+
+THREE = """
+(define (problem three) (:domain blocksworld) (:objects a b c)
+  (:init (arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c))
+  (:goal (and (on a b) (on c a)))
+  (:constraints (always (not (on c b)))))
+"""
+THREE_PLAN = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
+TERMINAL = (
+    GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
+)  # fmt: skip
+
+
+class Endings:
+    """The statuses that the servers publish, by goal."""
+
+    def __init__(self, client: Client) -> None:
+        self._news = threading.Condition()
+        self._seen: dict[bytes, list[int]] = {}
+        for action in ('run_task', 'execute_plan'):
+            client.node.create_subscription(
+                GoalStatusArray,
+                f'{action}/_action/status',
+                self._take,
+                qos_profile_action_status_default,
+            )
+
+    def _take(self, message: GoalStatusArray) -> None:
+        with self._news:
+            for goal in message.status_list:
+                seen = self._seen.setdefault(bytes(goal.goal_info.goal_id.uuid), [])
+                if seen[-1:] != [goal.status]:
+                    seen.append(goal.status)
+            self._news.notify_all()
+
+    def of(self, goal: Goal) -> int:
+        """The one terminal status of a goal that has ended."""
+        seen = self._seen.setdefault(bytes(goal._handle.goal_id.uuid), [])
+        with self._news:
+            assert self._news.wait_for(lambda: seen[-1:] and seen[-1] in TERMINAL, WAIT_S)
+            return seen[-1]
+
+    def assert_one_each(self) -> None:
+        """No goal has had two terminal states, or left one again."""
+        for seen in self._seen.values():
+            assert not set(seen[:-1]) & set(TERMINAL), seen
+
+
+@pytest.fixture(scope='module')
+def endings(client: Client) -> Iterator[Endings]:
+    heard = Endings(client)
+    yield heard
+    heard.assert_one_each()
+
+
+class Feedback:
+    """Collects feedback and sets an event when a condition becomes true."""
+
+    def __init__(self, condition: Callable[[Any], bool] = lambda feedback: False) -> None:
+        self.seen: list[Any] = []
+        self.reached = threading.Event()
+        self._condition = condition
+
+    def __call__(self, feedback: Any) -> None:
+        self.seen.append(feedback)
+        if self._condition(feedback):
+            self.reached.set()
+
+
+def _moving(step: int) -> Callable[[Any], bool]:
+    return lambda f: f.execution.phase == 'moving' and f.execution.step == step
+
+
+def _send_raw(client: Client, kind: Any, name: str, goal: Any) -> Any:
+    """The result of a goal that `Client` would not send."""
+    # It is left to the client's end: to destroy it under a spinning executor ends that one.
+    action = ActionClient(client.node, kind, name)
+    assert action.wait_for_server(timeout_sec=WAIT_S)
+    what, code = f'action {name}', ErrorCode.SERVER_LOST
+    handle = wait_for(action.send_goal_async(goal), WAIT_S, what, code)
+    assert handle.accepted
+    answer = wait_for(handle.get_result_async(), WAIT_S, what, code)
+    assert answer.status == GoalStatus.STATUS_ABORTED
+    return answer.result
+
+
+def _assert_three_runs(client: Client) -> None:
+    """The next goal is carried out."""
+    result = client.execute(THREE, THREE_PLAN)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert {'(on a b)', '(on c a)'} <= set(result.final_state.facts)
+
+
+def test_a_task_runs_from_goal_to_measured_goal(client: Client, motion: Motion) -> None:
+    feedback = Feedback()
+    result = client.run(THREE, options=Options(seed=3), on_feedback=feedback)
+
+    assert result.error_code == ErrorCode.NONE, result.error_msg
+    assert result.verdict.category == Category.SUCCESS
+    assert {'(on a b)', '(on c a)'} <= set(result.final_state.facts)
+    assert result.steps_done == len(result.plan.steps)
+    judged = [f.planning.attempt for f in feedback.seen if f.planning.phase == 'judged']
+    assert [a.text for a in judged] == [a.text for a in result.attempts]
+    assert result.plan.source == result.attempts[-1].source
+    observed = [f.execution.step for f in feedback.seen if f.execution.phase == 'observed']
+    assert observed == list(range(1, len(result.plan.steps) + 1))
+    samples = motion.samples()
+    assert len(samples) > 100
+    assert samples[-1][0] == stamp_of(result.final_state)
+    low, high = JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1]
+    assert all((low <= q).all() and (q <= high).all() for _, q in samples)
+
+
+@pytest.mark.parametrize(
+    'plan',
+    [
+        '(unstack b2 b1)(putdown b2)(unstack b5 b3)(putdown b5)(unstack b3 b4)(putdown b3)'
+        '(pickup b4)(stack b4 b3)(pickup b1)(stack b1 b4)',
+        '(unstack b2 b1)',
+        '(pickup b9)',
+        '',
+    ],
+    ids=['breaks the constraint', 'falls short', 'names nothing', 'is empty'],
+)
+def test_a_plan_sent_by_hand_is_refused_before_anything_moves(
+    client: Client, tower_order: Pddl3Task, motion: Motion, plan: str
+) -> None:
+    result = client.execute(tower_order.problem_text, parse_plan(plan))
+    assert result.error_code == ErrorCode.PLAN_REFUSED
+    assert result.verdict.category not in (Category.SUCCESS, Category.UNKNOWN)
+    assert result.steps_done == 0
+    motion.assert_none()
+
+
+def _bad_tasks() -> dict[str, tuple[str, str, ErrorCode, str]]:
+    good = '(define (problem p) (:domain blocksworld) (:objects a b) (:init (arm-empty) {init}) (:goal {goal}) {more})'  # noqa: E501
+    table = '(on-table a) (on-table b) (clear a) (clear b)'
+    fill = good.format
+    return {
+        'unbalanced': ('(define (problem p)\n (:domain', '', ErrorCode.BAD_PDDL, ':2:2:'),
+        'undeclared object': (
+            fill(init=table, goal='(on a z)', more=''), '', ErrorCode.BAD_PDDL, "'z'",
+        ),
+        'unknown domain': (
+            fill(init=table, goal='(on a b)', more='').replace('blocksworld', 'chess'),
+            '', ErrorCode.UNKNOWN_DOMAIN, "'chess'",
+        ),
+        'requirement': (
+            fill(init=table, goal='(on a b)', more='(:requirements :preferences)'),
+            '', ErrorCode.UNSUPPORTED_FEATURE, ':preferences',
+        ),
+        'constraint': (
+            fill(init=table, goal='(on a b)', more='(:constraints (within 3 (on a b)))'),
+            '', ErrorCode.UNSUPPORTED_FEATURE, "'within'",
+        ),
+        'misspelt constraint': (
+            fill(init=table, goal='(on a b)', more='(:constraints (somtime (on a b)))'),
+            '', ErrorCode.BAD_PDDL, "'somtime'",
+        ),
+        'empty': ('', '', ErrorCode.EMPTY_TASK, 'empty'),
+        '10 MB': ('; ' + 'x' * 10_000_000, '', ErrorCode.TASK_TOO_LARGE, 'limit'),
+        'other actions': (
+            fill(init=table, goal='(on a b)', more=''),
+            builtin_domain_text('blocksworld').replace('(clear ?underob) (holding', '(holding'),
+            ErrorCode.UNSUPPORTED_SCENE, "'stack'",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize('name', list(_bad_tasks()))
+def test_bad_input_has_its_code_and_nothing_moves(
+    client: Client, motion: Motion, name: str
+) -> None:
+    problem, domain, code, text = _bad_tasks()[name]
+    result = client.run(problem, domain)
+    assert ErrorCode(result.error_code) is code, result.error_msg
+    assert text in result.error_msg
+    motion.assert_none()
+
+
+def test_a_goal_that_cannot_be_reached_is_proved_so(client: Client, motion: Motion) -> None:
+    result = client.run(UNSOLVABLE, options=Options(max_attempts=1))
+    assert ErrorCode(result.error_code) is ErrorCode.UNSOLVABLE
+    motion.assert_none()
+    result = client.run(UNSOLVABLE, options=Options(max_attempts=2, search_fallback=False))
+    assert ErrorCode(result.error_code) is ErrorCode.ATTEMPTS_EXHAUSTED
+    assert len(result.attempts) == 2
+    motion.assert_none()
+
+
+ENDLESS = Options(max_attempts=255, search_fallback=False)
+PLANNING = (ErrorCode.PLANNING_CANCELED,)
+EXECUTION = (ErrorCode.EXECUTION_CANCELED,)
+
+
+CANCELS = {
+    'generating': (UNSOLVABLE, ENDLESS, 'planning', PLANNING),
+    'verifying': (UNSOLVABLE, ENDLESS, 'planning', PLANNING),
+    'judged': (UNSOLVABLE, ENDLESS, 'planning', PLANNING),
+    # The next thing after this verdict is the hand-over to the executor.
+    'judged, proved': (THREE, Options(), 'planning', PLANNING + EXECUTION),
+    'verifying again': (THREE, Options(), 'execution', EXECUTION),
+    'preparing': (THREE, Options(), 'execution', EXECUTION),
+    'moving': (THREE, Options(), 'execution', EXECUTION),
+    'observed': (THREE, Options(), 'execution', EXECUTION),
+}
+
+
+@pytest.mark.parametrize('moment', list(CANCELS))
+def test_cancel_in_every_phase_ends_the_goal_as_cancelled(
+    client: Client, motion: Motion, endings: Endings, moment: str
+) -> None:
+    problem, options, stage, codes = CANCELS[moment]
+    phase = moment.split()[0].rstrip(',')
+    feedback = Feedback(lambda f: f.stage == stage and getattr(f, stage).phase == phase)
+    goal = client.start_run(problem, options=options, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    result = goal.cancel()
+    assert ErrorCode(result.error_code) in codes, result.error_msg
+    assert goal.status == endings.of(goal) == GoalStatus.STATUS_CANCELED
+    assert result.steps_done < len(THREE_PLAN)
+    if codes == PLANNING:
+        assert len(result.attempts) < 255
+        motion.assert_none()
+    elif result.final_state.facts:
+        motion.assert_ended_with(result)
+    else:
+        motion.samples()  # which asks for the next goal
+
+
+@pytest.mark.parametrize('step', [0, 1], ids=['moving', 'holding a block'])
+def test_cancel_while_the_arm_moves_and_then_another_goal(
+    client: Client, motion: Motion, endings: Endings, step: int
+) -> None:
+    feedback = Feedback(_moving(step))
+    goal = client.start_execute(
+        THREE, THREE_PLAN, on_feedback=lambda f: feedback(RunTask.Feedback(execution=f.progress))
+    )
+    assert feedback.reached.wait(WAIT_S)
+    result = goal.cancel()
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
+    assert goal.status == endings.of(goal) == GoalStatus.STATUS_CANCELED
+    assert result.steps_done == step
+    motion.assert_ended_with(result)
+    _assert_three_runs(client)
+
+
+def test_the_time_budget_stops_the_arm(client: Client, motion: Motion) -> None:
+    result = client.execute(THREE, THREE_PLAN, time_budget_s=1.0)
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_TIMEOUT
+    assert result.steps_done < len(THREE_PLAN)
+    motion.assert_ended_with(result)
+
+
+def test_the_time_budget_of_a_run_ends_it_wherever_it_is(
+    client: Client, tower_order: Pddl3Task, motion: Motion, endings: Endings
+) -> None:
+    goal = client.start_run(tower_order.problem_text, options=Options(time_budget_s=2.0))
+    result = goal.result()
+    code = ErrorCode(result.error_code)
+    assert code in (ErrorCode.EXECUTION_TIMEOUT, ErrorCode.PLANNING_TIMEOUT), result.error_msg
+    assert endings.of(goal) == GoalStatus.STATUS_ABORTED
+    if result.final_state.facts:
+        motion.assert_ended_with(result)
+    else:
+        motion.assert_none()
+
+
+@pytest.mark.parametrize(
+    'budget', [Duration(sec=-1), Duration(sec=-1, nanosec=999_999_999), Duration(nanosec=1)]
+)
+def test_a_time_budget_that_is_over_moves_nothing(
+    client: Client, motion: Motion, budget: Duration
+) -> None:
+    task = Task(problem=THREE)
+    plan = conversions.plan_to_msg(THREE_PLAN)
+    goal = ExecutePlan.Goal(task=task, plan=plan, time_budget=budget)
+    result = _send_raw(client, ExecutePlan, 'execute_plan', goal)
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_TIMEOUT
+    assert result.steps_done == 0
+    result = _send_raw(client, RunTask, 'run_task', RunTask.Goal(task=task, time_budget=budget))
+    assert ErrorCode(result.error_code) is ErrorCode.PLANNING_TIMEOUT
+    motion.assert_none()
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'time_budget_s': 0.0},
+        {'time_budget_s': -1.0},
+        {'time_budget_s': float('nan')},
+        {'time_budget_s': 86401.0},
+        {'seed': -1},
+        {'seed': 2**31},
+        {'max_attempts': -1},
+        {'max_attempts': 256},
+    ],
+    ids=str,
+)
+def test_options_that_no_goal_can_carry_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SafegenError) as caught:
+        Options(**options)
+    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    assert next(iter(options)).split('_')[0] in caught.value.message
+
+
+@pytest.mark.parametrize('budget', [0.0, -1.0, float('nan'), 86401.0])
+def test_a_plan_with_a_senseless_time_budget_is_not_sent(
+    client: Client, motion: Motion, budget: float
+) -> None:
+    with pytest.raises(SafegenError) as caught:
+        client.execute(THREE, THREE_PLAN, time_budget_s=budget)
+    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    motion.assert_none()
+
+
+def test_a_second_goal_is_rejected_while_one_runs(client: Client) -> None:
+    feedback = Feedback(_moving(0))
+    goal = client.start_run(THREE, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    for second in (lambda: client.run(THREE), lambda: client.execute(THREE, Plan())):
+        with pytest.raises(SafegenError) as caught:
+            second()
+        assert caught.value.code is ErrorCode.GOAL_REJECTED
+    goal.cancel()
+
+
+def test_the_validator_answers_for_itself(client: Client, tower_order: Pddl3Task) -> None:
+    good = client.validate(tower_order.problem_text, str(solve(tower_order.problem)))
+    assert (good.error_code, good.verdict.category) == (ErrorCode.NONE, Category.SUCCESS)
+    prose = client.validate(tower_order.problem_text, 'First I unstack b2.')
+    assert (prose.error_code, prose.verdict.category) == (ErrorCode.NONE, Category.FORMAT_ERROR)
+    bad = client.validate('(define', '')
+    assert (bad.error_code, bad.verdict.category) == (ErrorCode.BAD_PDDL, Category.UNKNOWN)

