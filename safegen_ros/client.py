@@ -18,7 +18,6 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -32,6 +31,7 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import cancel_if_left, wait_for
+from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.pddl.plan import Plan
 
 CONNECT_TIMEOUT_S = 10.0
@@ -83,7 +83,7 @@ class Goal:
     def __init__(
         self,
         name: str,
-        client: ActionClient,
+        client: GoalClient,
         handle: Any,
         deadline: float,
         alive: Callable[[], str | None],
@@ -181,7 +181,7 @@ class Client(Closing):
         self.node = Node('safegen_client', namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._actions: dict[str, ActionClient] = {}
+        self._actions: dict[str, GoalClient] = {}
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -291,7 +291,7 @@ class Client(Closing):
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
         if name not in self._actions:
-            self._actions[name] = ActionClient(self.node, kind, name)
+            self._actions[name] = GoalClient(self.node, kind, name)
         client = self._actions[name]
         if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there(f'action {name}')

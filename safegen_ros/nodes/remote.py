@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
@@ -17,6 +16,7 @@ from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
+from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.verdict import Verdict
 
 CONNECT_TIMEOUT_S = 10.0
@@ -68,9 +68,7 @@ class RemoteExecutor:
     """Executions by the executor node."""
 
     def __init__(self, node: SafegenNode) -> None:
-        self._client: Any = ActionClient(
-            node, ExecutePlan, 'execute_plan', callback_group=node.group
-        )
+        self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=node.group)
 
     def execute(
         self,

@@ -12,7 +12,6 @@ import pytest
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from builtin_interfaces.msg import Duration
 from motion import Motion, stamp_of
-from rclpy.action import ActionClient
 from rclpy.qos import qos_profile_action_status_default
 
 from safegen_msgs.action import ExecutePlan, RunTask
@@ -21,6 +20,7 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.search.breadth_first import solve
@@ -111,7 +111,7 @@ def _moving(step: int) -> Callable[[Any], bool]:
 def _send_raw(client: Client, kind: Any, name: str, goal: Any) -> Any:
     """The result of a goal that `Client` would not send."""
     # It is left to the client's end: to destroy it under a spinning executor ends that one.
-    action = ActionClient(client.node, kind, name)
+    action = GoalClient(client.node, kind, name)
     assert action.wait_for_server(timeout_sec=WAIT_S)
     what, code = f'action {name}', ErrorCode.SERVER_LOST
     handle = wait_for(action.send_goal_async(goal), WAIT_S, what, code)

@@ -1,0 +1,74 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A goal's acceptance reaches its sender, however fast the server answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+import rclpy
+from rclpy.action import ActionServer
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+from safegen_msgs.action import PlanTask
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.goal_client import GoalClient
+
+WAIT_S = 10.0
+WINDOW_S = 0.5
+"""How long the sender is held where rclpy has given up its lock: an answer takes about 1 ms."""
+
+
+@contextmanager
+def _spinning(name: str) -> Iterator[Node]:
+    context = Context()
+    rclpy.init(context=context)
+    node = Node(name, context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+
+    def spin() -> None:
+        with suppress(ExternalShutdownException):
+            executor.spin()
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        yield node
+    finally:
+        executor.shutdown()
+        thread.join()
+        rclpy.try_shutdown(context=context)
+
+
+class _Held(dict[Any, Any]):
+    """What rclpy writes to between its two futures, made slow."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        threading.Event().wait(WINDOW_S)
+        super().__setitem__(key, value)
+
+
+def _succeed(goal_handle: Any) -> PlanTask.Result:
+    goal_handle.succeed()
+    return PlanTask.Result()
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_an_answer_that_comes_while_the_goal_is_being_sent_is_not_lost() -> None:
+    with _spinning('server') as server, _spinning('client') as node:
+        ActionServer(server, PlanTask, 'plan_task', _succeed)
+        client = GoalClient(node, PlanTask, 'plan_task')
+        assert client.wait_for_server(timeout_sec=WAIT_S)
+        client._feedback_callbacks = _Held()
+        sent = client.send_goal_async(PlanTask.Goal(), lambda feedback: None)
+        handle = wait_for(sent, WAIT_S, 'the acceptance', ErrorCode.SERVER_LOST)
+        assert handle.accepted
+        wait_for(handle.get_result_async(), WAIT_S, 'the result', ErrorCode.SERVER_LOST)
