@@ -21,7 +21,7 @@ class GoalClient(ActionClient):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._lock = threading.RLock()
+        self._lock: Any = threading.RLock()
 
     def send_goal_async(self, *arguments: Any, **keywords: Any) -> Any:
         """See `ActionClient.send_goal_async`."""
