@@ -24,6 +24,34 @@ class Category(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenConstraint:
+    """A trajectory constraint that a plan breaks, or leaves open.
+
+    Attributes:
+        text: the constraint in PDDL, with its objects.
+        binding: the objects of the quantifiers around it, `(('?x', 'b1'), ...)`.
+        state: index k of the state s_k from which no continuation could satisfy it; the last one
+            for a constraint that is only still open there.
+        step: index (from 0) of the step that led there, which made it unavoidable; -1 when it was
+            broken in s0 or is only still open at the end.
+        reason: what it asks for and what happened.
+        place: `source:line:col` where it was written.
+    """
+
+    text: str
+    binding: tuple[tuple[str, str], ...]
+    state: int
+    step: int
+    reason: str
+    place: str = ''
+
+    def __str__(self) -> str:
+        """The constraint and why it is not satisfied, for a model or a person."""
+        names = ', '.join(f'{variable} = {value}' for variable, value in self.binding)
+        return f'constraint {self.text}{f" (for {names})" if names else ""}: {self.reason}'
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a verifier found out about one plan.
 
@@ -36,8 +64,12 @@ class Verdict:
         plan_length: number of steps that were read.
         goal_fraction: satisfied goal conjuncts over all, in the last state that was reached, in
             [0, 1].
-        broken_constraints: every constraint that the executed prefix breaks, as PDDL text.
-        unsatisfied: ground literals that the failing precondition or the goal still asks for.
+        broken: every constraint that the plan breaks, as far as its steps apply, in the order in
+            which they break; with an unmet goal and at the end also those still open.
+        unsatisfied: what the failing precondition or the goal still asks for, as PDDL text.
+        failing_state: index k of the state s_k in which the failure shows: of the broken
+            constraint, before the inapplicable step, or the last one; -1 when there is none.
+        step_blocked: whether, beside a broken constraint, the step that follows does not apply.
     """
 
     category: Category = Category.UNKNOWN
@@ -45,13 +77,33 @@ class Verdict:
     failing_step: int = -1
     plan_length: int = 0
     goal_fraction: float = 0.0
-    broken_constraints: tuple[str, ...] = ()
+    broken: tuple[BrokenConstraint, ...] = ()
     unsatisfied: tuple[str, ...] = ()
+    failing_state: int = -1
+    step_blocked: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether the plan may be executed: `SUCCESS` and nothing else."""
         return self.category is Category.SUCCESS
+
+    @property
+    def broken_constraints(self) -> tuple[str, ...]:
+        """The texts of `broken`."""
+        return tuple(each.text for each in self.broken)
+
+    def paper_category(self) -> Category:
+        """The class that SafeGen-LLM appendix E reads off VAL's output, for comparison only.
+
+        Its patterns call a constraint that fails in the last state an unmet goal, and a constraint
+        that fails just before an inapplicable step a precondition. What VAL prints for a plan that
+        it cannot read depends on the domain and is taken here for what it is, a format error.
+        """
+        if self.category is not Category.SAFETY_VIOLATION:
+            return self.category
+        if self.failing_state == self.plan_length:
+            return Category.GOAL_NOT_SATISFIED
+        return Category.PRECONDITION_VIOLATION if self.step_blocked else self.category
 
     def progress(self, reference_length: int | None = None) -> float:
         """Progress in [0, 1] within the category (SafeGen-LLM equation 9).

@@ -196,14 +196,15 @@ def _towers(rng: random.Random, names: list[str]) -> set[tuple[str, ...]]:
 
 def plan(rng: random.Random, problem: Problem) -> Plan:
     """A random walk, a solution, or either with a fault; now and then nothing at all."""
-    actions = Grounder(problem).all_actions()
+    grounder = Grounder(problem)
+    actions = grounder.all_actions()
     steps: list[Step] = []
     if rng.random() < 0.5:
         try:
             steps = list(solve(problem, time_limit_s=5.0, node_limit=400).steps)
         except SafegenError:
             steps = []
-    state = problem.init
+    state = grounder.table.encode(problem.init)
     if not steps:
         for _ in range(rng.randint(0, 7)):
             possible = [a for a in actions if a.applicable(state)]

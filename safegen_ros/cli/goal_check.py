@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegen_ros.errors import RobotError
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import formula_text
@@ -66,8 +67,10 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
         state = ground(poses, tool, scene.block_size)
     except RobotError as error:
         return GoalCheck(poses, (), error.message)
+    table = AtomTable(problem, fold_static=False)
+    bits = table.encode(state)
     return GoalCheck(
-        poses, tuple((formula_text(f), test(state)) for f, test in goal_tests(problem))
+        poses, tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
     )
 
 

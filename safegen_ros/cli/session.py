@@ -193,7 +193,7 @@ class Session:
                 attempts=tuple(attempt for _, attempt in sorted((known | told).items())),
                 plan=tuple(_step_texts(result.plan)),
                 plan_source=result.plan.source,
-                verdict=conversions.verdict_from_msg(result.verdict, len(result.plan.steps)),
+                verdict=conversions.verdict_from_msg(result.verdict),
                 steps_done=result.steps_done,
                 timings={
                     'planning': conversions.duration_from_msg(result.planning_time),
@@ -294,7 +294,7 @@ def _attempt_record(message: Any) -> AttemptRecord:
         source=message.source,
         text=message.text,
         steps=tuple(_step_texts(message.plan)),
-        verdict=conversions.verdict_from_msg(message.verdict, len(message.plan.steps)),
+        verdict=conversions.verdict_from_msg(message.verdict),
         seconds=message.seconds,
     )
 

@@ -12,7 +12,7 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.execution import ExecutionProgress
-from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 MAX_STEPS = 10_000
@@ -71,11 +71,26 @@ def verdict_to_msg(verdict: Verdict) -> msg.Verdict:
         reason=verdict.reason,
         goal_fraction=verdict.goal_fraction,
         progress=verdict.progress(),
-        broken_constraints=list(verdict.broken_constraints),
+        broken=[
+            msg.BrokenConstraint(
+                text=each.text,
+                variables=[variable for variable, _ in each.binding],
+                objects=[name for _, name in each.binding],
+                state=each.state,
+                step=each.step,
+                reason=each.reason,
+                place=each.place,
+            )
+            for each in verdict.broken
+        ],
+        unsatisfied=list(verdict.unsatisfied),
+        failing_state=verdict.failing_state,
+        step_blocked=verdict.step_blocked,
+        plan_length=verdict.plan_length,
     )
 
 
-def verdict_from_msg(message: msg.Verdict, plan_length: int = 0) -> Verdict:
+def verdict_from_msg(message: msg.Verdict) -> Verdict:
     """The verdict of a message; a category that does not exist is `UNKNOWN`."""
     try:
         category = Category(message.category)
@@ -85,9 +100,22 @@ def verdict_from_msg(message: msg.Verdict, plan_length: int = 0) -> Verdict:
         category,
         message.reason,
         message.failing_step,
-        plan_length,
+        message.plan_length,
         message.goal_fraction,
-        tuple(message.broken_constraints),
+        tuple(
+            BrokenConstraint(
+                each.text,
+                tuple(zip(each.variables, each.objects, strict=False)),
+                each.state,
+                each.step,
+                each.reason,
+                each.place,
+            )
+            for each in message.broken
+        ),
+        tuple(message.unsatisfied),
+        message.failing_state,
+        message.step_blocked,
     )
 
 

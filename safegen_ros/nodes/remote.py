@@ -59,7 +59,7 @@ class RemoteValidator:
                 raise SafegenError(
                     f'the validator failed: {reason}', ErrorCode.VALIDATOR_UNAVAILABLE
                 )
-            return conversions.verdict_from_msg(answer.verdict, len(answer.plan.steps))
+            return conversions.verdict_from_msg(answer.verdict)
 
         return ask
 

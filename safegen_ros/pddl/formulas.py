@@ -313,7 +313,7 @@ def read_constraints(scope: Scope, node: Node) -> ConstraintTree:
         )
     _count(reader, group, CONSTRAINT_ARITY[head])
     arguments = tuple(read_formula(scope, a) for a in args)
-    return Constraint(head, arguments, f'{reader.source}:{group.line}:{group.column}')
+    return Constraint(head, arguments, place=f'{reader.source}:{group.line}:{group.column}')
 
 
 def substitute(formula: Formula, binding: Mapping[str, str]) -> Formula:
@@ -356,7 +356,7 @@ def _flatten(
             yield from _flatten(tree.body, objects, {**binding, **inner})
     else:
         ground = tuple(substitute(argument, binding) for argument in tree.arguments)
-        yield Constraint(tree.operator, ground, tree.place)
+        yield replace(tree, arguments=ground, binding=tuple(binding.items()))
 
 
 def bindings(variables: Variables, objects: Objects) -> Iterator[dict[str, str]]:

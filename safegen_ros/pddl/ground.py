@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Ground actions, their effects on states, and formulas compiled to predicates over states.
+"""Ground actions and their effects on states.
 
 Actions are grounded one at a time, when a plan names them: checking a plan never grounds the task.
 Only search asks for all of them.
@@ -9,143 +9,200 @@ Only search asks for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
-from types import MappingProxyType
+from operator import itemgetter
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.bits import (
+    FALSE,
+    TRUE,
+    AtomTable,
+    Condition,
+    Literals,
+    Test,
+    compile_test,
+    condition,
+    join,
+)
 from safegen_ros.pddl.formulas import bindings, substitute
-from safegen_ros.pddl.limits import Objects, action_size, binding_count
+from safegen_ros.pddl.limits import action_size, binding_count
 from safegen_ros.pddl.model import (
+    Action,
     And,
     Atom,
     AtomFormula,
     Effect,
-    Equals,
-    Forall,
     Formula,
-    Imply,
     Not,
-    Or,
     Problem,
-    State,
+    Variables,
     conjuncts,
 )
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import names_text
 
-Test = Callable[[AbstractSet[Atom]], bool]
-"""A formula without free variables as a function of a state."""
-
 MAX_KEPT_SIZE = 2_000_000
 """Most connectives and atoms of all ground actions that are kept together."""
 
-
-def compile_formula(
-    formula: Formula, objects: Objects, binding: Mapping[str, str] = MappingProxyType({})
-) -> Test:
-    """Compiles a formula to a test on states.
-
-    Args:
-        formula: any formula.
-        objects: the objects of every type, over which quantifiers range.
-        binding: objects for the variables that are free in the formula.
-    """
-    if isinstance(formula, AtomFormula):
-        atom = _atom(formula, binding)
-        return lambda state: atom in state
-    if isinstance(formula, Equals):
-        equal = binding.get(formula.left, formula.left) == binding.get(formula.right, formula.right)
-        return lambda state: equal
-    if isinstance(formula, Not):
-        body = compile_formula(formula.body, objects, binding)
-        return lambda state: not body(state)
-    if isinstance(formula, Imply):
-        premise = compile_formula(formula.premise, objects, binding)
-        conclusion = compile_formula(formula.conclusion, objects, binding)
-        return lambda state: not premise(state) or conclusion(state)
-    if isinstance(formula, (And, Or)):
-        parts = [compile_formula(part, objects, binding) for part in formula.parts]
-        return _all(parts) if isinstance(formula, And) else _any(parts)
-    parts = [
-        compile_formula(formula.body, objects, {**binding, **inner})
-        for inner in bindings(formula.variables, objects)
-    ]
-    return _all(parts) if isinstance(formula, Forall) else _any(parts)
-
-
-def _all(parts: list[Test]) -> Test:
-    if len(parts) == 1:
-        return parts[0]
-    return lambda state: all(part(state) for part in parts)
-
-
-def _any(parts: list[Test]) -> Test:
-    if len(parts) == 1:
-        return parts[0]
-    return lambda state: any(part(state) for part in parts)
+_Effects = tuple[tuple[Test, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GroundAction:
-    """An action with its objects.
+    """An action with its objects; atoms are bits of the grounder's table.
 
     Attributes:
         step: how a plan writes it.
-        positive: atoms that must be true.
-        negative: atoms that must be false.
-        other: the rest of the precondition, each as formula and test.
+        precondition: what must hold.
+        care: the atoms that the literals of the precondition speak of.
+        want: those of them that must be true; the others must be false.
+        rest: what else the precondition asks for, or None.
         add: atoms made true whatever the state.
         delete: atoms made false whatever the state; an atom that is in both becomes true.
-        conditional: `(test, add, delete)` for effects with a condition.
+        conditional: `(test, add, delete)` for effects with a condition, all tested before the
+            action; an atom that one of them adds becomes true.
+        conditions: the conditions of those tests.
     """
 
     step: Step
-    positive: State
-    negative: State
-    other: tuple[tuple[Formula, Test], ...]
-    add: State
-    delete: State
-    conditional: tuple[tuple[Test, State, State], ...]
+    precondition: Condition
+    care: int
+    want: int
+    rest: Test | None
+    add: int
+    delete: int
+    conditional: _Effects
+    conditions: tuple[Condition, ...]
 
-    def applicable(self, state: AbstractSet[Atom]) -> bool:
+    def applicable(self, state: int) -> bool:
         """Whether the precondition holds."""
-        return (
-            self.positive <= state
-            and self.negative.isdisjoint(state)
-            and all(test(state) for _, test in self.other)
-        )
+        return state & self.care == self.want and (self.rest is None or self.rest(state))
 
-    def apply(self, state: State) -> State:
+    def apply(self, state: int) -> int:
         """The state after the action; the precondition is not looked at."""
-        if not self.conditional:
-            return (state - self.delete) | self.add
-        fired = [effect for effect in self.conditional if effect[0](state)]
-        delete = self.delete.union(*(effect[2] for effect in fired))
-        return (state - delete).union(self.add, *(effect[1] for effect in fired))
+        add, delete = self.add, self.delete
+        for test, more, less in self.conditional:
+            if test(state):
+                add |= more
+                delete |= less
+        return (state & ~delete) | add
 
-    def unsatisfied(self, state: AbstractSet[Atom]) -> tuple[Formula, ...]:
-        """The parts of the precondition that do not hold, in a fixed order."""
-        missing = sorted(atom for atom in self.positive if atom not in state)
-        wrong = sorted(atom for atom in self.negative if atom in state)
-        return (
-            *(AtomFormula(a[0], a[1:]) for a in missing),
-            *(Not(AtomFormula(a[0], a[1:])) for a in wrong),
-            *(formula for formula, test in self.other if not test(state)),
-        )
+
+_Template = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
+"""A predicate, and how its arguments come from those of the action and the constants."""
+
+
+class _Schema:
+    """An action schema, prepared so that grounding it takes a few look-ups per atom."""
+
+    def __init__(self, schema: Action, table: AtomTable) -> None:
+        self.schema = schema
+        self._table = table
+        self._names = tuple(name for name, _ in schema.parameters)
+        self._constants: list[str] = []
+        self._plain: list[tuple[bool, _Template]] = []
+        self._formulas: list[Formula] = []
+        for part in conjuncts(schema.precondition):
+            if isinstance(part, AtomFormula):
+                self._plain.append((True, self._template(part)))
+            elif isinstance(part, Not) and isinstance(part.body, AtomFormula):
+                self._plain.append((False, self._template(part.body)))
+            else:
+                self._formulas.append(part)
+        direct = [e for e in schema.effects if not e.variables and e.condition == And(())]
+        self._add = [self._template(atom) for effect in direct for atom in effect.add]
+        self._delete = [self._template(atom) for effect in direct for atom in effect.delete]
+        self._effects = [effect for effect in schema.effects if effect not in direct]
+        self._tail = tuple(self._constants)
+
+    def _template(self, atom: AtomFormula) -> _Template:
+        places = []
+        for term in atom.terms:
+            if term in self._names:
+                places.append(self._names.index(term))
+            else:
+                self._constants.append(term)
+                places.append(len(self._names) + len(self._constants) - 1)
+        if not places:
+            return atom.predicate, lambda values: ()
+        if len(places) == 1:
+            place = places[0]
+            return atom.predicate, lambda values: (values[place],)
+        return atom.predicate, itemgetter(*places)
+
+    def ground(self, step: Step) -> GroundAction:
+        """The action of a step that has been checked."""
+        values = step.arguments + self._tail
+        binding = dict(zip(self._names, step.arguments, strict=True))
+        needed = self._precondition(values, binding)
+        plain, rest = _split(needed)
+        add, delete = self._mask(self._add, values), self._mask(self._delete, values)
+        conditional, conditions = [], []
+        for effect in self._effects:
+            for when, more, less in self._effect(effect, binding):
+                if when == TRUE:
+                    add |= more
+                    delete |= less
+                elif when != FALSE:
+                    conditional.append((compile_test(when), more, less))
+                    conditions.append(when)
+        return GroundAction(
+            step, needed, plain.mask, plain.true, rest, add, delete, tuple(conditional),
+            tuple(conditions),
+        )  # fmt: skip
+
+    def _precondition(self, values: tuple[str, ...], binding: Mapping[str, str]) -> Condition:
+        table = self._table
+        true = false = 0
+        for positive, (predicate, arguments) in self._plain:
+            atom = (predicate, *arguments(values))
+            if predicate not in table.fluents:
+                if table.initially(atom) != positive:
+                    return FALSE
+            elif positive:
+                true |= table.bit(atom)
+            else:
+                false |= table.bit(atom)
+        plain = FALSE if true & false else Literals(True, true, false)
+        if not self._formulas:
+            return plain
+        return join((plain, *(condition(f, table, binding) for f in self._formulas)), True)
+
+    def _mask(self, templates: list[_Template], values: tuple[str, ...]) -> int:
+        mask = 0
+        for predicate, arguments in templates:
+            mask |= self._table.bit((predicate, *arguments(values)))
+        return mask
+
+    def _effect(
+        self, effect: Effect, binding: Mapping[str, str]
+    ) -> list[tuple[Condition, int, int]]:
+        table, found = self._table, []
+        for inner in bindings(effect.variables, table.objects):
+            full = {**binding, **inner}
+            more = table.encode(_atom(atom, full) for atom in effect.add)
+            less = table.encode(_atom(atom, full) for atom in effect.delete)
+            found.append((condition(effect.condition, table, full), more, less))
+        return found
 
 
 class Grounder:
-    """Grounds the actions of one problem on demand and remembers them."""
+    """Grounds the actions of one problem on demand and remembers them.
 
-    def __init__(self, problem: Problem) -> None:
+    Args:
+        problem: the problem.
+        table: the bits of its atoms; shared with the monitors of the same states.
+    """
+
+    def __init__(self, problem: Problem, table: AtomTable | None = None) -> None:
         self.problem = problem
-        self._objects = problem.objects_by_type()
-        schemas = problem.domain.actions.values()
-        self._sizes = {schema.name: action_size(schema, self._objects) for schema in schemas}
-        largest = max(self._sizes.values(), default=1)
-        self._cached = lru_cache(maxsize=MAX_KEPT_SIZE // largest + 1)(self._ground)
+        self.table = AtomTable(problem) if table is None else table
+        objects = self.table.objects
+        schemas = problem.domain.actions
+        self._schemas = {name: _Schema(schema, self.table) for name, schema in schemas.items()}
+        self._sizes = {name: action_size(schema, objects) for name, schema in schemas.items()}
+        self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
+        self._kept: dict[Step, GroundAction] = {}
 
     def action(self, step: Step) -> GroundAction:
         """The ground action that a step names.
@@ -154,25 +211,14 @@ class Grounder:
             KeyError: as `check`.
             ValueError: as `check`.
         """
-        return self._cached(step)
-
-    def _ground(self, step: Step) -> GroundAction:
-        self.check(step)
-        schema = self.problem.domain.actions[step.action]
-        names = (name for name, _ in schema.parameters)
-        binding = dict(zip(names, step.arguments, strict=True))
-        positive, negative, other = [], [], []
-        for part in conjuncts(substitute(schema.precondition, binding)):
-            if isinstance(part, AtomFormula):
-                positive.append((part.predicate, *part.terms))
-            elif isinstance(part, Not) and isinstance(part.body, AtomFormula):
-                negative.append((part.body.predicate, *part.body.terms))
-            else:
-                other.append((part, compile_formula(part, self._objects)))
-        add, delete, conditional = self._effects(schema.effects, binding)
-        return GroundAction(
-            step, frozenset(positive), frozenset(negative), tuple(other), add, delete, conditional
-        )
+        found = self._kept.get(step)
+        if found is None:
+            self.check(step)
+            found = self._schemas[step.action].ground(step)
+            if len(self._kept) >= self._most:
+                self._kept.clear()
+            self._kept[step] = found
+        return found
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.
@@ -182,84 +228,76 @@ class Grounder:
             ValueError: wrong number of arguments, an unknown object, or one of a wrong type; the
                 message says which.
         """
-        schema = self.problem.domain.actions[step.action]
-        wanted = len(schema.parameters)
-        if len(step.arguments) != wanted:
+        parameters = self.problem.domain.actions[step.action].parameters
+        if len(step.arguments) != len(parameters):
             raise ValueError(
-                f'{step.action} takes {wanted} arguments '
-                f'({" ".join(name for name, _ in schema.parameters)}), found {len(step.arguments)}'
+                f'{step.action} takes {len(parameters)} arguments '
+                f'({" ".join(name for name, _ in parameters)}), found {len(step.arguments)}'
             )
-        problem = self.problem
-        for argument, (name, kind) in zip(step.arguments, schema.parameters, strict=True):
-            actual = problem.objects.get(argument)
+        for argument, (name, kind) in zip(step.arguments, parameters, strict=True):
+            actual = self.problem.objects.get(argument)
             if actual is None:
                 raise ValueError(
                     f'object {argument[:40]!r} is not declared '
-                    f'(declared: {names_text(problem.objects)})'
+                    f'(declared: {names_text(self.problem.objects)})'
                 )
-            if not problem.domain.is_subtype(actual, kind):
+            if actual != kind and not self.problem.domain.is_subtype(actual, kind):
                 raise ValueError(f'{argument!r} is a {actual}, but {name} must be a {kind}')
 
-    def _effects(
-        self, effects: tuple[Effect, ...], binding: Mapping[str, str]
-    ) -> tuple[State, State, tuple[tuple[Test, State, State], ...]]:
-        always_add: set[Atom] = set()
-        always_delete: set[Atom] = set()
-        conditional: list[tuple[Test, State, State]] = []
-        for effect in effects:
-            for inner in bindings(effect.variables, self._objects):
-                full = {**binding, **inner}
-                add = frozenset(_atom(a, full) for a in effect.add)
-                delete = frozenset(_atom(a, full) for a in effect.delete)
-                condition = tuple(conjuncts(substitute(effect.condition, full)))
-                if condition:
-                    test = compile_formula(And(condition), self._objects)
-                    conditional.append((test, add, delete))
-                else:
-                    always_add |= add
-                    always_delete |= delete
-        return frozenset(always_add), frozenset(always_delete), tuple(conditional)
+    def unsatisfied(self, step: Step, state: int) -> tuple[Formula, ...]:
+        """The parts of a step's precondition that do not hold, in the order of the domain."""
+        schema = self.problem.domain.actions[step.action]
+        binding = dict(zip(_names(schema.parameters), step.arguments, strict=True))
+        return tuple(
+            substitute(part, binding)
+            for part in conjuncts(schema.precondition)
+            if not compile_test(condition(part, self.table, binding))(state)
+        )
 
     def all_actions(self) -> list[GroundAction]:
-        """Every ground action whose static preconditions hold, in a fixed order.
+        """Every ground action whose precondition is not false in itself, in a fixed order.
 
-        An atom is static when no action changes its predicate, so that it is as the initial state
-        has it; this leaves out most combinations of objects before any search.
+        An atom that no action changes is as the initial state has it; this leaves out most
+        combinations of objects before any search.
 
         Raises:
             SafegenError: there are too many to try.
         """
-        schemas = self.problem.domain.actions.values()
-        sizes = [binding_count(s.parameters, self._objects) * self._sizes[s.name] for s in schemas]
+        schemas, objects = self.problem.domain.actions.values(), self.table.objects
+        sizes = [binding_count(s.parameters, objects) * self._sizes[s.name] for s in schemas]
         if sum(sizes) > MAX_KEPT_SIZE:
             raise SafegenError(
                 f'problem {self.problem.name} has too many ground actions to search: '
                 'use fewer objects, or actions with fewer parameters',
                 ErrorCode.TASK_TOO_LARGE,
             )
-        fluents = {
-            atom.predicate
-            for schema in self.problem.domain.actions.values()
-            for effect in schema.effects
-            for atom in (*effect.add, *effect.delete)
-        }
-        init = self.problem.init
-        found = []
-        for schema in self.problem.domain.actions.values():
-            for binding in bindings(schema.parameters, self._objects):
-                action = self.action(Step(schema.name, tuple(binding.values())))
-                static = {a for a in action.positive if a[0] not in fluents}
-                barred = {a for a in action.negative if a[0] not in fluents}
-                if static <= init and barred.isdisjoint(init):
-                    found.append(action)
-        return found
+        return [
+            action
+            for schema in schemas
+            for binding in bindings(schema.parameters, objects)
+            if (action := self.action(Step(schema.name, tuple(binding.values())))).precondition
+            != FALSE
+        ]
+
+
+def _split(needed: Condition) -> tuple[Literals, Test | None]:
+    """The literals that must all hold, and a test of what else is asked for."""
+    if isinstance(needed, Literals):
+        return (needed, None) if needed.conjunctive else (TRUE, compile_test(needed))
+    first = needed.parts[0]
+    if needed.conjunctive and isinstance(first, Literals) and first.conjunctive:
+        return first, compile_test(join(needed.parts[1:], True))
+    return TRUE, compile_test(needed)
+
+
+def _names(variables: Variables) -> tuple[str, ...]:
+    return tuple(name for name, _ in variables)
 
 
 def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
     return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
 
 
-def goal_tests(problem: Problem) -> list[tuple[Formula, Test]]:
+def goal_tests(problem: Problem, table: AtomTable) -> list[tuple[Formula, Test]]:
     """The goal's conjuncts, each with its test."""
-    objects = problem.objects_by_type()
-    return [(part, compile_formula(part, objects)) for part in problem.goal_conjuncts()]
+    return [(part, compile_test(condition(part, table))) for part in problem.goal_conjuncts()]

@@ -86,13 +86,20 @@ class Constraint:
     """One PDDL3 state-trajectory constraint without free variables.
 
     Attributes:
-        operator: `always`, `sometime`, `at-most-once` or `sometime-before`.
-        arguments: one formula, or two for `sometime-before` (what must wait, what comes first).
+        operator: one of PDDL3's, as a problem writes it: `always`, `at end`, `hold-during` ...
+        arguments: its formulas, in the order of the text; for `sometime-before` what must wait,
+            then what comes first.
+        times: its numbers, in the order of the text, counted in steps of the plan: one for
+            `within`, `always-within` and `hold-after`, two for `hold-during`.
+        binding: the objects that stand for the variables of the `forall`s around it, in order,
+            `(('?x', 'b1'), ...)`; what it says is in `arguments` already.
         place: `source:line:col` where it was written.
     """
 
     operator: str
     arguments: tuple[Formula, ...]
+    times: tuple[int, ...] = ()
+    binding: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     place: str = field(default='', compare=False)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
@@ -171,7 +172,10 @@ class _Execution:
         self.verdict = Verdict()
         self.done = 0
         self.observed: State | None = None
-        self._monitors = MonitorSet(problem)
+        # The world is measured, so that nothing about it can be taken from the problem.
+        self._table = AtomTable(problem, fold_static=False)
+        self._monitors = MonitorSet(problem, self._table)
+        self._standing: Standing | None = None
 
     def verify(self) -> None:
         """Refuses everything but a plan that is proved here and now."""
@@ -192,27 +196,32 @@ class _Execution:
         self.check_stop()
         self.cell.prepare(tuple(self.problem.objects), self.problem.init)
         predicted = self.problem.init
-        standing = self._compare(predicted, (0,) * len(self._monitors.monitors), 'before step 1')
-        grounder = Grounder(self.problem)
+        self._compare(predicted, 'before step 1')
+        grounder = Grounder(self.problem, self._table)
         for index, step in enumerate(self.plan.steps):
             self.check_stop()
             self._tell('moving', step)
             self.cell.execute(step.action, step.arguments)
-            predicted = grounder.action(step).apply(predicted)
-            standing = self._compare(predicted, standing, f'after step {index + 1} {step}')
+            after = grounder.action(step).apply(self._table.encode(predicted))
+            predicted = self._table.decode(after)
+            self._compare(predicted, f'after step {index + 1} {step}')
             self.done = index + 1
             self._tell('observed', step)
-        self._check_goal(standing)
+        self._check_goal()
         self._tell('done')
 
-    def _compare(self, predicted: State, standing: Standing, moment: str) -> Standing:
+    def _compare(self, predicted: State, moment: str) -> None:
         """Progresses the constraints on the measured world, then compares it with the proof.
 
         In this order, since a world that breaks a constraint is worse than one that differs.
         """
         self.observed = self.cell.observe()
-        standing = self._monitors.progress(standing, self.observed)
-        violated = self._monitors.violated(standing)
+        bits = self._table.encode(self.observed)
+        if self._standing is None:
+            self._standing = self._monitors.start(bits)
+        else:
+            self._standing = self._monitors.progress(self._standing, bits)
+        violated = self._monitors.violated(self._standing)
         if violated:
             raise RobotError(
                 f'{moment} the measured world breaks {" ".join(self._monitors.texts(violated))}: '
@@ -227,17 +236,17 @@ class _Execution:
                 f'unexpected {extra or "nothing"}: look at the cell before the next goal',
                 ErrorCode.STATE_MISMATCH,
             )
-        return standing
 
-    def _check_goal(self, standing: Standing) -> None:
-        observed = self.observed or frozenset()
-        unmet = [formula_text(f) for f, test in goal_tests(self.problem) if not test(observed)]
+    def _check_goal(self) -> None:
+        observed = self._table.encode(self.observed or frozenset())
+        goals = goal_tests(self.problem, self._table)
+        unmet = [formula_text(f) for f, test in goals if not test(observed)]
         if unmet:
             raise RobotError(
                 f'every step is done, but the measured world lacks {" and ".join(unmet)}',
                 ErrorCode.GOAL_MISMATCH,
             )
-        left = self._monitors.unsatisfied(standing)
+        left = self._monitors.unsatisfied(self._standing or 0)
         if left:
             raise RobotError(
                 f'every step is done, but the observed world never satisfied '

@@ -13,13 +13,14 @@ from collections import deque
 from collections.abc import Callable
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.monitors import MonitorSet, Standing
 from safegen_ros.verify.validator import verify
 
-Node = tuple[State, Standing]
+Node = tuple[int, Standing]
 _Parents = dict[Node, 'tuple[Node, GroundAction] | None']
 
 
@@ -62,10 +63,12 @@ def solve(
         SafegenError: the problem has too many ground actions.
     """
     deadline = time.monotonic() + time_limit_s
-    actions = Grounder(problem).all_actions()
-    monitors = MonitorSet(problem)
-    goals = [test for _, test in goal_tests(problem)]
-    start: Node = (problem.init, monitors.start(problem.init))
+    table = AtomTable(problem)
+    actions = Grounder(problem, table).all_actions()
+    monitors = MonitorSet(problem, table)
+    goals = [test for _, test in goal_tests(problem, table)]
+    init = table.encode(problem.init)
+    start: Node = (init, monitors.start(init))
     parents: _Parents = {start: None}
     queue = deque([start])
     broken = monitors.texts(monitors.violated(start[1]))
@@ -84,8 +87,8 @@ def solve(
             if not action.applicable(state):
                 continue
             after = action.apply(state)
-            child = (after, monitors.progress(standing, after))
-            if child not in parents and not monitors.violated(child[1]):
+            child = (after, monitors.progress(standing, after, state ^ after))
+            if child not in parents and not monitors.broken(child[1]):
                 parents[child] = (node, action)
                 queue.append(child)
     raise Unsolvable(

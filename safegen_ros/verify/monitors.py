@@ -2,29 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """PDDL3 trajectory constraints as small automata that progress state by state.
 
-One automaton serves the validator (states of a plan), the search (its states carry the automata's)
-and the run-time monitor (observed states). An automaton is fixed; where it stands is a small
-integer, so that the standing of all constraints is a tuple that is cheap to copy and to hash.
+One automaton serves the validator (states of a plan), the search (its states carry the automata's),
+the decoder's shield and the run-time monitor (observed states). An automaton is fixed; where it
+stands is a small number, and the numbers of all of them are the fields of one integer, which is
+cheap to copy and to hash.
 
-Semantics as VAL has them, by experiment: s0 is the first state of the trajectory, and
-`sometime-before f h` wants h in a state strictly earlier than the first state with f.
+Semantics of Gerevini and Long, "Plan Constraints and Preferences in PDDL3" (2005), read as VAL
+reads them where VAL is right: s0 is the initial state and s_k the state after k steps, at time k;
+`sometime-before f h` wants h in a state strictly earlier than the first state with f; a deadline is
+missed in the first state past it; an interval that begins after the end of the plan asks for
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from safegen_ros.pddl.ground import Test, compile_formula
-from safegen_ros.pddl.model import Atom, Constraint, Problem
+from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition
+from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 
-VIOLATED = -1
-"""The standing from which no continuation helps."""
+Standing = int
+"""Where all automata of a problem stand: one bit that says whether one is violated, then a field
+for each."""
 
-Standing = tuple[int, ...]
-"""Where each automaton stands, in the order of the problem's constraints."""
+ALL = -1
+"""Every atom, as a mask of what has changed."""
+
+_Progress = Callable[[int, int, int], int]
+"""The next value of a field, from its value, the bits of the state and the time of the state."""
+
+_BROKEN = 1  # the bit of a standing that says that some field has its last value
+_MOST_SCANNED = 16  # monitors that are looked through one by one; more are found by their atoms
 
 
 class Status(Enum):
@@ -41,61 +52,148 @@ class Monitor:
 
     Attributes:
         constraint: what it watches.
-        tests: the constraint's formulas as tests on a state.
+        mask: the atoms that its formulas speak of; while they keep their truth and it is not
+            `timed`, it stands still.
+        timed: whether it also moves with time alone.
+        progress: the next value of its field.
+        pending: the values with which the constraint would not hold if the trajectory ended.
+        violated: the value from which no continuation helps; -1 when there is none.
+        shift: where its field begins in a standing.
+        limit: the largest value of its field, all bits set.
     """
 
     constraint: Constraint
-    tests: tuple[Test, ...]
+    mask: int
+    timed: bool
+    progress: _Progress
+    pending: range
+    violated: int
+    shift: int
+    limit: int
 
-    def progress(self, standing: int, state: AbstractSet[Atom]) -> int:
-        """Where the automaton stands after one more state of the trajectory."""
-        if standing == VIOLATED:
-            return VIOLATED
-        return _PROGRESS[self.constraint.operator](self.tests, standing, state)
-
-    def status(self, standing: int) -> Status:
+    def status(self, standing: Standing) -> Status:
         """What the constraint says if the trajectory ends here."""
-        if standing == VIOLATED:
+        value = (standing >> self.shift) & self.limit
+        if value == self.violated:
             return Status.VIOLATED
-        if self.constraint.operator == 'sometime' and standing == 0:
-            return Status.PENDING
-        return Status.SATISFIED
+        return Status.PENDING if value in self.pending else Status.SATISFIED
 
     def explain(self) -> str:
         """Why the constraint is not satisfied, for a model or a person."""
         arguments = [formula_text(a) for a in self.constraint.arguments]
-        return _REASON[self.constraint.operator].format(*arguments)
+        return _REASON[self.constraint.operator].format(*arguments, *self.constraint.times)
 
 
-def _always(tests: tuple[Test, ...], standing: int, state: AbstractSet[Atom]) -> int:
-    return 0 if tests[0](state) else VIOLATED
+@dataclass(frozen=True, slots=True)
+class _Automaton:
+    """What is particular to an operator: see `Monitor`."""
+
+    progress: _Progress
+    violated: int = -1
+    pending: range = range(0)
+    largest: int = 1
+    horizon: int = 0  # from this time on the clock says no more
+    timed: bool = False
 
 
-def _sometime(tests: tuple[Test, ...], standing: int, state: AbstractSet[Atom]) -> int:
-    return 1 if standing == 1 or tests[0](state) else 0
+def _always(f: Test) -> _Automaton:
+    return _Automaton(lambda value, state, time: 0 if f(state) else 1, violated=1)
 
 
-def _at_most_once(tests: tuple[Test, ...], standing: int, state: AbstractSet[Atom]) -> int:
-    # 0: not yet, 1: in its one interval, 2: the interval is over
-    if tests[0](state):
-        return VIOLATED if standing == 2 else 1
-    return 2 if standing else 0
+def _sometime(f: Test) -> _Automaton:
+    # 0: not yet, 1: it has held
+    return _Automaton(lambda value, state, time: value or int(f(state)), pending=range(1))
 
 
-def _sometime_before(tests: tuple[Test, ...], standing: int, state: AbstractSet[Atom]) -> int:
-    # 0: still waiting for the second formula, 1: it has held, nothing more is asked
-    if standing == 1:
-        return 1
-    if tests[0](state):
-        return VIOLATED
-    return 1 if tests[1](state) else 0
+def _at_most_once(f: Test) -> _Automaton:
+    # 0: not yet, 1: in its one interval, 2: the interval is over, 3: violated
+    def progress(value: int, state: int, time: int) -> int:
+        if f(state):
+            return 3 if value == 2 else 1
+        return 2 if value else 0
+
+    return _Automaton(progress, violated=3, largest=3)
 
 
-_PROGRESS = {
+def _sometime_before(f: Test, h: Test) -> _Automaton:
+    # 0: still waiting for the second formula, 1: it has held, nothing more is asked, 2: violated
+    def progress(value: int, state: int, time: int) -> int:
+        if value:
+            return value
+        return 2 if f(state) else int(h(state))
+
+    return _Automaton(progress, violated=2, largest=3)
+
+
+def _sometime_after(f: Test, h: Test) -> _Automaton:
+    # 0: nothing is owed, 1: the first formula has held and the second not since
+    def progress(value: int, state: int, time: int) -> int:
+        return 0 if h(state) else value or int(f(state))
+
+    return _Automaton(progress, pending=range(1, 2))
+
+
+def _at_end(f: Test) -> _Automaton:
+    return _Automaton(lambda value, state, time: int(f(state)), pending=range(1))
+
+
+def _within(f: Test, deadline: int) -> _Automaton:
+    # 0: not yet, 1: it has held in time, 2: violated
+    def progress(value: int, state: int, time: int) -> int:
+        if value:
+            return value
+        if time > deadline:
+            return 2
+        return int(f(state))
+
+    return _Automaton(
+        progress, violated=2, pending=range(1), largest=3, horizon=deadline + 1, timed=True
+    )
+
+
+def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
+    # 0: nothing is owed, 1 + n: owed since n steps, delay + 2: violated
+    def progress(value: int, state: int, time: int) -> int:
+        if value == delay + 2:
+            return value
+        if value == delay + 1:  # the state in time was the last one
+            return value + 1
+        if h(state):
+            return 0
+        if value:
+            return value + 1
+        return int(f(state))
+
+    return _Automaton(
+        progress, violated=delay + 2, pending=range(1, delay + 2), largest=delay + 2, timed=True
+    )
+
+
+def _hold_during(f: Test, begin: int, end: int) -> _Automaton:
+    def progress(value: int, state: int, time: int) -> int:
+        return 1 if value or (begin <= time < end and not f(state)) else 0
+
+    return _Automaton(progress, violated=1, horizon=end, timed=True)
+
+
+def _hold_after(f: Test, begin: int) -> _Automaton:
+    def progress(value: int, state: int, time: int) -> int:
+        return 1 if value or (time >= begin and not f(state)) else 0
+
+    return _Automaton(progress, violated=1, horizon=begin, timed=True)
+
+
+_AUTOMATA: dict[str, Callable[..., _Automaton]] = {
     'always': _always,
     'sometime': _sometime,
     'at-most-once': _at_most_once,
     'sometime-before': _sometime_before,
+    'sometime-after': _sometime_after,
+    'at end': _at_end,
+    'within': _within,
+    'always-within': _always_within,
+    'hold-during': _hold_during,
+    'hold-after': _hold_after,
 }
 
 _REASON = {
@@ -103,39 +201,128 @@ _REASON = {
     'sometime': '{0} must hold in some state and never does',
     'at-most-once': '{0} may become true only once and does again',
     'sometime-before': '{0} holds, but {1} did not hold in any earlier state',
+    'sometime-after': '{0} held, and {1} must hold then or later and does not',
+    'at end': '{0} must hold in the last state and does not',
+    'within': '{0} must hold within {1} steps and does not',
+    'always-within': '{0} held, and {1} must hold then or within {2} steps and does not',
+    'hold-during': '{0} must hold from step {1} until before step {2} and does not',
+    'hold-after': '{0} must hold from step {1} on and does not',
 }
 
 
 class MonitorSet:
-    """The automata of all constraints of a problem."""
+    """The automata of all constraints of a problem.
 
-    def __init__(self, problem: Problem) -> None:
-        objects = problem.objects_by_type()
-        self.monitors = tuple(
-            Monitor(c, tuple(compile_formula(f, objects) for f in c.arguments))
-            for c in problem.constraints
-        )
+    Args:
+        problem: the problem.
+        table: the bits of its states.
+    """
 
-    def start(self, state: AbstractSet[Atom]) -> Standing:
+    def __init__(self, problem: Problem, table: AtomTable) -> None:
+        self.table = table
+        self._place = 1  # behind the bit that says that one is violated
+        built = [self._monitor(constraint) for constraint in problem.constraints]
+        self.monitors = tuple(monitor for monitor, _ in built)
+        self.horizon = max((horizon for _, horizon in built), default=0)
+        self._clock = self._place
+        self._tick = 1 << self._clock
+        self._timed = tuple(monitor for monitor in self.monitors if monitor.timed)
+        self._untimed = tuple(monitor for monitor in self.monitors if not monitor.timed)
+        self._watching: dict[int, list[Monitor]] = {}
+        if len(self._untimed) > _MOST_SCANNED:
+            for monitor in self._untimed:
+                for bit in _single_bits(monitor.mask):
+                    self._watching.setdefault(bit, []).append(monitor)
+
+    def _monitor(self, constraint: Constraint) -> tuple[Monitor, int]:
+        formulas = [condition(f, self.table) for f in constraint.arguments]
+        tests = [compile_test(formula) for formula in formulas]
+        automaton = _AUTOMATA[constraint.operator](*tests, *constraint.times)
+        mask = 0
+        for formula in formulas:
+            mask |= formula.mask
+        width = automaton.largest.bit_length()
+        shift = self._place
+        self._place += width
+        monitor = Monitor(
+            constraint, mask, automaton.timed, automaton.progress, automaton.pending,
+            automaton.violated, shift, (1 << width) - 1,
+        )  # fmt: skip
+        return monitor, automaton.horizon
+
+    def start(self, state: int) -> Standing:
         """The standing after the initial state."""
-        return self.progress((0,) * len(self.monitors), state)
+        return self._moved(0, self.monitors, state, 0)
 
-    def progress(self, standing: Standing, state: AbstractSet[Atom]) -> Standing:
-        """The standing after one more state."""
-        return tuple(
-            monitor.progress(q, state) for monitor, q in zip(self.monitors, standing, strict=True)
-        )
+    def progress(self, standing: Standing, state: int, changed: int = ALL) -> Standing:
+        """The standing after one more state.
+
+        Args:
+            standing: after the state before.
+            state: bits of the new state.
+            changed: the bits in which the two differ; `ALL` when that is not known.
+        """
+        time = 0
+        if self.horizon:
+            time = standing >> self._clock
+            if time < self.horizon:
+                standing += self._tick
+                time += 1
+        if self._timed:
+            standing = self._moved(standing, self._timed, state, time)
+        if self._untimed:
+            standing = self._moved(standing, self._touched(changed), state, time)
+        return standing
+
+    def _touched(self, changed: int) -> Iterable[Monitor]:
+        if changed == ALL:
+            return self._untimed
+        if not self._watching:
+            return [monitor for monitor in self._untimed if monitor.mask & changed]
+        touched: dict[int, Monitor] = {}
+        for bit in _single_bits(changed):
+            for monitor in self._watching.get(bit, ()):
+                touched[monitor.shift] = monitor
+        return touched.values()
+
+    @staticmethod
+    def _moved(standing: Standing, monitors: Iterable[Monitor], state: int, time: int) -> Standing:
+        for monitor in monitors:
+            value = (standing >> monitor.shift) & monitor.limit
+            if value == monitor.violated:
+                continue
+            after = monitor.progress(value, state, time)
+            if after != value:
+                standing ^= (value ^ after) << monitor.shift
+                if after == monitor.violated:
+                    standing |= _BROKEN
+        return standing
+
+    @staticmethod
+    def broken(standing: Standing) -> bool:
+        """Whether some constraint can no longer be satisfied."""
+        return bool(standing & _BROKEN)
 
     def violated(self, standing: Standing) -> tuple[Monitor, ...]:
         """The monitors that no continuation can satisfy."""
-        pairs = zip(self.monitors, standing, strict=True)
-        return tuple(monitor for monitor, q in pairs if q == VIOLATED)
+        if not standing & _BROKEN:
+            return ()
+        return tuple(m for m in self.monitors if m.status(standing) is Status.VIOLATED)
 
     def unsatisfied(self, standing: Standing) -> tuple[Monitor, ...]:
         """The monitors that are not satisfied if the trajectory ends here."""
-        pairs = zip(self.monitors, standing, strict=True)
-        return tuple(m for m, q in pairs if m.status(q) is not Status.SATISFIED)
+        return tuple(m for m in self.monitors if m.status(standing) is not Status.SATISFIED)
 
-    def texts(self, monitors: tuple[Monitor, ...]) -> tuple[str, ...]:
+    @staticmethod
+    def texts(monitors: Iterable[Monitor]) -> tuple[str, ...]:
         """The constraints of some monitors as PDDL text."""
         return tuple(constraint_text(monitor.constraint) for monitor in monitors)
+
+
+def _single_bits(mask: int) -> list[int]:
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low)
+        mask ^= low
+    return found

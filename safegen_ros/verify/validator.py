@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
-from safegen_ros.pddl.writer import formula_text, names_text
-from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify.monitors import Monitor, MonitorSet
+from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
 
 _LONGEST = 1000  # characters of one part of a reason
 _MOST = 20  # parts of a reason
@@ -43,8 +44,9 @@ class _Reached:
     """How far a plan was followed."""
 
     plan: Plan
-    index: int  # of the step that comes next
-    state: State
+    index: int  # of the step that comes next, and of the state
+    state: int
+    standing: Standing
 
     def before(self) -> str:
         """Names the moment, for messages."""
@@ -74,9 +76,12 @@ class Validator:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._grounder = Grounder(problem)
-        self._monitors = MonitorSet(problem)
-        self._goals = goal_tests(problem)
+        self._table = AtomTable(problem)
+        self._grounder = Grounder(problem, self._table)
+        self._monitors = MonitorSet(problem, self._table)
+        self._goals = goal_tests(problem, self._table)
+        self._init = self._table.encode(problem.init)
+        self._start = self._monitors.start(self._init)
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
@@ -84,68 +89,91 @@ class Validator:
             steps = parse_plan(plan) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
+        actions = []
         for index, step in enumerate(steps.steps):
             try:
-                self._grounder.check(step)
+                actions.append(self._grounder.action(step))
             except KeyError:
                 return self._unknown_action(steps, index, step)
             except ValueError as error:
                 reason = f'{_name(steps, index)} is not an action of this problem: {error}'
                 return Verdict(Category.FORMAT_ERROR, reason, index, len(steps))
-        return self._walk(steps)
+        return self._walk(steps, actions)
 
     def _unknown_action(self, plan: Plan, index: int, step: Step) -> Verdict:
         known = names_text(self.problem.domain.actions)
         reason = f'{_name(plan, index)}: {step.action[:40]!r} is not an action (actions: {known})'
         return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
 
-    def _walk(self, plan: Plan) -> Verdict:
-        state = self.problem.init
-        standing = self._monitors.start(state)
-        for index, step in enumerate(plan.steps):
-            at = _Reached(plan, index, state)
-            violated = self._monitors.violated(standing)
-            if violated:
-                return self._broken(at, violated, at.culprit())
-            action = self._grounder.action(step)
+    def _walk(self, plan: Plan, actions: list[GroundAction]) -> Verdict:
+        state, standing = self._init, self._start
+        broken, progress = self._monitors.broken, self._monitors.progress
+        for index, action in enumerate(actions):
+            if broken(standing):
+                return self._broken(_Reached(plan, index, state, standing), actions)
             if not action.applicable(state):
-                return self._inapplicable(at, action)
-            state = action.apply(state)
-            standing = self._monitors.progress(standing, state)
-        at = _Reached(plan, len(plan), state)
-        open_constraints = self._monitors.unsatisfied(standing)
+                return self._inapplicable(_Reached(plan, index, state, standing))
+            after = action.apply(state)
+            standing = progress(standing, after, state ^ after)
+            state = after
+        at = _Reached(plan, len(plan), state, standing)
         unmet = [formula for formula, test in self._goals if not test(state)]
         if unmet:
-            return self._short(at, tuple(map(formula_text, unmet)), open_constraints)
-        if open_constraints:
-            violated = self._monitors.violated(standing)
-            return self._broken(at, open_constraints, at.culprit() if violated else -1)
+            return self._short(at, tuple(map(formula_text, unmet)))
+        if self._monitors.unsatisfied(standing):
+            return self._broken(at, actions)
         count = len(plan)
         reason = f'all {count} steps apply, the goal holds, every constraint is satisfied'
         return Verdict(Category.SUCCESS, reason, -1, count, 1.0)
 
-    def _goal_fraction(self, state: State) -> float:
+    def _goal_fraction(self, state: int) -> float:
         if not self._goals:
             return 1.0
         return sum(test(state) for _, test in self._goals) / len(self._goals)
 
-    def _broken(self, at: _Reached, monitors: tuple[Monitor, ...], step: int) -> Verdict:
-        texts = self._monitors.texts(monitors)
-        details = [
-            f'constraint {text}: {monitor.explain()}'
-            for text, monitor in zip(texts, monitors, strict=True)
-        ]
+    def _broken(self, at: _Reached, actions: list[GroundAction]) -> Verdict:
+        """The verdict on a constraint that is violated here, or open in the last state."""
+        ended = at.index == len(at.plan)
+        now = self._monitors.unsatisfied(at.standing) if ended else self._monitors.violated(
+            at.standing
+        )  # fmt: skip
+        found = [_report(monitor, at) for monitor in now]
+        step = at.culprit() if self._monitors.broken(at.standing) else -1
         return Verdict(
             Category.SAFETY_VIOLATION,
-            f'{at.before()}: {_join(details, "; ")}',
+            f'{at.before()}: {_join([str(each) for each in found], "; ")}',
             step,
             len(at.plan),
             self._goal_fraction(at.state),
-            texts,
+            (*found, *self._broken_later(at, actions)),
+            (),
+            at.index,
+            not ended and not actions[at.index].applicable(at.state),
         )
 
-    def _inapplicable(self, at: _Reached, action: GroundAction) -> Verdict:
-        missing = tuple(map(formula_text, action.unsatisfied(at.state)))
+    def _broken_later(self, at: _Reached, actions: list[GroundAction]) -> list[BrokenConstraint]:
+        """What else breaks when the rest of the plan is followed, as far as it applies."""
+        known = {monitor.shift for monitor in self._monitors.violated(at.standing)}
+        found = []
+        state, standing = at.state, at.standing
+        for index in range(at.index, len(actions)):
+            if not actions[index].applicable(state):
+                break
+            after = actions[index].apply(state)
+            progressed = self._monitors.progress(standing, after, state ^ after)
+            state = after
+            if progressed == standing:
+                continue
+            standing = progressed
+            for monitor in self._monitors.violated(standing):
+                if monitor.shift not in known:
+                    known.add(monitor.shift)
+                    found.append(_report(monitor, _Reached(at.plan, index + 1, state, standing)))
+        return found
+
+    def _inapplicable(self, at: _Reached) -> Verdict:
+        formulas = self._grounder.unsatisfied(at.plan.steps[at.index], at.state)
+        missing = tuple(map(formula_text, formulas))
         return Verdict(
             Category.PRECONDITION_VIOLATION,
             f'{_name(at.plan, at.index)} needs {_join(missing, " and ")}, which does not '
@@ -155,12 +183,12 @@ class Validator:
             self._goal_fraction(at.state),
             (),
             missing,
+            at.index,
         )
 
-    def _short(
-        self, at: _Reached, unmet: tuple[str, ...], open_constraints: tuple[Monitor, ...]
-    ) -> Verdict:
-        texts = self._monitors.texts(open_constraints)
+    def _short(self, at: _Reached, unmet: tuple[str, ...]) -> Verdict:
+        found = tuple(_report(m, at) for m in self._monitors.unsatisfied(at.standing))
+        texts = [each.text for each in found]
         extra = f'; not satisfied either: {_join(texts, " ")}' if texts else ''
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
@@ -168,6 +196,20 @@ class Validator:
             -1,
             len(at.plan),
             self._goal_fraction(at.state),
-            texts,
+            found,
             unmet,
+            at.index,
         )
+
+
+def _report(monitor: Monitor, at: _Reached) -> BrokenConstraint:
+    constraint = monitor.constraint
+    violated = monitor.status(at.standing) is Status.VIOLATED
+    return BrokenConstraint(
+        constraint_text(constraint),
+        constraint.binding,
+        at.index,
+        at.index - 1 if violated else -1,
+        monitor.explain(),
+        constraint.place,
+    )

@@ -27,7 +27,7 @@ import sys
 import rclpy
 from geometry_msgs.msg import Point, Pose
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from safegen_msgs.msg import Attempt, ObjectPose, Plan, Step, Verdict, WorldState
+from safegen_msgs.msg import Attempt, BrokenConstraint, ObjectPose, Plan, Step, Verdict, WorldState
 from safegen_ros.bringup import use_stack_discovery
 
 use_stack_discovery()
@@ -42,7 +42,8 @@ print('published', flush=True)
 while attempts.get_subscription_count() == 0 or worlds.get_subscription_count() == 0:
     rclpy.spin_once(node, timeout_sec=0.01)
 for number in range(50):
-    verdict = Verdict(category=2, reason=f'reason {number} \\u00fc', broken_constraints=['(a)'])
+    broken = [BrokenConstraint(text='(a)')]
+    verdict = Verdict(category=2, reason=f'reason {number} \\u00fc', broken=broken)
     attempts.publish(Attempt(number=number, text='x' * 2000, verdict=verdict, seconds=0.5))
     world = WorldState(facts=['(on b1 b2)'])
     world.header.stamp.sec = number
@@ -113,7 +114,7 @@ def test_topics_of_another_process_are_recorded_and_read_back(recording_node, tm
     attempts = [item.message for item in by_topic['/lab/planner/attempts']]
     assert [a.number for a in attempts] == list(range(50))
     assert attempts[7].verdict.reason == 'reason 7 ü'
-    assert attempts[7].verdict.broken_constraints == ['(a)']
+    assert attempts[7].verdict.broken[0].text == '(a)'
     assert attempts[7].text == 'x' * 2000
     world = by_topic['/lab/world_state'][9].message
     assert (world.header.stamp.sec, world.header.frame_id) == (9, 'base_link')
@@ -187,6 +188,7 @@ def test_a_schema_holds_every_type_that_it_needs_once():
     assert 'Verdict verdict' in first
     names = [part.split('\n', 1)[0] for part in rest]
     assert sorted(names) == [
+        'MSG: safegen_msgs/BrokenConstraint',
         'MSG: safegen_msgs/Plan',
         'MSG: safegen_msgs/Step',
         'MSG: safegen_msgs/Verdict',

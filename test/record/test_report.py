@@ -28,12 +28,17 @@ from safegen_ros.record.run import (
     TaskRecord,
     new_run_dir,
 )
-from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 TASK = TaskRecord('two', 'two.pddl', 'blocksworld', '', '(define (problem two))')
 MODEL = ModelRecord('models/tiny', 5, 0.6, 0.9, 3, True)
 BROKEN = Verdict(
-    Category.SAFETY_VIOLATION, 'b1 is held too early', 0, 2, 0.5, ('(always (on-table b1))',)
+    Category.SAFETY_VIOLATION,
+    'b1 is held too early',
+    0,
+    2,
+    0.5,
+    (BrokenConstraint('(always (on-table b1))', (), 1, 0, '(on-table b1) must hold'),),
 )
 PLAN = ('(pickup b1)', '(stack b1 b2)')
 RECORD = RunRecord(
@@ -189,7 +194,18 @@ VERDICTS = st.builds(
     reason=TEXT,
     failing_step=st.integers(-1, 99),
     goal_fraction=NUMBER,
-    broken_constraints=st.lists(TEXT).map(tuple),
+    broken=st.lists(
+        st.builds(
+            BrokenConstraint,
+            text=TEXT,
+            binding=st.lists(st.tuples(TEXT, TEXT)).map(tuple),
+            state=st.integers(0, 99),
+            step=st.integers(-1, 99),
+            reason=TEXT,
+        )
+    ).map(tuple),
+    failing_state=st.integers(-1, 99),
+    step_blocked=st.booleans(),
 )
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.breadth_first import SearchLimit, Unsolvable, solve
@@ -22,10 +22,11 @@ from safegen_ros.verify.validator import Validator
 DEPTH = 4
 
 
-def _plans(problem: Problem, length: int) -> list[tuple[Plan, State]]:
+def _plans(problem: Problem, length: int) -> list[tuple[Plan, int]]:
     """Every applicable plan of a length; no state is ever left out as seen before."""
-    actions = Grounder(problem).all_actions()
-    found: list[tuple[Plan, State]] = [(Plan(), problem.init)]
+    grounder = Grounder(problem)
+    actions = grounder.all_actions()
+    found = [(Plan(), grounder.table.encode(problem.init))]
     for _ in range(length):
         found = [
             (Plan((*plan.steps, action.step)), action.apply(state))

@@ -14,6 +14,7 @@ from itertools import product
 import strategies
 from hypothesis import given, settings
 
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import (
     And,
     Atom,
@@ -151,14 +152,15 @@ def test_monitors_agree_on_any_trajectory(seed: int) -> None:
     ]
     for _ in range(5):
         states = [rng.choice(pool) for _ in range(rng.randint(1, 6))]
-        monitors = MonitorSet(problem)
-        standing = monitors.start(states[0])
+        table = AtomTable(problem, fold_static=False)
+        monitors = MonitorSet(problem, table)
+        standing = monitors.start(table.encode(states[0]))
         for index in range(len(states)):
             if index:
-                standing = monitors.progress(standing, states[index])
-            for monitor, q in zip(monitors.monitors, standing, strict=True):
+                standing = monitors.progress(standing, table.encode(states[index]))
+            for monitor in monitors.monitors:
                 holds = _holds(monitor.constraint, states[: index + 1], problem)
-                status = monitor.status(q)
+                status = monitor.status(standing)
                 assert (status is Status.SATISFIED) == holds
                 if status is Status.VIOLATED:
                     assert not _holds(monitor.constraint, states, problem)

@@ -10,7 +10,7 @@ import strategies
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.validator import Validator, verify
 
 SWITCHES = read_domain(
@@ -166,7 +166,14 @@ def test_an_unmet_goal_lists_what_is_missing_and_what_is_broken() -> None:
     assert verdict == Verdict(
         Category.GOAL_NOT_SATISFIED,
         'the plan ends after step 1 (on a) without (g); not satisfied either: (sometime (p b))',
-        -1, 1, 0.75, ('(sometime (p b))',), ('(g)',),
+        -1, 1, 0.75,
+        (
+            BrokenConstraint(
+                '(sometime (p b))', (), 1, -1, '(p b) must hold in some state and never does',
+                '<problem>:1:128',
+            ),
+        ),
+        ('(g)',), 1,
     )  # fmt: skip
 
 
@@ -175,7 +182,7 @@ def test_a_precondition_lists_what_is_missing() -> None:
     assert verdict == Verdict(
         Category.PRECONDITION_VIOLATION,
         'step 2 (swap a b) needs (p a) and (not (p b)), which does not hold after step 1 (finish)',
-        1, 2, 1.0, (), ('(p a)', '(not (p b))'),
+        1, 2, 1.0, (), ('(p a)', '(not (p b))'), 1,
     )  # fmt: skip
 
 
@@ -253,3 +260,42 @@ def test_blocksworld_with_an_order_of_towers() -> None:
     assert (obvious.category, obvious.failing_step) == (SAFETY, 0)
     assert obvious.progress(4) == 0.0
     assert verify(problem, '(pickup c) (putdown c) (pickup a) (stack a b)').ok
+
+
+def test_a_broken_constraint_names_its_objects_its_step_and_its_place() -> None:
+    problem = switches('(forall (?x ?y) (sometime-before (linked ?x ?y) (p ?y)))', '(linked a b)')
+    verdict = verify(problem, '(on b) (on a)')
+    (broken,) = verdict.broken
+    assert broken.binding == (('?x', 'a'), ('?y', 'b'))
+    assert (broken.state, broken.step) == (0, -1)  # s0 breaks it, no step does
+    assert broken.place.startswith('<problem>:1:')
+    assert 'for ?x = a, ?y = b' in verdict.reason
+
+
+def test_what_breaks_later_is_reported_too() -> None:
+    text = '(and (always (not (p a))) (at-most-once (p b)) (sometime (g)))'
+    plan = '(on b) (on a) (off b) (on b) (off a) (off a) (on a)'
+    verdict = verify(switches(text), plan)
+    assert (verdict.category, verdict.failing_step, verdict.failing_state) == (SAFETY, 1, 2)
+    assert [(b.text, b.state, b.step) for b in verdict.broken] == [
+        ('(always (not (p a)))', 2, 1),
+        ('(at-most-once (p b))', 4, 3),
+    ]
+    assert 'at-most-once' not in verdict.reason  # the reason is about what comes first
+
+
+@pytest.mark.parametrize(
+    ('init', 'plan', 'category'),
+    [
+        ('(p a)', '(finish)', Category.SUCCESS),
+        ('(p a)', '(on b)', Category.GOAL_NOT_SATISFIED),
+        ('(p a)', '(finish) (swap b a)', Category.PRECONDITION_VIOLATION),
+        ('(p a)', '(off a) (finish)', SAFETY),
+        ('(p a)', '(finish) (off a)', Category.GOAL_NOT_SATISFIED),  # in the last state
+        ('(p a)', '(off a) (off a)', Category.PRECONDITION_VIOLATION),  # both at once
+        ('(p a)', 'off a', Category.FORMAT_ERROR),
+    ],
+)
+def test_the_class_that_the_paper_reads_off_val(init: str, plan: str, category: Category) -> None:
+    verdict = verify(switches('(always (p a))', init, '(g)'), plan)
+    assert verdict.paper_category() is category
