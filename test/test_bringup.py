@@ -178,7 +178,7 @@ def test_overrides_win_over_a_file_with_all_kinds_of_keys(tmp_path):
     assert got == {'seed': 4242, 'mine0': 0, 'mine1': 1, 'mine2': 2}
 
 
-@pytest.mark.parametrize('name', ['planner', 'executor'])
+@pytest.mark.parametrize('name', ['planner', 'validator', 'executor'])
 def test_the_shipped_parameter_file_states_every_parameter_with_its_default(name):
     shipped = yaml.safe_load((share_dir() / 'config' / 'sim.yaml').read_text())
     declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS

@@ -1,48 +1,32 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files that a user names, with errors that say what to do."""
+"""Reads the files that a user names; an error shows the lines that it is about."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.sexpr import MAX_TEXT
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.errors import PddlError
+from safegen_ros.pddl.diagnostics import with_excerpts
+from safegen_ros.worlds.pddl3.files import load_files, read_text
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+__all__ = ['read_task', 'read_text']
 
 
-def read_text(path: Path, what: str) -> str:
-    """The text of a file.
+def read_task(problem: Path, domain: Path | None = None, *, any_name: bool = False) -> Pddl3Task:
+    """The task in a problem file and, when there is one, a domain file.
+
+    Args:
+        problem: the problem's file.
+        domain: the domain's file; None for the built-in one that the problem names.
+        any_name: whether the problem may name another domain than the one in that file.
 
     Raises:
-        SafegenError: there is no such file, it is too large, or it is not UTF-8 text.
+        SafegenError: as `load_files`; the message of a `PddlError` shows the lines with a caret
+            under each place.
     """
     try:
-        size = path.stat().st_size
-        if size > MAX_TEXT:
-            raise SafegenError(
-                f'{path}: the {what} has {size:,} bytes, more than the limit of {MAX_TEXT:,}: '
-                'give one problem, not a collection',
-                ErrorCode.TASK_TOO_LARGE,
-            )
-        return path.read_text(encoding='utf-8')
-    except UnicodeDecodeError as error:
-        raise SafegenError(
-            f'{path}: the {what} is not UTF-8 text (byte {error.start}): save it as plain text',
-            ErrorCode.BAD_PDDL,
-        ) from error
-    except OSError as error:
-        raise SafegenError(
-            f'{path}: the {what} cannot be read: {error.strerror}: check the path',
-            ErrorCode.BAD_PDDL,
-        ) from error
-
-
-def read_task(problem: Path, domain: Path | None = None) -> Pddl3Task:
-    """The task in a problem file and, when there is one, a domain file."""
-    return load_task(
-        read_text(problem, 'problem'),
-        '' if domain is None else read_text(domain, 'domain'),
-        problem_source=str(problem),
-        domain_source=str(domain or '<domain>'),
-    )
+        return load_files(problem, domain, any_name=any_name)
+    except PddlError as error:
+        raise with_excerpts(error) from None

@@ -14,14 +14,17 @@ from rich.console import Console
 
 from safegen_ros import __version__
 from safegen_ros.bringup import PROFILES, BringupError
-from safegen_ros.cli import learning
-from safegen_ros.cli.files import read_task, read_text
-from safegen_ros.errors import ErrorCode, SafegenError
-
-# Exit statuses of the verbs; `safegen up` has its own (processes.events.ExitCode).
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
+from safegen_ros.cli import bench, learning
+from safegen_ros.cli.failures import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    is_bad_input,
+    print_error,
+)
+from safegen_ros.cli.solve import solve
+from safegen_ros.cli.validate import validate
+from safegen_ros.errors import SafegenError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -132,31 +135,9 @@ def down() -> None:
     print('stopped' if stopped else f'nothing is up in ROS domain {current_domain()}')
 
 
-@app.command()
-def validate(
-    domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
-    problem: ProblemFile,
-    plan: Annotated[Path, typer.Argument(help='plan file, one step such as (stack a b) per line')],
-) -> None:
-    """Print the verdict on a plan; exit 0 for SUCCESS, 1 for any other, 2 for bad input."""
-    task = read_task(problem, None if domain == '-' else Path(domain))
-    verdict = task.verify(read_text(plan, 'plan'))
-    print(f'{verdict.category.name}: {verdict.reason}')
-    raise typer.Exit(0 if verdict.ok else EXIT_FAILED)
-
-
-@app.command()
-def solve(
-    problem: ProblemFile,
-    domain: DomainFile = None,
-    time_limit: Annotated[float, typer.Option(help='longest search [s]')] = 60.0,
-) -> None:
-    """Print a shortest plan of the search planner; no model is asked."""
-    from safegen_ros.search.breadth_first import solve as search
-
-    print(search(read_task(problem, domain).problem, time_limit_s=time_limit))
-
-
+app.command()(validate)
+app.command()(solve)
+app.add_typer(bench.app, name='bench')
 app.command()(learning.train)
 app.command()(learning.evaluate)
 
@@ -168,16 +149,14 @@ def main() -> None:
     try:
         app()
     except SafegenError as error:
-        print(f'error: {error.message}', file=sys.stderr)
-        bad_input = 100 <= error.code < 200 or error.code is ErrorCode.UNSUPPORTED_SCENE
-        sys.exit(EXIT_BAD_INPUT if bad_input else EXIT_FAILED)
+        print_error(error.message)
+        sys.exit(EXIT_BAD_INPUT if is_bad_input(error) else EXIT_FAILED)
     except ModuleNotFoundError as error:
         if (error.name or '').split('.')[0] not in ('rclpy', 'safegen_msgs', 'mujoco', 'torch'):
             raise
-        print(
-            f"error: {error.name} is not installed here: run 'make setup' in the repository and "
-            'use .venv/bin/safegen, or source a ROS 2 installation that has it',
-            file=sys.stderr,
+        print_error(
+            f"{error.name} is not installed here: run 'make setup' in the repository and "
+            'use .venv/bin/safegen, or source a ROS 2 installation that has it'
         )
         sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:

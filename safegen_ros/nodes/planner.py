@@ -33,7 +33,7 @@ from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.paths import data_path
 from safegen_ros.planning.loop import Limits, Outcome, Progress, plan_with_retries
 from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.search.breadth_first import solve
+from safegen_ros.search.solve import solve
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
@@ -177,7 +177,7 @@ class PlannerNode(SafegenNode):
         return plan_with_retries(
             ModelProposer(task, self._backend, self._style, sampling),
             self._validator.verify(goal.task, cancelled),
-            (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop))
+            (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan)
             if fallback
             else None,
             Limits(attempts, self._budget(goal)),

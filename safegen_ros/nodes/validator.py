@@ -4,7 +4,8 @@
 
 Interfaces:
     service `validate_plan` (safegen_msgs/srv/ValidatePlan): a task and a plan text in, a verdict
-    out. A task that cannot be read has an error code and an `UNKNOWN` verdict.
+    out. A task that cannot be read has an error code and an `UNKNOWN` verdict. Where a second
+    opinion is asked for and does not agree, the verdict is `UNKNOWN` too, which never executes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,21 @@ from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import SafegenNode, run_node
+from safegen_ros.nodes.parameters import Parameter, declare
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.second_opinion import verify_twice
+from safegen_ros.verify.val import validate_binary
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+PARAMETERS = (
+    Parameter(
+        'second_opinion',
+        False,
+        'Whether the validator VAL must agree with every verdict; a plan is refused where not.',
+    ),
+)
+"""What may be set: it can make the node refuse more, and never less."""
 
 
 class ValidatorNode(SafegenNode):
@@ -23,6 +38,9 @@ class ValidatorNode(SafegenNode):
 
     def __init__(self) -> None:
         super().__init__('validator')
+        self._second_opinion: bool = declare(self, PARAMETERS)['second_opinion']
+        if self._second_opinion:
+            self.get_logger().info(f'every verdict needs the agreement of {validate_binary()}')
         self.create_service(
             ValidatePlan, 'validate_plan', self._validate, callback_group=self.group
         )
@@ -34,7 +52,7 @@ class ValidatorNode(SafegenNode):
         response.error_code = int(ErrorCode.UNKNOWN)
         try:
             task = conversions.task_from_msg(request.task)
-            verdict = task.verify(request.plan)
+            verdict = self._verdict(task, request.plan)
             response.verdict = conversions.verdict_to_msg(verdict)
             response.plan = conversions.plan_to_msg(parse_plan(request.plan))
             response.error_code = int(ErrorCode.NONE)
@@ -43,6 +61,11 @@ class ValidatorNode(SafegenNode):
         except SafegenError as error:
             response.error_code, response.error_msg = int(error.code), error.message
         return response
+
+    def _verdict(self, task: Pddl3Task, plan: str) -> Verdict:
+        if self._second_opinion:
+            return verify_twice(task.problem, plan, validator=task.validator)
+        return task.verify(plan)
 
 
 def main() -> None:

@@ -85,12 +85,7 @@ class AtomTable:
 
     def atoms(self, bits: int) -> list[Atom]:
         """The atoms of a mask, in the order in which they got their bits."""
-        found = []
-        while bits:
-            low = bits & -bits
-            found.append(self._atoms[low.bit_length() - 1])
-            bits ^= low
-        return found
+        return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits)]
 
 
 def changed_predicates(problem: Problem) -> frozenset[str]:
@@ -101,6 +96,31 @@ def changed_predicates(problem: Problem) -> frozenset[str]:
         for effect in schema.effects
         for atom in (*effect.add, *effect.delete)
     )
+
+
+def single_bits(mask: int) -> list[int]:
+    """The bits of a mask, each as a mask, from the lowest on."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low)
+        mask ^= low
+    return found
+
+
+def bit_numbers(mask: int) -> list[int]:
+    """The numbers of the bits of a mask, from the lowest on, which is bit 0."""
+    found = []
+    first = 0
+    for byte in mask.to_bytes((mask.bit_length() + 7) // 8, 'little'):
+        if byte:
+            for number in _BITS_OF_BYTE[byte]:
+                found.append(first + number)
+        first += 8
+    return found
+
+
+_BITS_OF_BYTE = tuple(tuple(n for n in range(8) if byte >> n & 1) for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads formulas, effects and trajectory constraints, with every name checked where it stands."""
+"""Reads formulas, with every name checked where it stands, and puts objects for variables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
+from operator import itemgetter
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import PddlError, PddlErrors
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
@@ -18,7 +20,6 @@ from safegen_ros.pddl.model import (
     ConstraintForall,
     ConstraintTree,
     Domain,
-    Effect,
     Equals,
     Exists,
     Forall,
@@ -27,24 +28,25 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     Variables,
-    conjuncts,
 )
-from safegen_ros.pddl.sexpr import Group, Node, Reader, Word
+from safegen_ros.pddl.sexpr import Group, Reader
+from safegen_ros.pddl.typed_lists import read_typed_list
 from safegen_ros.pddl.writer import names_text
 
-CONSTRAINT_ARITY = {'always': 1, 'sometime': 1, 'at-most-once': 1, 'sometime-before': 2}
-"""The trajectory constraints that are read, with the number of formulas each one takes."""
+CONNECTIVES = ('and', 'or', 'not', 'imply', 'forall', 'exists')
 
-_LATER_CONSTRAINTS = (
-    'at', 'at-end', 'sometime-after', 'within', 'always-within', 'hold-during', 'hold-after',
-    'preference',
-)  # fmt: skip
+TRAJECTORY_OPERATORS = {
+    'always': (0, 1), 'sometime': (0, 1), 'at-most-once': (0, 1), 'at end': (0, 1),
+    'sometime-before': (0, 2), 'sometime-after': (0, 2), 'within': (1, 1),
+    'always-within': (1, 2), 'hold-during': (2, 1), 'hold-after': (1, 1),
+}  # fmt: skip
+"""The trajectory constraints of PDDL3, with how many numbers and formulas each one takes."""
 
-_NUMERIC = ('<', '>', '<=', '>=', 'increase', 'decrease', 'assign', 'scale-up', 'scale-down')
+NUMERIC_EFFECTS = ('increase', 'decrease', 'assign', 'scale-up', 'scale-down')
 
-_MAX_VARIABLES = 100  # of one list; every scope inside copies them
+_COMPARISONS = ('<', '>', '<=', '>=')
 
-Types = tuple[tuple[str, str], ...]
+_Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,258 +64,174 @@ class Scope:
     domain: Domain
     objects: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
+    _fits: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def bind(self, variables: Variables) -> Scope:
         """The scope inside a quantifier; inner variables shadow outer ones."""
-        return replace(self, variables={**self.variables, **dict(variables)})
+        names = {**self.variables, **dict(variables)}
+        return Scope(self.reader, self.domain, self.objects, names, self._fits)
 
-    def kind_of(self, term: str) -> str:
-        """The type of a name that is known here."""
-        return self.variables[term] if term in self.variables else self.objects[term]
+    def fits(self, kind: str, wanted: str) -> bool:
+        """Whether what has a type may stand where another one is wanted."""
+        known = self._fits.get((kind, wanted))
+        if known is None:
+            known = self._fits[kind, wanted] = self.domain.is_subtype(kind, wanted)
+        return known
 
 
-def read_typed_list(
-    reader: Reader,
-    items: tuple[Node, ...],
-    what: str,
-    types: Mapping[str, str] | None,
-    untyped: str = 'object',
-) -> Types:
-    """Reads `a b - t c`, names before a dash taking the type behind it.
-
-    Args:
-        reader: where errors are reported.
-        items: the tokens.
-        what: what is being declared, for messages; variables must start with `?`.
-        types: the declared types, or None where types are being declared.
-        untyped: the type of names without a dash behind them.
+def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
+    """Reads the goal description that is an item of a list.
 
     Raises:
-        PddlError: a bad or repeated name, an undeclared type, a dash without a type, `either`,
-            or more variables than any honest text has.
-    """
-    if what == 'variable' and len(items) > 3 * _MAX_VARIABLES:
-        raise reader.error(
-            items[0],
-            f'a variable list of {len(items)} words',
-            f'use at most {_MAX_VARIABLES} variables',
-            ErrorCode.TASK_TOO_LARGE,
-        )
-    found: dict[str, str] = {}
-    pending: list[str] = []
-    index = 0
-    while index < len(items):
-        node = items[index]
-        if isinstance(node, Word) and node.text == '-':
-            if not pending or index + 1 >= len(items):
-                raise reader.error(
-                    node, f"'-' needs a {what} before it and a type behind it", 'write NAME - TYPE'
-                )
-            kind = _type_name(reader, items[index + 1], types)
-            found.update((name, kind) for name in pending)
-            pending.clear()
-            index += 2
-            continue
-        name = _declared_name(reader, node, what)
-        if name in found:
-            raise reader.error(
-                node, f'{what} {name[:40]!r} is declared twice', 'remove one of them'
-            )
-        found[name] = untyped
-        pending.append(name)
-        index += 1
-    return tuple(found.items())
-
-
-def _declared_name(reader: Reader, node: Node, what: str) -> str:
-    if what != 'variable':
-        return reader.name(node, what)
-    text = reader.word(node, 'a variable')
-    if not text.startswith('?'):
-        raise reader.error(node, f'{text[:40]!r} is not a variable', "a variable starts with '?'")
-    reader.name(Word(text[1:], node.line, node.column), 'a variable')
-    return text
-
-
-def _type_name(reader: Reader, node: Node, types: Mapping[str, str] | None) -> str:
-    if isinstance(node, Group) and node.head == 'either':
-        raise reader.unsupported(node, "the type 'either'", 'declare a common parent type')
-    name = reader.name(node, 'a type')
-    if types is not None and name != 'object' and name not in types:
-        known = names_text(sorted({*types, 'object'}))
-        raise reader.error(
-            node, f'type {name[:40]!r} is not declared', f'declared types are {known}'
-        )
-    return name
-
-
-def read_formula(scope: Scope, node: Node) -> Formula:
-    """Reads a goal description.
-
-    Raises:
-        PddlError: an undeclared name, a wrong number or type of arguments, a numeric formula.
+        PddlError: an undeclared name, a wrong number or type of arguments, a numeric formula; what
+            is wrong inside an `and` or `or` is noted, and the rest of it read.
     """
     reader = scope.reader
-    group = reader.group(node, 'a formula such as (on a b)')
-    if not group.items:
+    group = reader.group(parent, index, 'a formula such as (on a b)')
+    items = group.items
+    if not items:
         return And(())
-    if not isinstance(group.items[0], Word):
+    head = items[0]
+    if not isinstance(head, str):
         raise reader.error(
             group,
             'a formula starts with a predicate or an operator, not a list',
             'join formulas with (and ...)',
         )
-    head, args = group.head, group.items[1:]
-    if head in ('and', 'or'):
-        parts = tuple(read_formula(scope, a) for a in args)
+    if head == 'and' or head == 'or':
+        parts = tuple(_read_parts(scope, group))
         return And(parts) if head == 'and' else Or(parts)
     if head == 'not':
-        _count(reader, group, 1)
-        return Not(read_formula(scope, args[0]))
+        count_arguments(reader, group, 1)
+        return Not(read_formula(scope, group, 1))
     if head == 'imply':
-        _count(reader, group, 2)
-        return Imply(read_formula(scope, args[0]), read_formula(scope, args[1]))
-    if head in ('forall', 'exists'):
-        _count(reader, group, 2)
-        variables = read_variables(scope, args[0])
-        body = read_formula(scope.bind(variables), args[1])
+        count_arguments(reader, group, 2)
+        return Imply(read_formula(scope, group, 1), read_formula(scope, group, 2))
+    if head == 'forall' or head == 'exists':
+        count_arguments(reader, group, 2)
+        variables = read_variables(scope, group, 1)
+        body = read_formula(scope.bind(variables), group, 2)
         return Forall(variables, body) if head == 'forall' else Exists(variables, body)
     if head == '=':
-        _count(reader, group, 2)
-        return Equals(_term(scope, args[0]), _term(scope, args[1]))
-    if head in _NUMERIC:
-        raise reader.unsupported(group, f'the numeric operator {head!r}', 'state it with atoms')
-    if head == 'preference':
-        raise reader.unsupported(group, 'a preference', 'state what must hold')
+        return _read_equals(scope, group)
+    if head not in scope.domain.predicates:
+        _refuse_formula(scope, group, head)
     return read_atom(scope, group)
 
 
-def read_variables(scope: Scope, node: Node) -> Variables:
-    """Reads the variable list of a quantifier, a parameter list or a predicate."""
-    group = scope.reader.group(node, 'a variable list such as (?x ?y - block)')
-    return read_typed_list(scope.reader, group.items, 'variable', scope.domain.types)
+def _read_parts(scope: Scope, group: Group) -> Iterator[Formula]:
+    for index in range(1, len(group.items)):
+        try:
+            yield read_formula(scope, group, index)
+        except PddlErrors:
+            raise
+        except PddlError as error:
+            scope.reader.note(error)
 
 
-def read_atom(scope: Scope, node: Node) -> AtomFormula:
+def _read_equals(scope: Scope, group: Group) -> Equals:
+    reader = scope.reader
+    count_arguments(reader, group, 2)
+    for side in group.items[1:]:
+        if isinstance(side, Group) or (side[0].isdigit() and side not in scope.objects):
+            raise reader.unsupported(group, "the numeric comparison '='", 'state it with atoms')
+    return Equals(_term(scope, group, 1), _term(scope, group, 2))
+
+
+def _refuse_formula(scope: Scope, group: Group, head: str) -> None:
+    """Raises for a head that means something else than a predicate; returns for any other."""
+    reader = scope.reader
+    if head in _COMPARISONS or head in NUMERIC_EFFECTS:
+        raise reader.unsupported(group, f'the numeric operator {head!r}', 'state it with atoms')
+    if head == 'preference':
+        raise reader.unsupported(group, 'a preference', 'state what must hold')
+    if head in TRAJECTORY_OPERATORS:
+        raise reader.error(
+            group,
+            f'the trajectory operator {head!r} cannot stand inside a formula',
+            'join constraints with and and forall only, around the operators',
+        )
+
+
+def read_variables(scope: Scope, parent: Group, index: int) -> Variables:
+    """Reads the variable list of a quantifier or an action."""
+    group = scope.reader.group(parent, index, 'a variable list such as (?x ?y - block)')
+    return read_typed_list(scope.reader, group, 0, 'variable', scope.domain.types)
+
+
+def read_atom(scope: Scope, group: Group) -> AtomFormula:
     """Reads one atom and checks its predicate, arity, names and types."""
-    reader, domain = scope.reader, scope.domain
-    group = reader.group(node, 'an atom such as (on a b)')
-    head = reader.word(group.items[0], 'a predicate') if group.items else ''
+    domain, items = scope.domain, group.items
+    head = scope.reader.word(group, 0, 'a predicate') if items else ''
     kinds = domain.predicates.get(head)
     if kinds is None:
         known = names_text(sorted(domain.predicates))
-        raise reader.error(
+        close = suggestion(head, (*domain.predicates, *CONNECTIVES))
+        raise scope.reader.error(
             group,
             f'predicate {head[:40]!r} is not declared in domain {domain.name[:40]}',
-            f'its predicates are {known}',
+            f'{close}its predicates are {known}',
         )
+    return AtomFormula(head, read_arguments(scope, group, 'predicate', kinds))
+
+
+def read_arguments(
+    scope: Scope, group: Group, what: str, kinds: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The arguments of a predicate or a function, checked against the types that it takes."""
+    reader, head = scope.reader, group.head
     if len(group.items) - 1 != len(kinds):
         raise reader.error(
             group,
-            f'predicate {head[:40]!r} takes {len(kinds)} arguments, found {len(group.items) - 1}',
+            f'{what} {head[:40]!r} takes {len(kinds)} arguments, found {len(group.items) - 1}',
             'give it exactly that many',
         )
-    terms = tuple(_term(scope, a) for a in group.items[1:])
-    for item, term, kind in zip(group.items[1:], terms, kinds, strict=True):
-        actual = scope.kind_of(term)
+    terms = []
+    for index, kind in enumerate(kinds, start=1):
+        term = _term(scope, group, index)
+        actual = scope.variables[term] if term in scope.variables else scope.objects[term]
         # Strict, as in VAL: a variable of a wider type is refused too, since an effect on it
         # could make atoms true of objects that the predicate was not declared for.
-        if not domain.is_subtype(actual, kind):
-            raise reader.error(
-                item,
+        if actual != kind and not scope.fits(actual, kind):
+            raise reader.error_in(
+                group,
+                index,
                 f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {kind[:40]} here',
                 'change one',
             )
-    return AtomFormula(head, terms)
+        terms.append(term)
+    return tuple(terms)
 
 
-def _term(scope: Scope, node: Node) -> str:
-    reader = scope.reader
-    text = reader.word(node, 'an object or a variable')
-    if text in scope.variables or text in scope.objects:
+def _term(scope: Scope, group: Group, index: int) -> str:
+    text = group.items[index]
+    if isinstance(text, str) and (text in scope.variables or text in scope.objects):
         return text
+    reader = scope.reader
+    text = reader.word(group, index, 'an object or a variable')
     if text.startswith('?'):
-        raise reader.error(
-            node, f'variable {text[:40]!r} is not bound', 'declare it in a quantifier or parameter'
+        raise reader.error_in(
+            group,
+            index,
+            f'variable {text[:40]!r} is not bound',
+            f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
         )
     known = f'declared objects are {names_text(scope.objects)}'
-    raise reader.error(
-        node,
+    raise reader.error_in(
+        group,
+        index,
         f'object {text[:40]!r} is not declared',
-        known if scope.objects else 'no object is declared',
+        suggestion(text, scope.objects) + (known if scope.objects else 'no object is declared'),
     )
 
 
-def _count(reader: Reader, group: Group, wanted: int) -> None:
+def count_arguments(reader: Reader, group: Group, wanted: int) -> None:
+    """Raises unless a list has that many items behind its head."""
     found = len(group.items) - 1
     if found != wanted:
         raise reader.error(
             group, f'{group.head!r} takes {wanted} arguments, found {found}', 'change the formula'
         )
-
-
-def read_effect(scope: Scope, node: Node) -> tuple[Effect, ...]:
-    """Reads an action's effect; `when` and `forall` may be nested, numbers may not appear."""
-    return tuple(_effects(scope, node, (), And(())))
-
-
-def _effects(scope: Scope, node: Node, variables: Variables, when: Formula) -> list[Effect]:
-    reader = scope.reader
-    group = reader.group(node, 'an effect')
-    head, args = group.head, group.items[1:]
-    if not group.items:
-        return []
-    if head == 'and':
-        return [effect for a in args for effect in _effects(scope, a, variables, when)]
-    if head == 'forall':
-        _count(reader, group, 2)
-        inner = read_variables(scope, args[0])
-        # One effect has one list of variables, so an inner one may not hide an outer one.
-        for name, _ in inner:
-            if name in scope.variables:
-                raise reader.error(args[0], f'variable {name[:40]!r} is bound already', 'rename it')
-        return _effects(scope.bind(inner), args[1], (*variables, *inner), when)
-    if head == 'when':
-        _count(reader, group, 2)
-        both = And((*conjuncts(when), *conjuncts(read_formula(scope, args[0]))))
-        return _effects(scope, args[1], variables, both)
-    if head in _NUMERIC:
-        raise reader.unsupported(group, f'the numeric effect {head!r}', 'leave it out')
-    if head == 'not':
-        _count(reader, group, 1)
-        return [Effect(variables, when, (), (read_atom(scope, args[0]),))]
-    return [Effect(variables, when, (read_atom(scope, group),), ())]
-
-
-def read_constraints(scope: Scope, node: Node) -> ConstraintTree:
-    """Reads what stands inside `(:constraints ...)`; nothing in there is ever skipped.
-
-    Raises:
-        PddlError: anything that is not `and`, `forall` or one of `CONSTRAINT_ARITY`.
-    """
-    reader = scope.reader
-    group = reader.group(node, 'a trajectory constraint')
-    head, args = group.head, group.items[1:]
-    if not group.items:
-        return ConstraintAnd(())
-    if head == 'and':
-        return ConstraintAnd(tuple(read_constraints(scope, a) for a in args))
-    if head == 'forall':
-        _count(reader, group, 2)
-        variables = read_variables(scope, args[0])
-        return ConstraintForall(variables, read_constraints(scope.bind(variables), args[1]))
-    known = 'supported are ' + ' '.join(sorted(CONSTRAINT_ARITY))
-    if head in _LATER_CONSTRAINTS:
-        raise reader.unsupported(group, f'the constraint {head!r}', known)
-    if head not in CONSTRAINT_ARITY:
-        raise reader.error(
-            group,
-            f'{head[:40] or "a list"!r} is not a trajectory constraint',
-            f'{known}, joined with and or forall',
-        )
-    _count(reader, group, CONSTRAINT_ARITY[head])
-    arguments = tuple(read_formula(scope, a) for a in args)
-    return Constraint(head, arguments, place=f'{reader.source}:{group.line}:{group.column}')
 
 
 def substitute(formula: Formula, binding: Mapping[str, str]) -> Formula:
@@ -335,6 +253,13 @@ def substitute(formula: Formula, binding: Mapping[str, str]) -> Formula:
     return type(formula)(formula.variables, substitute(formula.body, inner))
 
 
+def bindings(variables: Variables, objects: Objects) -> Iterator[dict[str, str]]:
+    """Every assignment of objects to typed variables, in order of declaration."""
+    names = [name for name, _ in variables]
+    for values in product(*(objects[kind] for _, kind in variables)):
+        yield dict(zip(names, values, strict=True))
+
+
 def flatten_constraints(tree: ConstraintTree, objects: Objects) -> list[Constraint]:
     """Writes out `and` and `forall`, so that one automaton can watch each constraint.
 
@@ -342,25 +267,101 @@ def flatten_constraints(tree: ConstraintTree, objects: Objects) -> list[Constrai
         tree: what `read_constraints` returned.
         objects: the objects of every type; an empty type makes its `forall` hold trivially.
     """
-    return list(_flatten(tree, objects, {}))
+    return list(_spread(tree, (), objects)(()))
 
 
-def _flatten(
-    tree: ConstraintTree, objects: Objects, binding: Mapping[str, str]
-) -> Iterator[Constraint]:
+def _spread(
+    tree: ConstraintTree, names: tuple[str, ...], objects: Objects
+) -> Callable[[_Pairs], Iterator[Constraint]]:
+    """A tree as a function of what the variables around it stand for, given in that order."""
     if isinstance(tree, ConstraintAnd):
-        for part in tree.parts:
-            yield from _flatten(part, objects, binding)
-    elif isinstance(tree, ConstraintForall):
-        for inner in bindings(tree.variables, objects):
-            yield from _flatten(tree.body, objects, {**binding, **inner})
-    else:
-        ground = tuple(substitute(argument, binding) for argument in tree.arguments)
-        yield replace(tree, arguments=ground, binding=tuple(binding.items()))
+        parts = [_spread(part, names, objects) for part in tree.parts]
+        return lambda pairs: (each for part in parts for each in part(pairs))
+    if isinstance(tree, ConstraintForall):
+        inner = {name for name, _ in tree.variables}
+        kept = [place for place, name in enumerate(names) if name not in inner]
+        ranges = [[(name, one) for one in objects[kind]] for name, kind in tree.variables]
+        visible = (*(names[place] for place in kept), *(name for name, _ in tree.variables))
+        body = _spread(tree.body, visible, objects)
+
+        def spread(pairs: _Pairs) -> Iterator[Constraint]:
+            outer = tuple([pairs[place] for place in kept])
+            for found in product(*ranges):
+                yield from body(outer + found)
+
+        return spread
+    makers = [_maker(argument, names) for argument in tree.arguments]
+    operator, times, place = tree.operator, tree.times, tree.place
+
+    def one(pairs: _Pairs) -> Iterator[Constraint]:
+        arguments = tuple([make(pairs) for make in makers])
+        yield Constraint(operator, arguments, times, pairs, place)
+
+    return one
 
 
-def bindings(variables: Variables, objects: Objects) -> Iterator[dict[str, str]]:
-    """Every assignment of objects to typed variables, in order of declaration."""
-    names = [name for name, _ in variables]
-    for values in product(*(objects[kind] for _, kind in variables)):
-        yield dict(zip(names, values, strict=True))
+def _maker(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Formula]:
+    """A formula as a function of what its free variables stand for.
+
+    It makes equal parts once: of the 40,000 pairs of 200 objects, a part with one variable has
+    only 200 instances.
+    """
+    free = _free(formula)
+    used = [place for place, name in enumerate(names) if name in free]
+    if not used:
+        return lambda pairs: formula
+    make = _instance(formula, names)
+    if len(used) == len(names):
+        return make
+    key = itemgetter(*used)
+    made: dict[object, Formula] = {}
+
+    def shared(pairs: _Pairs) -> Formula:
+        found = made.get(key(pairs))
+        if found is None:
+            found = made[key(pairs)] = make(pairs)
+        return found
+
+    return shared
+
+
+def _free(formula: Formula) -> set[str]:
+    """The terms of a formula but for the variables that it binds itself."""
+    if isinstance(formula, AtomFormula):
+        return set(formula.terms)
+    if isinstance(formula, Equals):
+        return {formula.left, formula.right}
+    if isinstance(formula, Not):
+        return _free(formula.body)
+    if isinstance(formula, (And, Or)):
+        return set[str]().union(*map(_free, formula.parts))
+    if isinstance(formula, Imply):
+        return _free(formula.premise) | _free(formula.conclusion)
+    return _free(formula.body) - {name for name, _ in formula.variables}
+
+
+def _instance(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Formula]:
+    """As `_maker`, for a formula that has free variables."""
+    if isinstance(formula, AtomFormula):
+        predicate, terms = formula.predicate, _terms(formula.terms, names)
+        return lambda pairs: AtomFormula(predicate, terms(pairs))
+    if isinstance(formula, Equals):
+        sides = _terms((formula.left, formula.right), names)
+        return lambda pairs: Equals(*sides(pairs))
+    if isinstance(formula, Not):
+        body = _maker(formula.body, names)
+        return lambda pairs: Not(body(pairs))
+    if isinstance(formula, (And, Or)):
+        parts = [_maker(part, names) for part in formula.parts]
+        if isinstance(formula, And):
+            return lambda pairs: And(tuple([part(pairs) for part in parts]))
+        return lambda pairs: Or(tuple([part(pairs) for part in parts]))
+    if isinstance(formula, Imply):
+        premise, conclusion = _maker(formula.premise, names), _maker(formula.conclusion, names)
+        return lambda pairs: Imply(premise(pairs), conclusion(pairs))
+    return lambda pairs: substitute(formula, dict(pairs))
+
+
+def _terms(terms: tuple[str, ...], names: tuple[str, ...]) -> Callable[[_Pairs], tuple[str, ...]]:
+    places = [(term, names.index(term) if term in names else -1) for term in terms]
+    return lambda pairs: tuple([t if place < 0 else pairs[place][1] for t, place in places])

@@ -39,7 +39,7 @@ from safegen_ros.pddl.model import (
     conjuncts,
 )
 from safegen_ros.pddl.plan import Step
-from safegen_ros.pddl.writer import names_text
+from safegen_ros.pddl.writer import formula_text, names_text
 
 MAX_KEPT_SIZE = 2_000_000
 """Most connectives and atoms of all ground actions that are kept together."""
@@ -199,10 +199,11 @@ class Grounder:
         self.table = AtomTable(problem) if table is None else table
         objects = self.table.objects
         schemas = problem.domain.actions
-        self._schemas = {name: _Schema(schema, self.table) for name, schema in schemas.items()}
+        self._schemas: dict[str, _Schema] = {}  # a domain may have thousands of actions
         self._sizes = {name: action_size(schema, objects) for name, schema in schemas.items()}
         self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
         self._kept: dict[Step, GroundAction] = {}
+        self._parts: dict[Step, list[tuple[str, Test]]] = {}
 
     def action(self, step: Step) -> GroundAction:
         """The ground action that a step names.
@@ -214,11 +215,19 @@ class Grounder:
         found = self._kept.get(step)
         if found is None:
             self.check(step)
-            found = self._schemas[step.action].ground(step)
+            found = self.ground(step)
             if len(self._kept) >= self._most:
                 self._kept.clear()
             self._kept[step] = found
         return found
+
+    def ground(self, step: Step) -> GroundAction:
+        """The ground action of a step that is known to be one of the problem's; it is not kept."""
+        schema = self._schemas.get(step.action)
+        if schema is None:
+            schema = _Schema(self.problem.domain.actions[step.action], self.table)
+            self._schemas[step.action] = schema
+        return schema.ground(step)
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.
@@ -244,15 +253,18 @@ class Grounder:
             if actual != kind and not self.problem.domain.is_subtype(actual, kind):
                 raise ValueError(f'{argument!r} is a {actual}, but {name} must be a {kind}')
 
-    def unsatisfied(self, step: Step, state: int) -> tuple[Formula, ...]:
-        """The parts of a step's precondition that do not hold, in the order of the domain."""
-        schema = self.problem.domain.actions[step.action]
-        binding = dict(zip(_names(schema.parameters), step.arguments, strict=True))
-        return tuple(
-            substitute(part, binding)
-            for part in conjuncts(schema.precondition)
-            if not compile_test(condition(part, self.table, binding))(state)
-        )
+    def unsatisfied(self, step: Step, state: int) -> tuple[str, ...]:
+        """The parts of a step's precondition that do not hold, as PDDL, in the domain's order."""
+        parts = self._parts.get(step)
+        if parts is None:
+            schema = self.problem.domain.actions[step.action]
+            binding = dict(zip(_names(schema.parameters), step.arguments, strict=True))
+            formulas = [substitute(part, binding) for part in conjuncts(schema.precondition)]
+            parts = [(formula_text(f), compile_test(condition(f, self.table))) for f in formulas]
+            if len(self._parts) >= self._most:
+                self._parts.clear()
+            self._parts[step] = parts
+        return tuple(text for text, test in parts if not test(state))
 
     def all_actions(self) -> list[GroundAction]:
         """Every ground action whose precondition is not false in itself, in a fixed order.

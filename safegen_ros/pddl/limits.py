@@ -8,7 +8,7 @@ than there is. The counts here take time in proportion to the text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from safegen_ros.pddl.model import (
     Action,
@@ -22,6 +22,7 @@ from safegen_ros.pddl.model import (
     Imply,
     Not,
     Or,
+    Problem,
     Variables,
 )
 
@@ -31,7 +32,7 @@ MAX_CONSTRAINTS = 100_000
 MAX_FORMULA_SIZE = 500_000
 """Most connectives and atoms in the goal and the ground constraints of a problem."""
 
-MAX_ACTION_SIZE = 100_000
+MAX_ACTION_SIZE = 300_000
 """Most connectives and atoms in the precondition and the effects of one ground action."""
 
 _EFFECT_SIZE = 3  # what a conditional effect takes beside its literals, in atoms
@@ -87,3 +88,27 @@ def action_size(action: Action, objects: Objects) -> int:
         copies = binding_count(effect.variables, objects)
         size += min(copies * (literals + formula_size(effect.condition, objects)), _CAP)
     return size
+
+
+def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) -> str:
+    """What of a problem would not fit into memory with its quantifiers written out, or nothing.
+
+    Args:
+        problem: the problem; its constraints are not looked at.
+        trees: its constraints, with their quantifiers.
+        objects: the objects of every type.
+    """
+    sizes = [constraint_size(tree, objects) for tree in trees]
+    goal = formula_size(problem.goal, objects)
+    measured = [
+        ('ground constraints', sum(count for count, _ in sizes), MAX_CONSTRAINTS),
+        ('parts of goal and constraints', goal + sum(s for _, s in sizes), MAX_FORMULA_SIZE),
+    ]
+    measured += [
+        (f'parts of action {name[:40]}', action_size(action, objects), MAX_ACTION_SIZE)
+        for name, action in problem.domain.actions.items()
+    ]
+    for what, size, limit in measured:
+        if size > limit:
+            return f'{size:,} {what} with its quantifiers written out, more than {limit:,}'
+    return ''

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Atom = tuple[str, ...]
@@ -14,7 +14,10 @@ State = frozenset[Atom]
 """The atoms that are true; every other atom is false (closed world)."""
 
 Variables = tuple[tuple[str, str], ...]
-"""Typed variables, `(('?x', 'object'), ...)`."""
+"""Typed variables, `(('?x', 'object'), ...)`; `(either a b)` is the type `a|b`, names sorted."""
+
+ANY_OF, ALL_OF = '|', '&'
+"""`a|b`: what has one of these types; `a&b`: what has all of them (see `Domain`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,10 @@ class Action:
 class Domain:
     """A planning domain.
 
+    `(either a b)` is a type of its own where something is asked for, of a variable or of a
+    predicate's argument: `a|b`, which both are below. Where it tells what a thing is, of an
+    object, a constant or a type's parents, VAL takes the thing to be both, and that is `a&b`.
+
     Attributes:
         types: declared type to its parent, or to an empty string when it has none; `object` is
             the root and stands here only when the domain declares it as a type of its own (see
@@ -136,6 +143,8 @@ class Domain:
         actions: name to schema.
         constraint_tree: constraints of the domain, still with their quantifiers; they become
             part of every problem (see `Problem.constraints`).
+        functions: name of a cost to the types of its arguments. Costs say nothing about which
+            plans are valid: they are checked where they stand and then left out.
     """
 
     name: str
@@ -144,25 +153,36 @@ class Domain:
     predicates: Mapping[str, tuple[str, ...]]
     actions: Mapping[str, Action]
     constraint_tree: ConstraintTree | None = None
+    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def ancestors(self, name: str) -> Iterator[str]:
-        """A type and every type above it.
+        """A type and every type above it, each once.
 
         A domain that lists `object` among its own types, as the field's Grippers does, means a
         type beside the others and not the root of all (VAL reads it so).
         """
-        while True:
-            yield name
-            parent = self.types.get(name, '')
-            if parent in ('', name):
-                break
-            name = parent
-        if name != 'object' and 'object' not in self.types:
+        seen: set[str] = set()
+        waiting = name.split(ALL_OF)
+        while waiting:
+            kind = waiting.pop()
+            if kind in seen:
+                continue
+            seen.add(kind)
+            yield kind
+            parent = self.types.get(kind, '')
+            if parent:
+                waiting += parent.split(ALL_OF)
+        if 'object' not in seen and 'object' not in self.types:
             yield 'object'
 
     def is_subtype(self, name: str, ancestor: str) -> bool:
         """Whether every object of type `name` is also one of type `ancestor`."""
-        return ancestor in self.ancestors(name)
+        if name == ancestor:
+            return True
+        if ANY_OF in name:
+            return all(self.is_subtype(part, ancestor) for part in name.split(ANY_OF))
+        wanted = ancestor.split(ANY_OF)
+        return any(kind in wanted for kind in self.ancestors(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +203,26 @@ class ConstraintForall:
 ConstraintTree = Constraint | ConstraintAnd | ConstraintForall
 
 
+class ObjectsByType(dict[str, tuple[str, ...]]):
+    """The objects of every type; those of `a|b` are put together when they are first asked for.
+
+    Args:
+        found: the objects of every declared type.
+        order: all objects in order of declaration.
+    """
+
+    def __init__(self, found: Mapping[str, tuple[str, ...]], order: Iterable[str]) -> None:
+        super().__init__(found)
+        self._order = tuple(order)
+
+    def __missing__(self, kind: str) -> tuple[str, ...]:
+        if ANY_OF not in kind:
+            raise KeyError(kind)
+        members = {name for part in kind.split(ANY_OF) for name in self[part]}
+        self[kind] = tuple(name for name in self._order if name in members)
+        return self[kind]
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem with its domain.
@@ -199,13 +239,17 @@ class Problem:
     goal: Formula
     constraints: tuple[Constraint, ...]
 
-    def objects_by_type(self) -> dict[str, tuple[str, ...]]:
+    def objects_by_type(self) -> ObjectsByType:
         """The objects that a variable of each type ranges over, in order of declaration."""
         found: dict[str, list[str]] = {kind: [] for kind in (*self.domain.types, 'object')}
+        above: dict[str, tuple[str, ...]] = {}  # of every type that an object is declared with
         for name, declared in self.objects.items():
-            for kind in self.domain.ancestors(declared):
+            kinds = above.get(declared)
+            if kinds is None:
+                kinds = above[declared] = tuple(self.domain.ancestors(declared))
+            for kind in kinds:
                 found[kind].append(name)
-        return {kind: tuple(names) for kind, names in found.items()}
+        return ObjectsByType({k: tuple(names) for k, names in found.items()}, self.objects)
 
     def goal_conjuncts(self) -> tuple[Formula, ...]:
         """The goal as a flat list of what must hold."""

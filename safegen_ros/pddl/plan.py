@@ -12,21 +12,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.plan_faults import misplaced, place_of
 
 MAX_PLAN_TEXT = 1 << 20
 """Longest plan text that is read [characters]."""
 
+_NAME = r'[A-Za-z0-9_][\w\-]*'
+_TIME = r'\d{1,20}(?:\.\d{0,20})?'
+
 _GRAMMAR = re.compile(
-    r"""
+    rf"""
     (?P<space>\s+) | (?P<comment>;[^\n]*)
-    | (?P<stamp>\d+(?:\.\d+)?\s*:)
-    | (?P<duration>\[\s*\d+(?:\.\d+)?\s*\])
-    | \(\s*(?P<step>[A-Za-z][\w\-]*(?:\s+[A-Za-z][\w\-]*)*)\s*\)
+    | (?:(?P<stamp>{_TIME}) | [Ss][Tt][Ee][Pp]\s+(?P<number>\d{{1,20}}))\s*:
+    | \[\s*(?:(?P<bracket>{_TIME}) | D\s*:\s*(?P<duration>{_TIME})\s*;\s*C\s*:\s*{_TIME})\s*\]
+    | \(\s*(?P<step>{_NAME}(?:\s+{_NAME})*)\s*\)
     """,
     re.VERBOSE | re.ASCII,
 )
+
+_LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_NAME})*\)[ \t\r]*', re.ASCII)
 
 _AFTER = {
     'step': ('', 'stamp', 'step', 'duration'),
@@ -36,8 +44,7 @@ _AFTER = {
 """What each part may follow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One ground action."""
 
     action: str
@@ -46,6 +53,14 @@ class Step:
     def __str__(self) -> str:
         """The step in PDDL, `(stack b1 b2)`."""
         return f'({" ".join((self.action, *self.arguments))})'
+
+
+_MOST_KNOWN = 1 << 14
+_LONGEST_KNOWN = 100  # characters
+
+_known: dict[str, Step] = {}
+"""Lines that are one step each. Plans of a task share most of their lines, and looking a line up
+takes a tenth of the time that reading it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,45 +86,119 @@ def parse_plan(text: str) -> Plan:
     """Reads a plan.
 
     Accepted are steps such as `(stack b1 b2)`, one or several to a line, in any case, with `;`
-    comments and with the stamps `0:`, `0.000:` and `[0.001]` of common planners. The order of the
-    text is the order of the plan; a text without steps is the empty plan.
+    comments. The order of the text is the order of the plan; a text without steps is the empty
+    plan. Steps may carry the times and durations that planners print, `0:`, `0.000:`, `step 0:` or
+    `[0]` before a step, `[0.001]` or `[D:1.0; C:1.0]` behind it. Then all of them must have a
+    time, and the times must grow: steps that happen together are not a sequence, and none is made
+    of them here. Durations say nothing, since an action of this language takes no time.
 
     Raises:
         PlanFormatError: anything else, with its line, its column and what was found.
     """
     if len(text) > MAX_PLAN_TEXT:
         raise PlanFormatError(
-            f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}'
+            f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
+            cure='send one plan',
         )
+    try:
+        return Plan(tuple([_known[line] for line in text.split('\n') if line]))
+    except KeyError:
+        return Plan(_read_lines(text) or read_steps(text))
+
+
+def _read_lines(text: str) -> tuple[Step, ...]:
+    """The steps of a text with one bare step on each line; none when it is anything else."""
+    steps = []
+    for line in text.split('\n'):
+        step = _known.get(line)
+        if step is None and line:
+            if not _LINE.fullmatch(line):
+                return ()
+            step = _step(line.rstrip()[1:-1])
+            if len(line) <= _LONGEST_KNOWN:
+                if len(_known) >= _MOST_KNOWN:
+                    _known.clear()
+                _known[line] = step
+        if step is not None:
+            steps.append(step)
+    return tuple(steps)
+
+
+def _step(words: str) -> Step:
+    name, *arguments = words.lower().split()
+    return Step(name, tuple(arguments))
+
+
+def read_steps(text: str) -> tuple[Step, ...]:
+    """The steps of a text by the whole grammar of `parse_plan`, which raises as this does."""
     steps: list[Step] = []
+    clock = Clock(text)
+    brackets_first = text.lstrip().startswith('[')  # `[0] (a)`: they stand before the steps
     previous = ''  # what stands before, space and comments apart
     position = 0
     while position < len(text):
         match = _GRAMMAR.match(text, position)
         if match is None or match.lastgroup is None:
-            raise _unexpected(text, position, len(steps))
-        kind = match.lastgroup
-        if kind not in ('space', 'comment'):
-            if previous not in _AFTER[kind]:
-                raise _unexpected(text, position, len(steps))
-            previous = kind
+            raise misplaced(text, position, len(steps))
+        kind, start, position = match.lastgroup, position, match.end()
+        if kind in ('space', 'comment'):
+            continue
+        value = match[kind]
+        if kind == 'number' or (kind == 'bracket' and brackets_first):
+            kind = 'stamp'
+        elif kind == 'bracket':
+            kind = 'duration'
+        if previous not in _AFTER[kind]:
+            raise misplaced(text, start, len(steps))
         if kind == 'step':
-            name, *arguments = match['step'].lower().split()
-            steps.append(Step(name, tuple(arguments)))
-        position = match.end()
+            clock.step(len(steps), start, previous == 'stamp')
+            steps.append(_step(value))
+        elif kind == 'stamp':
+            clock.stamp(len(steps), start, Decimal(value))
+        previous = kind
     if previous == 'stamp':
-        raise _unexpected(text, len(text), len(steps))
-    return Plan(tuple(steps))
+        raise misplaced(text, len(text), len(steps))
+    return tuple(steps)
 
 
-def _unexpected(text: str, position: int, steps: int) -> PlanFormatError:
-    line = text.count('\n', 0, position) + 1
-    column = position - (text.rfind('\n', 0, position) + 1) + 1
-    found = text[position : position + 40].split('\n')[0]
-    what = f'found {found!r}' if found else 'the text ends'
-    return PlanFormatError(
-        f'<plan>:{line}:{column}: {what} where a step such as (stack b1 b2) must stand, '
-        f'after {steps} steps: write only steps, each in parentheses',
-        line=line,
-        column=column,
-    )
+class Clock:
+    """Checks that the times of the steps of a text make them a sequence.
+
+    Args:
+        text: the text, for messages.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._last: Decimal | None = None
+        self._timed = False
+
+    def stamp(self, steps: int, position: int, time: Decimal) -> None:
+        """Checks the time of the next step.
+
+        Args:
+            steps: how many steps stand before it.
+            position: where it stands in the text.
+            time: what it says.
+        """
+        if self._last is not None and time <= self._last:
+            why = 'is there twice' if time == self._last else f'comes behind {self._last}'
+            raise self._error(steps, position, f'the time {time} {why}')
+        self._last = time
+
+    def step(self, steps: int, position: int, timed: bool) -> None:
+        """Checks that either all steps have a time or none has; the arguments are as above."""
+        if steps and timed is not self._timed:
+            raise self._error(steps, position, 'some steps have a time and some have none')
+        self._timed = timed
+
+    def _error(self, steps: int, position: int, what: str) -> PlanFormatError:
+        line, column = place_of(self._text, position)
+        return PlanFormatError(
+            f'{what}, after {steps} steps',
+            line=line,
+            column=column,
+            cure='steps that happen together are not a sequence: give every step its own time, '
+            'in order, or leave all times out',
+            steps=steps,
+        )

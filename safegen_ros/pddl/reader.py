@@ -9,44 +9,67 @@ from dataclasses import replace
 from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.collector import collector_paused
+from safegen_ros.pddl.constraints import read_constraints
+from safegen_ros.pddl.costs import check_metric, read_functions
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.effects import read_effect
 from safegen_ros.pddl.formulas import (
+    CONNECTIVES,
     Scope,
     flatten_constraints,
-    read_atom,
-    read_constraints,
-    read_effect,
     read_formula,
-    read_typed_list,
 )
-from safegen_ros.pddl.limits import (
-    MAX_ACTION_SIZE,
-    MAX_CONSTRAINTS,
-    MAX_FORMULA_SIZE,
-    Objects,
-    action_size,
-    constraint_size,
-    formula_size,
-)
+from safegen_ros.pddl.initial import read_initial
+from safegen_ros.pddl.limits import excess
 from safegen_ros.pddl.model import (
     Action,
-    Atom,
-    ConstraintTree,
+    And,
     Domain,
+    Effect,
+    Formula,
     Problem,
+    Variables,
 )
-from safegen_ros.pddl.sexpr import Group, Node, Reader, Word, read_sexpr
+from safegen_ros.pddl.sexpr import Group, Reader, Word, read_sexpr
+from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
-SUPPORTED_REQUIREMENTS = frozenset(
+REQUIREMENTS = frozenset(
     {
         ':strips', ':typing', ':equality', ':negative-preconditions', ':constraints', ':adl',
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
-        ':quantified-preconditions', ':conditional-effects',
+        ':quantified-preconditions', ':conditional-effects', ':action-costs',
     }
 )  # fmt: skip
+"""What a text may require and use."""
 
-_RESERVED = frozenset({'and', 'or', 'not', 'imply', 'forall', 'exists', 'when', 'preference'})
+UNUSED_REQUIREMENTS = frozenset({':fluents', ':numeric-fluents', ':preferences'})
+"""What a text may require as long as it does not use it: each use is refused where it stands.
 
-_MAX_TYPE_HEIGHT = 100
+Collections declare these beside action costs and beside `:constraints`.
+"""
+
+_DOMAIN_SECTIONS = (
+    ':requirements', ':types', ':constants', ':predicates', ':functions', ':constraints',
+)  # fmt: skip
+_PROBLEM_SECTIONS = (
+    ':domain', ':requirements', ':objects', ':init', ':goal', ':constraints', ':metric',
+)  # fmt: skip
+_UNSUPPORTED_SECTIONS = {
+    ':durative-action': 'write it as an (:action ...)',
+    ':derived': 'state the predicate in :init and in effects',
+    ':axiom': 'state the predicate in :init and in effects',
+    ':process': 'leave it out; only actions change the world',
+    ':event': 'leave it out; only actions change the world',
+    ':method': 'write it as an (:action ...)',
+    ':task': 'state the goal in (:goal ...)',
+    ':htn': 'state the goal in (:goal ...)',
+    ':length': 'leave it out',
+}
+_RESERVED = frozenset({*CONNECTIVES, 'when', 'preference', '='})
+_PARTS = (':parameters', ':precondition', ':effect')
+
+_NOTHING = Group([], 0, 2)  # stands in for a section that a text does not have
 
 Sections = dict[str, Group]
 _T = TypeVar('_T')
@@ -63,171 +86,204 @@ def read_domain(text: str, source: str = '<domain>') -> Domain:
         PddlError: the text is not PDDL, uses an undeclared name, or a feature that is not
             supported (its name and place are in the message).
     """
-    reader = Reader(source)
-    name, sections, actions = _define(reader, read_sexpr(text, source), 'domain')
+    with collector_paused():
+        reader, top = read_sexpr(text, source)
+        return reader.whole(_read_domain, reader, top)
+
+
+def _read_domain(reader: Reader, top: Group) -> Domain:
+    name, sections, actions = _define(reader, top, 'domain')
     _requirements(reader, sections)
-    types = _types(reader, sections)
+    types = read_types(reader, sections.get(':types', _NOTHING))
     domain = Domain(name, types, {}, {}, {})
-    constants = dict(read_typed_list(reader, _items(sections, ':constants'), 'constant', types))
+    constants = read_objects(reader, sections.get(':constants', _NOTHING), 'constant', types)
     domain = replace(domain, constants=constants)
-    domain = replace(domain, predicates=_predicates(reader, domain, sections))
-    scope = Scope(reader, domain, constants)
-    domain = replace(domain, actions=_actions(scope, actions))
-    return replace(domain, constraint_tree=_constraints(scope, sections))
+    domain = replace(
+        domain,
+        predicates=_predicates(reader, domain, sections),
+        functions=read_functions(reader, domain, sections.get(':functions', _NOTHING)),
+    )
+    reader.finish()  # a name that was declared wrongly would be reported wherever it is used
+    scope = Scope(reader, domain, domain.constants)
+    found = _actions(scope, actions)
+    tree = _section(scope, sections, ':constraints', read_constraints)
+    return replace(domain, actions=found, constraint_tree=tree)
 
 
-def read_problem(text: str, domain: Domain, source: str = '<problem>') -> Problem:
+def read_problem(
+    text: str, domain: Domain, source: str = '<problem>', *, any_name: bool = False
+) -> Problem:
     """Reads a problem of a domain.
 
     Args:
         text: PDDL text of one problem, with its `:constraints`.
         domain: the domain that the problem names.
         source: file name, or a label, for messages.
+        any_name: whether the problem may name another domain than this one, as some problems of
+            the competitions do; its words are checked against this one all the same.
 
     Raises:
         PddlError: as `read_domain`; also when the problem names another domain.
     """
-    reader = Reader(source)
-    top = read_sexpr(text, source)
+    with collector_paused():
+        reader, top = read_sexpr(text, source)
+        return reader.whole(_read_problem, reader, top, domain, any_name)
+
+
+def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) -> Problem:
     name, sections, _ = _define(reader, top, 'problem')
     _requirements(reader, sections)
-    named = _domain_name(reader, top, sections)
-    if named.text != domain.name:
-        raise reader.error(
+    named = _domain_section(reader, top, sections)
+    if named.items[1] != domain.name and not any_name:
+        raise reader.error_in(
             named,
-            f'the problem is for domain {named.text!r}, not {domain.name!r}',
+            1,
+            f'the problem is for domain {named.items[1]!r}, not {domain.name!r}',
             'give the domain that it names',
             ErrorCode.UNKNOWN_DOMAIN,
         )
-    declared = read_typed_list(reader, _items(sections, ':objects'), 'object', domain.types)
-    objects = {**domain.constants, **dict(declared)}
-    for constant, kind in domain.constants.items():
-        if objects[constant] != kind:
+    objects = dict(domain.constants)
+    declared = sections.get(':objects', _NOTHING)
+    for object_, kind in read_objects(reader, declared, 'object', domain.types).items():
+        if objects.setdefault(object_, kind) != kind:
             raise reader.error(
-                sections[':objects'],
-                f'{constant!r} is a constant of type {kind} in the domain',
+                declared,
+                f'{object_!r} is a constant of type {objects[object_]} in the domain',
                 'leave it out of :objects',
             )
     for required in (':init', ':goal'):
         if required not in sections:
-            raise reader.error(top, f'the problem has no {required}', f'add ({required} ...)')
-    scope = Scope(reader, domain, objects)
-    goal = _single(reader, sections[':goal'], lambda node: read_formula(scope, node))
-    problem = Problem(name, domain, objects, _init(scope, sections[':init']), goal, ())
-    tree = _constraints(scope, sections)
+            reader.note(
+                reader.error(top, f'the problem has no {required}', f'add ({required} ...)')
+            )
+    reader.finish()
+    problem = Problem(name, domain, objects, frozenset(), And(()), ())
     objects_of = problem.objects_by_type()
-    _check_size(reader, top, problem, tree, objects_of)
+    scope = Scope(reader, domain, objects)
+    init = read_initial(scope, sections[':init'], objects_of)
+    goal = _section(scope, sections, ':goal', read_formula)
+    tree = _section(scope, sections, ':constraints', read_constraints)
+    if ':metric' in sections:
+        reader.attempt(check_metric, scope, sections[':metric'])
+    reader.finish()
+    problem = replace(problem, init=init, goal=goal or And(()))
     trees = [each for each in (domain.constraint_tree, tree) if each is not None]
+    too_large = excess(problem, trees, objects_of)
+    if too_large:
+        cure = 'use fewer quantified variables or fewer objects'
+        raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
     return replace(problem, constraints=tuple(dict.fromkeys(found)))
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> Word:
     """The domain that a problem text asks for and where it says so; the rest is not read."""
-    reader = Reader(source)
-    top = read_sexpr(text, source)
+    reader, top = read_sexpr(text, source)
     _, sections, _ = _define(reader, top, 'problem')
-    return _domain_name(reader, top, sections)
+    section = _domain_section(reader, top, sections)
+    return Word(reader.name(section, 1, 'the domain'), *reader.place_in(section, 1))
 
 
 def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[Group]]:
     """The name, the sections by keyword, and the actions of a `(define (kind name) ...)`."""
     if top.head != 'define' or len(top.items) < 2:
         raise reader.error(top, f'expected (define ({kind} ...) ...)', 'start the text with it')
-    title = reader.group(top.items[1], f'({kind} NAME)')
+    title = reader.group(top, 1, f'({kind} NAME)')
     if title.head != kind or len(title.items) != 2:
         raise reader.error(title, f'expected ({kind} NAME)', f'this text must be a PDDL {kind}')
-    name = reader.name(title.items[1], f'the {kind}')
-    known = {
-        'domain': (':requirements', ':types', ':constants', ':predicates', ':constraints'),
-        'problem': (':domain', ':requirements', ':objects', ':init', ':goal', ':constraints'),
-    }[kind]
+    name = reader.name(title, 1, f'the {kind}')
     sections: Sections = {}
     actions: list[Group] = []
-    for node in top.items[2:]:
-        section = reader.group(node, f'a section of the {kind}, such as ({known[-1]} ...)')
-        head = section.head
-        if head == ':action' and kind == 'domain':
+    for index in range(2, len(top.items)):
+        section = reader.attempt(_known_section, reader, top, index, kind)
+        if section is None:
+            continue
+        if section.head == ':action':
             actions.append(section)
-        elif head in _UNSUPPORTED_SECTIONS:
-            raise reader.unsupported(section, head, _UNSUPPORTED_SECTIONS[head])
-        elif head not in known:
-            raise reader.error(
-                section,
-                f'{head[:40] or "a list"!r} is not a section of a {kind}',
-                'sections are ' + ' '.join(known),
+        elif section.head in sections:
+            reader.note(
+                reader.error(
+                    section, f'a second {section.head} section', 'merge it into the first one'
+                )
             )
-        elif head in sections:
-            raise reader.error(section, f'a second {head} section', 'merge it into the first one')
         else:
-            sections[head] = section
+            sections[section.head] = section
     return name, sections, actions
 
 
-_UNSUPPORTED_SECTIONS = {
-    ':functions': 'leave numeric fluents and action costs out',
-    ':durative-action': 'write it as an (:action ...)',
-    ':derived': 'state the predicate in :init and in effects',
-    ':metric': 'leave it out; plans are not ranked by cost',
-    ':length': 'leave it out',
-    ':class': 'leave it out',
-}
+def _known_section(reader: Reader, top: Group, index: int, kind: str) -> Group:
+    """A section that may stand in a domain or in a problem."""
+    known = (*_DOMAIN_SECTIONS, ':action') if kind == 'domain' else _PROBLEM_SECTIONS
+    section = reader.group(top, index, f'a section of the {kind}, such as ({known[-1]} ...)')
+    head = section.head
+    if head in _UNSUPPORTED_SECTIONS:
+        raise reader.unsupported(section, head, _UNSUPPORTED_SECTIONS[head])
+    if head not in known:
+        raise reader.error(
+            section,
+            f'{head[:40] or "a list"!r} is not a section of a {kind}',
+            f'{suggestion(head, known)}sections are {" ".join(known)}',
+        )
+    return section
 
 
 def _requirements(reader: Reader, sections: Sections) -> None:
-    for node in _items(sections, ':requirements'):
-        flag = reader.word(node, 'a requirement flag')
-        if flag not in SUPPORTED_REQUIREMENTS:
-            raise reader.unsupported(
-                node,
-                f'the requirement {flag[:40]!r}',
-                'supported are ' + ' '.join(sorted(SUPPORTED_REQUIREMENTS)),
+    section = sections.get(':requirements', _NOTHING)
+    for index in range(1, len(section.items)):
+        flag = reader.word(section, index, 'a requirement flag')
+        if flag not in REQUIREMENTS and flag not in UNUSED_REQUIREMENTS:
+            known = sorted(REQUIREMENTS)
+            reader.note(
+                reader.unsupported(
+                    reader.locate(section, index),
+                    f'the requirement {flag[:40]!r}',
+                    f'{suggestion(flag, known)}supported are {" ".join(known)}',
+                )
             )
-
-
-def _types(reader: Reader, sections: Sections) -> dict[str, str]:
-    """Types to parents. Only where `object` is not declared is it the parent of the others."""
-    types = dict(read_typed_list(reader, _items(sections, ':types'), 'type', None, ''))
-    for parent in set(types.values()) - types.keys() - {'', 'object'}:
-        types[parent] = ''
-    if 'object' not in types:
-        types = {name: parent or 'object' for name, parent in types.items()}
-    for name, parent in types.items():
-        height = 0
-        while parent in types and parent != 'object' and height <= _MAX_TYPE_HEIGHT:
-            parent, height = types[parent], height + 1
-        if height > _MAX_TYPE_HEIGHT:
-            raise reader.error(
-                sections[':types'],
-                f'type {name[:40]!r} is above itself, or below more than {_MAX_TYPE_HEIGHT} types',
-                'mend its line of parents',
-            )
-    return types
 
 
 def _predicates(reader: Reader, domain: Domain, sections: Sections) -> dict[str, tuple[str, ...]]:
     predicates: dict[str, tuple[str, ...]] = {}
-    for node in _items(sections, ':predicates'):
-        group = reader.group(node, 'a predicate declaration such as (on ?x ?y)')
-        if not group.items:
-            raise reader.error(group, 'an empty predicate declaration', 'remove it')
-        name = reader.name(group.items[0], 'a predicate')
-        if name in _RESERVED:
-            raise reader.error(group, f'{name!r} cannot name a predicate', 'rename it')
+    section = sections.get(':predicates', _NOTHING)
+    for index in range(1, len(section.items)):
+        found = reader.attempt(_predicate, reader, domain, section, index)
+        if found is None:
+            continue
+        name, kinds = found
         if name in predicates:
-            raise reader.error(group, f'predicate {name[:40]!r} is declared twice', 'remove one')
-        typed = read_typed_list(reader, group.items[1:], 'variable', domain.types)
-        predicates[name] = tuple(kind for _, kind in typed)
+            reader.note(
+                reader.error_in(
+                    section, index, f'predicate {name[:40]!r} is declared twice', 'remove one'
+                )
+            )
+        predicates[name] = kinds
     return predicates
+
+
+def _predicate(
+    reader: Reader, domain: Domain, section: Group, index: int
+) -> tuple[str, tuple[str, ...]]:
+    group = reader.group(section, index, 'a predicate declaration such as (on ?x ?y)')
+    if not group.items:
+        raise reader.error(group, 'an empty predicate declaration', 'remove it')
+    name = reader.word(group, 0, 'a predicate')
+    if name in _RESERVED:
+        raise reader.error(group, f'{name!r} cannot name a predicate', 'rename it')
+    typed = read_typed_list(reader, group, 1, 'place', domain.types)
+    return reader.name(group, 0, 'a predicate'), tuple(kind for _, kind in typed)
 
 
 def _actions(scope: Scope, groups: list[Group]) -> dict[str, Action]:
     actions: dict[str, Action] = {}
     for group in groups:
-        action = _action(scope, group)
+        action = scope.reader.attempt(_action, scope, group)
+        if action is None:
+            continue
         if action.name in actions:
-            raise scope.reader.error(
-                group, f'action {action.name!r} is declared twice', 'remove one of them'
+            scope.reader.note(
+                scope.reader.error(
+                    group, f'action {action.name!r} is declared twice', 'remove one of them'
+                )
             )
         actions[action.name] = action
     return actions
@@ -237,107 +293,61 @@ def _action(scope: Scope, group: Group) -> Action:
     reader = scope.reader
     if len(group.items) < 2:
         raise reader.error(group, 'an action without a name', 'write (:action NAME ...)')
-    name = reader.name(group.items[1], 'an action')
-    parts: dict[str, Node] = {}
-    pairs = group.items[2:]
-    for index in range(0, len(pairs), 2):
-        key = reader.word(pairs[index], ':parameters, :precondition or :effect')
-        if key not in (':parameters', ':precondition', ':effect') or key in parts:
-            raise reader.error(
-                pairs[index],
-                f'{key[:40]!r} is out of place in action {name}',
-                'an action has :parameters, :precondition and :effect, each once',
+    name = reader.name(group, 1, 'an action')
+    parts: dict[str, int] = {}
+    for index in range(2, len(group.items), 2):
+        key = reader.word(group, index, ' '.join(_PARTS))
+        if key not in _PARTS or key in parts:
+            raise reader.error_in(
+                group,
+                index,
+                f'{key[:40]!r} is out of place in action {name[:40]}',
+                f'{suggestion(key, _PARTS)}an action has {" ".join(_PARTS)}, each once',
             )
-        if index + 1 >= len(pairs):
-            raise reader.error(pairs[index], f'{key} of action {name} has no value', 'add it')
-        parts[key] = pairs[index + 1]
-    parameters_node = reader.group(parts.get(':parameters', _empty(group)), 'a parameter list')
-    parameters = read_typed_list(reader, parameters_node.items, 'variable', scope.domain.types)
+        if index + 1 >= len(group.items):
+            raise reader.error_in(
+                group, index, f'{key} of action {name[:40]} has no value', 'add it'
+            )
+        parts[key] = index + 1
+    parameters: Variables = ()
+    precondition: Formula | None = None
+    effects: tuple[Effect, ...] | None = None
+    if ':parameters' in parts:
+        listed = reader.group(group, parts[':parameters'], 'a parameter list')
+        parameters = read_typed_list(reader, listed, 0, 'variable', scope.domain.types)
     inner = scope.bind(parameters)
-    precondition = read_formula(inner, parts.get(':precondition', _empty(group)))
-    effects = read_effect(inner, parts.get(':effect', _empty(group)))
-    return Action(name, parameters, precondition, effects)
+    if ':precondition' in parts:
+        precondition = reader.attempt(read_formula, inner, group, parts[':precondition'])
+    if ':effect' in parts:
+        effects = reader.attempt(read_effect, inner, group, parts[':effect'])
+    return Action(name, parameters, precondition or And(()), effects or ())
 
 
-def _init(scope: Scope, section: Group) -> frozenset[Atom]:
-    reader = scope.reader
-    atoms: set[Atom] = set()
-    denied: dict[Atom, Node] = {}  # closed world: an atom that is not stated is false
-    for node in section.items[1:]:
-        group = reader.group(node, 'an atom such as (on a b)')
-        if group.head == 'not':
-            if len(group.items) != 2:
-                raise reader.error(group, "'not' takes one atom", 'write (not (on a b))')
-            atom = read_atom(scope, group.items[1])
-            denied[(atom.predicate, *atom.terms)] = group
-            continue
-        if group.head in ('=', 'at') and group.head not in scope.domain.predicates:
-            raise reader.unsupported(
-                group, 'a numeric or timed initial value', 'state only atoms in :init'
-            )
-        atom = read_atom(scope, group)
-        atoms.add((atom.predicate, *atom.terms))
-    for both in denied.keys() & atoms:
-        raise reader.error(denied[both], 'an atom both true and false in :init', 'remove one')
-    return frozenset(atoms)
-
-
-def _constraints(scope: Scope, sections: Sections) -> ConstraintTree | None:
-    section = sections.get(':constraints')
-    if section is None:
-        return None
-    return _single(scope.reader, section, lambda node: read_constraints(scope, node))
-
-
-def _check_size(
-    reader: Reader, top: Group, problem: Problem, tree: ConstraintTree | None, objects: Objects
-) -> None:
-    """Refuses what would not fit into memory once its quantifiers are written out."""
-    trees = [each for each in (problem.domain.constraint_tree, tree) if each is not None]
-    sizes = [constraint_size(each, objects) for each in trees]
-    goal = formula_size(problem.goal, objects)
-    measured = [
-        ('ground constraints', sum(count for count, _ in sizes), MAX_CONSTRAINTS),
-        ('parts of goal and constraints', goal + sum(s for _, s in sizes), MAX_FORMULA_SIZE),
-    ]
-    measured += [
-        (f'parts of action {name[:40]}', action_size(action, objects), MAX_ACTION_SIZE)
-        for name, action in problem.domain.actions.items()
-    ]
-    for what, size, limit in measured:
-        if size > limit:
-            raise reader.error(
-                top,
-                f'{size:,} {what} with its quantifiers written out, more than {limit:,}',
-                'use fewer quantified variables or fewer objects',
-                ErrorCode.TASK_TOO_LARGE,
-            )
-
-
-def _domain_name(reader: Reader, top: Group, sections: Sections) -> Word:
+def _domain_section(reader: Reader, top: Group, sections: Sections) -> Group:
+    """The section that names the domain, checked to be one name."""
     section = sections.get(':domain')
     if section is None:
         raise reader.error(top, 'the problem names no domain', 'add (:domain NAME)')
     if len(section.items) != 2:
         raise reader.error(section, ':domain takes one name', 'write (:domain NAME)')
-    place = section.items[1]
-    return Word(reader.name(place, 'the domain'), place.line, place.column)
+    reader.name(section, 1, 'the domain')
+    return section
 
 
-def _single(reader: Reader, section: Group, read: Callable[[Node], _T]) -> _T:
-    if len(section.items) != 2:
-        raise reader.error(
+def _section(
+    scope: Scope, sections: Sections, keyword: str, read: Callable[[Scope, Group, int], _T]
+) -> _T | None:
+    """What the one formula of a section is; None when there is none or it could not be read."""
+    section, reader = sections.get(keyword), scope.reader
+    if section is None:
+        return None
+    if len(section.items) == 2:
+        return reader.attempt(read, scope, section, 1)
+    reader.note(
+        reader.error(
             section,
-            f'{section.head} holds {len(section.items) - 1} formulas, not one',
+            f'{keyword} holds {len(section.items) - 1} formulas, not one',
             'join them with (and ...)',
         )
-    return read(section.items[1])
-
-
-def _items(sections: Sections, keyword: str) -> tuple[Node, ...]:
-    section = sections.get(keyword)
-    return section.items[1:] if section else ()
-
-
-def _empty(group: Group) -> Group:
-    return Group((), group.line, group.column)
+    )
+    return None

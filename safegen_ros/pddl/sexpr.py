@@ -1,176 +1,282 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""S-expressions with a line and a column on every token.
+"""S-expressions: a PDDL text as nested lists of words.
 
-PDDL is case-insensitive, so tokens are lower-cased here once. The reader is iterative: the depth
-of a text is bounded by a limit and never by Python's stack.
+PDDL is case-insensitive, so the text is lower-cased here once. Reading is one pass of a regular
+expression over the whole text; a list remembers only which token of the text it starts at, and
+lines and columns are worked out when somebody asks, which is when there is an error. The depth of
+a text is bounded by a limit and never by Python's stack.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.diagnostics import Reports, excerpt_at
 
-MAX_TEXT = 1 << 20
-"""Longest text that is read [characters]; a task is typed or generated, not dumped."""
+MAX_TEXT = 8 << 20
+"""Longest text that is read [characters]; the largest domains of the planning competitions, which
+are ground ones, have half of that."""
 
 MAX_DEPTH = 100
 """Deepest nesting of lists; later passes recurse once or a few times per level."""
 
-_TOKEN = re.compile(r'[()]|[^\s();]+|;[^\r\n]*|\n', re.ASCII)
-_NAME = re.compile(r'[a-z][a-z0-9_\-]*\Z')
+_COMMENT = re.compile(r';[^\r\n]*')
+_CHUNK = re.compile(r'\([^()]*\)|[()]|[^\s()]+', re.ASCII)  # a list of words, or one token
+_TOKEN = re.compile(r'[()]|\?[^\s();?]*|[^\s();?]+', re.ASCII)
+_TOKEN_OR_COMMENT = re.compile(rf'{_COMMENT.pattern}|{_TOKEN.pattern}', re.ASCII)
+_GLUED = re.compile(r'(?<=[^\s()])\?', re.ASCII)  # a variable starts where its '?' stands
+_NAME = re.compile(r'[a-z0-9_][a-z0-9_\-]*\Z')
 
-_HIDING = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]')
+_HIDING = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]')
 """Characters by which a comment could show as a line of PDDL that is not read."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a lower-case word is a name; unlike in the PDDL reports it may start with a digit."""
+    return _NAME.match(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One token that is not a parenthesis, lower-cased."""
+    """A word with its place, for messages about it later on."""
 
     text: str
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
 class Group:
-    """A parenthesised list."""
+    """A parenthesised list.
 
-    items: tuple[Node, ...]
-    line: int
-    column: int
+    Attributes:
+        items: words and lists.
+        start: the number of its opening parenthesis among the tokens of the text.
+        size: how many tokens it has, both parentheses included.
+    """
+
+    __slots__ = ('items', 'size', 'start')
+
+    def __init__(self, items: Sequence[Node], start: int, size: int) -> None:
+        self.items = items
+        self.start = start
+        self.size = size
 
     @property
     def head(self) -> str:
         """The first word, or an empty string when there is none."""
         first = self.items[0] if self.items else None
-        return first.text if isinstance(first, Word) else ''
+        return first if isinstance(first, str) else ''
 
 
-Node = Word | Group
+Node = str | Group
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Where errors of one text are reported from.
+class Reader(Reports):
+    """One text: where its errors are reported from, and those that were found in it so far.
 
-    Attributes:
+    Args:
         source: file name, or a label such as `<problem>`.
+        text: the text.
     """
 
-    source: str
+    def __init__(self, source: str, text: str = '') -> None:
+        super().__init__()
+        self.source = source
+        self.text = text
 
     def error(
-        self, node: Node, what: str, cure: str = '', code: ErrorCode = ErrorCode.BAD_PDDL
+        self, at: Group | Word, what: str, cure: str = '', code: ErrorCode = ErrorCode.BAD_PDDL
     ) -> PddlError:
-        """An error at a node, to be raised by the caller."""
-        return PddlError(
-            what, source=self.source, line=node.line, column=node.column, cure=cure, code=code
-        )
+        """An error at a list or a word, to be raised by the caller."""
+        line, column = (at.line, at.column) if isinstance(at, Word) else self.place(at.start)
+        error = PddlError(what, source=self.source, line=line, column=column, cure=cure, code=code)
+        if self.text:
+            error.excerpt = excerpt_at(self.text, self._starts[1][line - 1], line, column)
+        return error
 
-    def unsupported(self, node: Node, feature: str, cure: str) -> PddlError:
+    def error_in(
+        self,
+        group: Group,
+        index: int,
+        what: str,
+        cure: str = '',
+        code: ErrorCode = ErrorCode.BAD_PDDL,
+    ) -> PddlError:
+        """An error at an item of a list, to be raised by the caller."""
+        return self.error(self.locate(group, index), what, cure, code)
+
+    def unsupported(self, at: Group | Word, feature: str, cure: str) -> PddlError:
         """A refusal of a feature of PDDL that is understood but not handled here."""
-        return self.error(node, f'{feature} is not supported', cure, ErrorCode.UNSUPPORTED_FEATURE)
+        return self.error(at, f'{feature} is not supported', cure, ErrorCode.UNSUPPORTED_FEATURE)
 
-    def word(self, node: Node, what: str) -> str:
-        """The text of a node that must be a word."""
-        if isinstance(node, Word):
-            return node.text
-        raise self.error(node, f'expected {what}, found a list', f'write {what} as a plain word')
+    def locate(self, group: Group, index: int) -> Group | Word:
+        """An item of a list, with its place."""
+        item = group.items[index]
+        return item if isinstance(item, Group) else Word(item, *self.place_in(group, index))
 
-    def name(self, node: Node, what: str) -> str:
-        """The text of a node that must be a PDDL name."""
-        text = self.word(node, what)
-        if not _NAME.match(text):
-            raise self.error(
-                node,
-                f'{text[:40]!r} is not a name for {what}',
-                'a name starts with a letter and holds letters, digits, - and _',
-            )
-        return text
+    def place_in(self, group: Group, index: int) -> tuple[int, int]:
+        """Line and column of an item of a list."""
+        before = sum(i.size if isinstance(i, Group) else 1 for i in group.items[:index])
+        return self.place(group.start + 1 + before)
 
-    def group(self, node: Node, what: str) -> Group:
-        """A node that must be a list."""
-        if isinstance(node, Group):
-            return node
-        raise self.error(
-            node, f'expected {what}, found {node.text[:40]!r}', 'put it in parentheses'
+    def place(self, token: int) -> tuple[int, int]:
+        """Line and column of a token, both from 1."""
+        starts, lines = self._starts
+        if not starts:
+            return 1, 1
+        offset = starts[min(token, len(starts) - 1)]
+        line = bisect_right(lines, offset)
+        return line, offset - lines[line - 1] + 1
+
+    @cached_property
+    def _starts(self) -> tuple[array[int], array[int]]:
+        """Where in the text each token and each line starts."""
+        read = _COMMENT.sub(lambda match: ' ' * len(match.group()), self.text)
+        tokens = array('L', [match.start() for match in _TOKEN.finditer(read)])
+        lines = array('L', [0])
+        lines.extend(m.end() for m in re.finditer('\n', self.text))
+        return tokens, lines
+
+    def word(self, group: Group, index: int, what: str) -> str:
+        """An item that must be a word."""
+        item = group.items[index]
+        if isinstance(item, str):
+            return item
+        raise self.error(item, f'expected {what}, found a list', f'write {what} as a plain word')
+
+    def name(self, group: Group, index: int, what: str) -> str:
+        """An item that must be a name."""
+        item = group.items[index]
+        if isinstance(item, str) and is_name(item):
+            return item
+        raise self.error_in(
+            group,
+            index,
+            f'{self.word(group, index, what)[:40]!r} is not a name for {what}',
+            'a name holds letters, digits, - and _, and starts with no -',
+        )
+
+    def group(self, group: Group, index: int, what: str) -> Group:
+        """An item that must be a list."""
+        item = group.items[index]
+        if isinstance(item, Group):
+            return item
+        raise self.error_in(
+            group, index, f'expected {what}, found {item[:40]!r}', 'put it in parentheses'
         )
 
 
-def read_sexpr(text: str, source: str) -> Group:
+def read_sexpr(text: str, source: str) -> tuple[Reader, Group]:
     """Reads the one list that a PDDL text must hold.
 
     Args:
         text: the whole text.
         source: file name, or a label, for messages.
 
+    Returns:
+        The list, and the reader that knows its places.
+
     Raises:
         PddlError: the text is empty, longer than `MAX_TEXT`, not ASCII outside comments, not
             balanced, nested deeper than `MAX_DEPTH`, or holds anything beside one list.
     """
-    reader = Reader(source)
-    top: Group | None = None
-    stack: list[tuple[Word, list[Node]]] = []
-    for token in _tokens(reader, text):
-        if top is not None:
-            raise reader.error(
-                token, f'{token.text[:40]!r} after the end of the definition', 'remove it'
-            )
-        if token.text == '(':
-            if len(stack) >= MAX_DEPTH:
-                raise reader.error(token, f'nested deeper than {MAX_DEPTH} lists', 'flatten it')
-            stack.append((token, []))
-        elif token.text == ')':
-            if not stack:
-                raise reader.error(token, "')' closes nothing", 'remove it')
-            opened, items = stack.pop()
-            group = Group(tuple(items), opened.line, opened.column)
-            if stack:
-                stack[-1][1].append(group)
-            else:
-                top = group
-        elif stack:
-            stack[-1][1].append(token)
-        else:
-            raise reader.error(
-                token, f'expected (define ...), found {token.text[:40]!r}', 'start with (define'
-            )
-    if stack:
-        raise reader.error(stack[-1][0], "'(' is never closed", "add the missing ')'")
-    if top is None:
-        raise reader.error(
-            Word('', 1, 1), 'the text is empty', 'write a (define ...) form', ErrorCode.EMPTY_TASK
-        )
-    return top
-
-
-def _tokens(reader: Reader, text: str) -> Iterator[Word]:
-    """The parentheses and words of a text, lower-cased, each with its place."""
     if len(text) > MAX_TEXT:
-        raise reader.error(
+        raise Reader(source).error(
             Word('', 1, 1),
             f'the text has {len(text):,} characters, more than the limit of {MAX_TEXT:,}',
             'send one problem, not a collection',
             ErrorCode.TASK_TOO_LARGE,
         )
-    line, line_start = 1, 0
-    for match in _TOKEN.finditer(text):
+    reader = Reader(source, text)
+    read = _COMMENT.sub('', text) if ';' in text else text
+    if not read.isascii() or _HIDING.search(text):
+        _check_characters(reader)
+    read = _GLUED.sub(' ?', read.lower())
+    top = _nest(reader, _CHUNK.findall(read))
+    if top is None:
+        raise reader.error(
+            Word('', 1, 1), 'the text is empty', 'write a (define ...) form', ErrorCode.EMPTY_TASK
+        )
+    return reader, top
+
+
+def _check_characters(reader: Reader) -> None:
+    """Raises at the first token that is not plain ASCII and the first comment that hides text."""
+    number = 0
+    for match in _TOKEN_OR_COMMENT.finditer(reader.text):
         token = match.group()
-        if token[0] == '\n':
-            line, line_start = line + 1, match.end()
-            continue
-        place = Word(token.lower(), line, match.start() - line_start + 1)
-        if token[0] == ';':
-            if _HIDING.search(token):
-                raise reader.error(place, 'a control character in a comment', 'remove it')
-            continue
-        if not (token.isascii() and token.isprintable()):
+        if token[0] != ';':
+            if not (token.isascii() and token.isprintable()):
+                raise reader.error(
+                    Word('', *reader.place(number)),
+                    f'{token.lower()[:40]!r} is not plain ASCII',
+                    'retype it without such characters',
+                )
+            number += 1
+        elif _HIDING.search(token):
+            line = reader.text.count('\n', 0, match.start()) + 1
+            column = match.start() - reader.text.rfind('\n', 0, match.start())
             raise reader.error(
-                place, f'{token[:40]!r} is not plain ASCII', 'retype it without such characters'
+                Word('', line, column), 'a control character in a comment', 'remove it'
             )
-        yield place
+
+
+def _nest(reader: Reader, chunks: Iterable[str]) -> Group | None:
+    """The one list that the chunks of a text make; None when there are no chunks."""
+    top: Group | None = None
+    stack: list[tuple[Group, list[Node]]] = []
+    items: list[Node] | None = None  # of the innermost list that is open
+    number = 0
+    for chunk in chunks:
+        if items is None and (top is not None or chunk[0] != '('):
+            raise _outside(reader, top, number, chunk)
+        if chunk == ')':
+            group, _ = stack.pop()
+            number += 1
+            group.size = number - group.start
+            items = stack[-1][1] if stack else None
+        elif chunk[0] != '(':
+            if items is not None:
+                items.append(chunk)
+            number += 1
+        elif len(chunk) > 1:
+            words = tuple(chunk[1:-1].split())
+            group = Group(words, number, len(words) + 2)
+            number += group.size
+            if items is None:
+                top = group
+            else:
+                items.append(group)
+        else:
+            inner: list[Node] = []
+            group = Group(inner, number, 0)
+            number += 1
+            if items is None:
+                top = group
+            else:
+                items.append(group)
+            if len(stack) >= MAX_DEPTH:
+                raise reader.error(group, f'nested deeper than {MAX_DEPTH} lists', 'flatten it')
+            stack.append((group, inner))
+            items = inner
+    if stack:
+        raise reader.error(stack[-1][0], "'(' is never closed", "add the missing ')'")
+    return top
+
+
+def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> PddlError:
+    """What is wrong with a token that stands outside the one list."""
+    place = Word('', *reader.place(number))
+    found = chunk[0] if chunk[0] in '()' else chunk[:40]
+    if top is not None:
+        return reader.error(place, f'{found!r} after the end of the definition', 'remove it')
+    if chunk == ')':
+        return reader.error(place, "')' closes nothing", 'remove it')
+    return reader.error(place, f'expected (define ...), found {found!r}', 'start with (define')

@@ -8,10 +8,15 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 
 from safegen_ros.pddl.model import (
+    ALL_OF,
+    ANY_OF,
     And,
     Atom,
     AtomFormula,
     Constraint,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
     Domain,
     Effect,
     Equals,
@@ -64,21 +69,38 @@ def formula_text(formula: Formula, typed: bool = False) -> str:
 
 
 def constraint_text(constraint: Constraint, typed: bool = False) -> str:
-    """A ground trajectory constraint in PDDL3; `typed` as in `formula_text`."""
-    arguments = [formula_text(argument, typed) for argument in constraint.arguments]
-    return f'({" ".join([constraint.operator, *arguments])})'
+    """A trajectory constraint in PDDL3; `typed` as in `formula_text`."""
+    times = map(str, constraint.times)
+    arguments = (formula_text(argument, typed) for argument in constraint.arguments)
+    return f'({" ".join((constraint.operator, *times, *arguments))})'
 
 
-def domain_text(domain: Domain) -> str:
-    """A domain in PDDL, without its constraints: `problem_text` writes them with the problem's."""
+def constraint_tree_text(tree: ConstraintTree, typed: bool = False) -> str:
+    """Trajectory constraints with their `and` and `forall`; `typed` as in `formula_text`."""
+    if isinstance(tree, ConstraintAnd):
+        return f'({" ".join(("and", *(constraint_tree_text(t, typed) for t in tree.parts)))})'
+    if isinstance(tree, ConstraintForall):
+        variables = _variables_text(tree.variables, typed)
+        return f'(forall ({variables}) {constraint_tree_text(tree.body, typed)})'
+    return constraint_text(tree, typed)
+
+
+def domain_text(domain: Domain, constraints: bool = False) -> str:
+    """A domain in PDDL; costs, which the reader leaves out, are not written.
+
+    Args:
+        domain: what to write.
+        constraints: whether to write the constraints too. `problem_text` writes them with the
+            problem's, so a domain that goes with such a text needs none.
+    """
     typed = bool(domain.types)
     sections = [f'(define (domain {domain.name})']
     if typed:
-        pairs = [f' {name} - {parent}' for name, parent in domain.types.items() if parent]
+        pairs = [f' {name} - {_type_text(kind)}' for name, kind in domain.types.items() if kind]
         alone = [f' {name}' for name, parent in domain.types.items() if not parent]
         sections.append(f'  (:types{"".join(pairs + alone)})')
     if domain.constants:
-        constants = ''.join(f' {c} - {kind}' for c, kind in domain.constants.items())
+        constants = ''.join(f' {c} - {_type_text(kind)}' for c, kind in domain.constants.items())
         sections.append(f'  (:constants{constants})')
     predicates = [_predicate_text(*item, typed) for item in domain.predicates.items()]
     sections += ['  (:predicates', *_indented(predicates), '  )']
@@ -90,6 +112,9 @@ def domain_text(domain: Domain) -> str:
             f'    :precondition {formula_text(action.precondition, typed)}',
             f'    :effect (and {" ".join(effects)}))',
         ]
+    if constraints and domain.constraint_tree is not None:
+        tree = constraint_tree_text(domain.constraint_tree, typed)
+        sections.append(f'  (:constraints {tree})')
     return '\n'.join([*sections, ')', ''])
 
 
@@ -101,7 +126,7 @@ def problem_text(problem: Problem) -> str:
     """
     constants, typed = problem.domain.constants, bool(problem.domain.types)
     objects = ' '.join(
-        f'{name} - {kind}' if typed else name
+        f'{name} - {_type_text(kind)}' if typed else name
         for name, kind in problem.objects.items()
         if name not in constants
     )
@@ -146,4 +171,10 @@ def _indented(lines: Iterable[str]) -> list[str]:
 def _variables_text(variables: Variables, typed: bool) -> str:
     if not typed and all(kind == 'object' for _, kind in variables):
         return ' '.join(name for name, _ in variables)
-    return ' '.join(f'{name} - {kind}' for name, kind in variables)
+    return ' '.join(f'{name} - {_type_text(kind)}' for name, kind in variables)
+
+
+def _type_text(kind: str) -> str:
+    """A type; what the model joins with `|` or `&` is `(either ...)` in PDDL."""
+    parts = kind.replace(ALL_OF, ANY_OF).split(ANY_OF)
+    return kind if len(parts) == 1 else f'(either {" ".join(parts)})'

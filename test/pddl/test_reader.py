@@ -12,6 +12,7 @@ from safegen_ros.pddl.model import (
     And,
     AtomFormula,
     Constraint,
+    Equals,
     Exists,
     Forall,
     Imply,
@@ -19,7 +20,6 @@ from safegen_ros.pddl.model import (
     Or,
 )
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
-from safegen_ros.pddl.writer import constraint_text
 
 DOMAIN = """(define (domain depot)
   (:requirements :typing)
@@ -46,10 +46,6 @@ def _problem(
     )
 
 
-def _constrained(text: str) -> str:
-    return _problem(constraints=f'(:constraints {text})')
-
-
 # Line 1 is the title, 2 the objects, 3 the initial state, 4 the goal, 5 the constraints.
 PROBLEMS = {
     'undeclared object': (_problem(goal='(at t q)'), 4, 14, "object 'q' is not declared"),
@@ -66,12 +62,12 @@ PROBLEMS = {
         _problem(goal='(forall (?x - thing) (in ?x t))'), 4, 33, "'?x' is of type thing, but 'in'"
     ),
     'variable in init': (_problem(init='(at ?t p)'), 3, 12, "variable '?t' is not bound"),
-    'formula in init': (_problem(init='(and (open))'), 3, 8, "predicate 'and' is not declared"),
+    'formula in init': (_problem(init='(and (open))'), 3, 8, "'and' in :init, which lists atoms"),
     'contradictory init': (_problem(init='(open) (not (open))'), 3, 15, 'both true and false'),
     'duplicate object': (_problem(objects='t t - truck'), 2, 13, "'t' is declared twice"),
     'constant as object': (_problem(objects='hub - crate'), 2, 1, "'hub' is a constant of type"),
-    'object name': (_problem(objects='2t - truck'), 2, 11, "'2t' is not a name"),
-    'dash without name': (_problem(objects='- truck'), 2, 11, "'-' needs a object before it"),
+    'object name': (_problem(objects='t.2 - truck'), 2, 11, "'t.2' is not a name"),
+    'dash without name': (_problem(objects='- truck'), 2, 11, "'-' needs a name before it"),
     'dash without type': (_problem(objects='t -'), 2, 13, 'and a type behind it'),
     'second section': (_problem(constraints='(:goal (open))'), 5, 1, 'a second :goal section'),
     'second constraints': (
@@ -105,7 +101,7 @@ PROBLEMS = {
     'no goal': ('(define (problem one) (:domain depot) (:init))', 1, 1, 'has no :goal'),
     'title': ('(define problem)', 1, 9, "expected (problem NAME), found 'problem'"),
     'title of one': ('(define (problem))', 1, 9, 'expected (problem NAME)'),
-    'numeric name': ('(define (problem 7))', 1, 18, "'7' is not a name for the problem"),
+    'odd name': ('(define (problem a/b))', 1, 18, "'a/b' is not a name for the problem"),
     'NUL': (_problem(goal='(op\0en)'), 4, 9, 'is not plain ASCII'),
     'non-ASCII': (_problem(goal='(at t \u0440)'), 4, 14, 'is not plain ASCII'),
     'a letter that folds to ASCII': (_problem(goal='(\u212a)'), 4, 9, 'is not plain ASCII'),
@@ -126,55 +122,6 @@ def test_a_bad_problem_is_refused_at_its_place(case: str) -> None:
     assert error.message == f'p.pddl:{line}:{column}: {error.what}: {error.cure}'
 
 
-# VAL drops the whole section in silence for each of these, and then accepts the plan.
-CONSTRAINTS = {
-    'or': ('(or (always (open)) (always (open)))', 15, "'or' is not a trajectory constraint"),
-    'not': ('(not (always (open)))', 15, "'not' is not a trajectory constraint"),
-    'imply': ('(imply (always (open)) (always (open)))', 15, "'imply' is not a trajectory"),
-    'exists': ('(exists (?t - truck) (always (at ?t p)))', 15, "'exists' is not a trajectory"),
-    'bare formula': ('(open)', 15, "'open' is not a trajectory constraint"),
-    'at-end': ('(at-end (open))', 15, "the constraint 'at-end' is not supported"),
-    'misspelt': ('(allways (open))', 15, "'allways' is not a trajectory constraint"),
-    'misspelt inside': ('(and (always (open)) (somtime (open)))', 36, "'somtime' is not a"),
-    'two without and': ('(always (open)) (always (open))', 1, 'holds 2 formulas, not one'),
-    'none': ('', 1, 'holds 0 formulas, not one'),
-    'a word': ('always', 15, "expected a trajectory constraint, found 'always'"),
-    'a list': ('((always (open)))', 15, "'a list' is not a trajectory constraint"),
-    'nested operator': ('(always (sometime (open)))', 23, "predicate 'sometime' is not declared"),
-    'too many': ('(always (open) (open))', 15, "'always' takes 1 arguments, found 2"),
-    'too few': ('(sometime-before (open))', 15, "'sometime-before' takes 2 arguments, found 1"),
-    'quantifier of two': ('(forall (?t - truck) (always (open)) (always (open)))', 15, 'takes 2'),
-    'preference inside': ('(always (preference a (open)))', 23, 'a preference is not supported'),
-    'unbound': ('(always (at ?t p))', 27, "variable '?t' is not bound"),
-}
-
-
-@pytest.mark.parametrize('case', CONSTRAINTS)
-def test_no_constraint_is_ever_dropped(case: str) -> None:
-    text, column, what = CONSTRAINTS[case]
-    with pytest.raises(PddlError) as caught:
-        read_problem(_constrained(text), DEPOT)
-    assert what in caught.value.what
-    assert (caught.value.line, caught.value.column) == (5, column)
-    assert caught.value.cure
-
-
-@pytest.mark.parametrize(
-    'text',
-    [
-        '(at end (open))', '(sometime-after (open) (open))', '(within 3 (open))',
-        '(always-within 3 (open) (open))', '(hold-during 1 2 (open))', '(hold-after 1 (open))',
-        '(preference keep (always (open)))',
-    ],
-)  # fmt: skip
-def test_later_constraints_are_refused_by_name(text: str) -> None:
-    name = text[1:].split()[0]
-    with pytest.raises(PddlError, match=f"the constraint '{name}' is not supported") as caught:
-        read_problem(_constrained(text), DEPOT)
-    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
-    assert 'sometime-before' in caught.value.cure
-
-
 def _domain(rest: str) -> str:
     return f'(define (domain d)\n(:predicates (p ?x) (q))\n{rest})'
 
@@ -184,17 +131,17 @@ def _effect(text: str) -> str:
 
 
 UNSUPPORTED = {
-    ':functions': (_domain('(:functions (total-cost))'), 3, 1),
     ':durative-action': (_domain('(:durative-action a)'), 3, 1),
     ':derived': (_domain('(:derived (q) (p a))'), 3, 1),
-    "the requirement ':fluents'": ('(define (domain d)\n(:requirements :strips :fluents))', 2, 24),
-    "the requirement ':preferences'": ('(define (domain d) (:requirements :preferences))', 1, 35),
-    "the type 'either'": (
-        '(define (domain d) (:types a b)\n(:predicates (p ?x - (either a b))))', 2, 22
-    ),
-    "the numeric effect 'increase'": (_effect('(increase (total-cost) 1)'), 4, 9),
+    ':process': (_domain('(:process a)'), 3, 1),
+    "the requirement ':open-world'": ('(define (domain d) (:requirements :open-world))', 1, 35),
+    "the numeric effect 'decrease'": (_effect('(decrease (fuel ?x) 1)'), 4, 9),
+    "the numeric effect 'assign'": (_effect('(and (q) (assign (total-cost) 1))'), 4, 18),
+    "the numeric effect 'increase'": (_effect('(increase (fuel ?x) 1)'), 4, 9),
     "the numeric operator '>='": (_domain('(:action a :precondition (>= (n) 1))'), 3, 26),
+    "the numeric comparison '='": (_domain('(:action a :precondition (= (n) 1))'), 3, 26),
     'a preference': (_domain('(:action a :precondition (preference x (q)))'), 3, 26),
+    'a function with values of type truck': (_domain('(:functions (home ?x) - truck)'), 3, 25),
 }  # fmt: skip
 
 
@@ -210,19 +157,37 @@ def test_unsupported_features_are_refused_by_name(feature: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('section', 'feature'),
-    [('(:metric minimize (total-cost))', ':metric'), ('(:length 3)', ':length')],
+    ('text', 'feature'),
+    [
+        (_problem(constraints='(:length 3)'), ':length'),
+        (_problem(constraints='(:metric minimize (is-violated a))'), 'a metric over preferences'),
+        (_problem(init='(at 5 (open))'), 'a timed initial literal'),
+        (_problem(goal='(preference a (open))'), 'a preference'),
+        (_problem(goal='(< (n) 3)'), "the numeric operator '<'"),
+    ],
 )
-def test_unsupported_sections_of_a_problem(section: str, feature: str) -> None:
-    with pytest.raises(PddlError, match=feature) as caught:
-        read_problem(_problem(constraints=section), DEPOT)
+def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, feature: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        read_problem(text, DEPOT)
     assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+    assert caught.value.what == f'{feature} is not supported'
 
 
-def test_numeric_initial_values_are_refused_by_name() -> None:
-    with pytest.raises(PddlError, match='numeric or timed') as caught:
-        read_problem(_problem(init='(= (total-cost) 0)'), DEPOT)
-    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+def test_what_is_required_but_never_used_does_no_harm() -> None:
+    flags = ':strips :fluents :numeric-fluents :preferences'
+    domain = read_domain(f'(define (domain d) (:requirements {flags}) (:predicates (q)))')
+    assert domain.predicates == {'q': ()}
+
+
+@pytest.mark.parametrize(
+    'flag',
+    [':durative-actions', ':derived-predicates', ':timed-initial-literals', ':hddl', ':time'],
+)
+def test_an_unsupported_requirement_is_refused_by_name(flag: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        read_domain(f'(define (domain d)\n(:requirements :strips {flag}) (:predicates (q)))')
+    assert (caught.value.code, caught.value.line) == (ErrorCode.UNSUPPORTED_FEATURE, 2)
+    assert caught.value.what == f'the requirement {flag!r} is not supported'
 
 
 DOMAINS = {
@@ -237,6 +202,7 @@ DOMAINS = {
     'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
     'or in effect': (_effect('(or (q) (q))'), 4, 9, "predicate 'or' is not declared"),
     'when of one': (_effect('(when (q))'), 4, 9, "'when' takes 2 arguments"),
+    'variable twice': (_domain('(:action a :parameters (?x ?x))'), 3, 28, "'?x' is declared twice"),
     'hidden variable': (
         _effect('(when (p ?x) (forall (?x) (p ?x)))'), 4, 30, "'?x' is bound already"
     ),
@@ -244,6 +210,8 @@ DOMAINS = {
     'type above itself': ('(define (domain d)\n(:types a - a))', 2, 1, 'is above itself'),
     'type twice': ('(define (domain d)\n(:types a a))', 2, 11, "'a' is declared twice"),
     'object in constraint': (_domain('(:constraints (always (p b)))'), 3, 26, 'no object is'),
+    'odd type': ('(define (domain d)\n(:types a! - b))', 2, 9, "'a!' is not a name for type"),
+    'list as a predicate': (_domain('(:action a :effect ((q)))'), 3, 21, 'expected a predicate'),
 }  # fmt: skip
 
 
@@ -314,9 +282,10 @@ def test_depth_is_bounded_without_recursion(text: str) -> None:
 
 
 def test_case_line_ends_and_comments_do_not_matter() -> None:
-    plain = read_problem(_constrained('(always (not (open)))'), DEPOT)
-    loud = _constrained('(Always\r\n(NOT ; why \u2713\r\n (Open)))').upper().replace('\n', '\r\n')
-    assert read_problem(loud.replace('\r\r', '\r'), DEPOT) == plain
+    plain = read_problem(_problem(constraints='(:constraints (always (not (open))))'), DEPOT)
+    loud = '(:Constraints (Always\r\n(NOT ; why \u2713\r\n (Open))))'
+    loud = _problem(constraints=loud).upper().replace('\n', '\r\n').replace('\r\r', '\r')
+    assert read_problem(loud, DEPOT) == plain
 
 
 def test_a_lone_carriage_return_ends_a_comment() -> None:
@@ -332,11 +301,6 @@ def test_sections_may_come_in_any_order() -> None:
     )
 
 
-@pytest.mark.parametrize('empty', ['()', '(and)', '(and (and) ())'])
-def test_no_constraint_may_be_said_explicitly(empty: str) -> None:
-    assert read_problem(_constrained(empty), DEPOT).constraints == ()
-
-
 def test_goal_formulas_of_every_kind() -> None:
     text = """(or (not (open)) (imply (open) (= t t))
                   (forall (?x - truck ?p - place) (exists (?x - crate) (at ?x ?p))))"""
@@ -349,39 +313,6 @@ def test_goal_formulas_of_every_kind() -> None:
         Exists((('?x', 'crate'),), AtomFormula('at', ('?x', '?p'))),
     )
     assert read_problem(_problem(goal='()'), DEPOT).goal == And(())
-
-
-def test_constraints_are_written_out_for_every_object() -> None:
-    text = """(and (forall (?a - truck) (and (forall (?b - place) (always (at ?a ?b)))
-      (sometime-before (at ?a p) (forall (?a - truck) (at ?a hub))))) (and (sometime (open))))"""
-    problem = read_problem(
-        _problem('t u - truck p - place', '', constraints=f'(:constraints {text})'), DEPOT
-    )
-    inner = '(forall (?a - truck) (at ?a hub))'
-    assert [constraint_text(c) for c in problem.constraints] == [
-        '(always (at t hub))', '(always (at t p))', f'(sometime-before (at t p) {inner})',
-        '(always (at u hub))', '(always (at u p))', f'(sometime-before (at u p) {inner})',
-        '(sometime (open))',
-    ]  # fmt: skip
-    assert problem.constraints[0].place == '<problem>:5:67'
-
-
-def test_forall_over_an_empty_type_asks_for_nothing() -> None:
-    text = _problem(
-        'p - place', '', constraints='(:constraints (forall (?c - crate) (always (at ?c p))))'
-    )
-    assert read_problem(text, DEPOT).constraints == ()
-
-
-def test_constraints_of_the_domain_hold_in_every_problem() -> None:
-    text = DOMAIN.rstrip()[:-1] + '(:constraints (and (always (at t1 hub)) (sometime (open)))))'
-    with pytest.raises(PddlError, match="object 't1' is not declared"):
-        read_domain(text)
-    strict = read_domain(text.replace('(at t1 hub)', '(forall (?t - truck) (at ?t hub))'))
-    problem = read_problem(_constrained('(and (sometime (open)) (always (open)))'), strict)
-    assert [constraint_text(c) for c in problem.constraints] == [
-        '(always (forall (?t - truck) (at ?t hub)))', '(sometime (open))', '(always (open))',
-    ]  # fmt: skip
 
 
 def test_object_is_the_root_unless_it_is_declared_beside_other_types() -> None:
@@ -406,3 +337,57 @@ def test_an_action_needs_neither_parameters_nor_precondition() -> None:
     action = read_domain(_domain('(:action a :effect (q))')).actions['a']
     assert action.precondition == And(())
     assert action.parameters == ()
+
+
+def test_an_action_may_have_an_empty_precondition() -> None:
+    for text in ('()', '(and)'):
+        domain = read_domain(_domain(f'(:action a :precondition {text} :effect (q))'))
+        assert domain.actions['a'].precondition == And(())
+
+
+@pytest.mark.parametrize('name', ['4-0', '2b', '7', '_x', 'a_b-c', 'at', 'end', 'within'])
+def test_names_that_other_readers_fail_on(name: str) -> None:
+    domain = read_domain(
+        f'(define (domain {name}) (:types {name}) (:predicates ({name} ?{name} - {name}))'
+        f'(:action {name} :parameters (?x - {name}) :effect ({name} ?x)))'
+    )
+    text = f'(define (problem {name}) (:domain {name}) (:objects {name} - {name})'
+    problem = read_problem(f'{text} (:init ({name} {name})) (:goal ({name} {name})))', domain)
+    assert problem.init == {(name, name)}
+
+
+def test_an_object_that_looks_like_a_number_is_an_object() -> None:
+    domain = read_domain('(define (domain d) (:predicates (p ?x)))')
+    text = '(define (problem q) (:domain d) (:objects 1 2) (:init (p 1)) (:goal (not (= 1 2))))'
+    assert read_problem(text, domain).goal == Not(Equals('1', '2'))
+
+
+def test_a_dash_may_stand_right_before_its_type_and_a_variable_behind_a_name() -> None:
+    domain = read_domain(
+        '(define (domain d) (:types a b -c) (:predicates (p ?x -a ?y - b))'
+        '(:action go :parameters (?x -b ?y -a) :effect (and (p?y ?x))))'
+    )
+    assert domain.types == {'a': 'c', 'b': 'c', 'c': 'object'}
+    assert domain.predicates == {'p': ('a', 'b')}
+    assert domain.actions['go'].parameters == (('?x', 'b'), ('?y', 'a'))
+    assert domain.actions['go'].effects[0].add == (AtomFormula('p', ('?y', '?x')),)
+
+
+def test_a_predicate_may_use_one_variable_for_several_places() -> None:
+    domain = read_domain('(define (domain d) (:predicates (in ?obj ?obj)))')
+    assert domain.predicates == {'in': ('object', 'object')}
+
+
+def test_in_a_domain_without_types_objects_may_have_any() -> None:
+    domain = read_domain('(define (domain d) (:predicates (p ?x)))')
+    text = '(define (problem q) (:domain d) (:objects a - block b) (:init (p a)) (:goal (p b)))'
+    assert read_problem(text, domain).objects == {'a': 'object', 'b': 'object'}
+    with pytest.raises(PddlError, match="type 'block' is not declared"):
+        read_problem(text.replace('(p b)', '(forall (?x - block) (p ?x))'), domain)
+
+
+def test_a_problem_may_name_another_domain_only_when_that_is_asked_for() -> None:
+    text = _problem().replace('depot', 'depots')
+    with pytest.raises(PddlError, match="for domain 'depots', not 'depot'"):
+        read_problem(text, DEPOT)
+    assert read_problem(text, DEPOT, any_name=True) == read_problem(_problem(), DEPOT)

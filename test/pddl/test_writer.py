@@ -7,15 +7,27 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import product
 
+import pytest
 import strategies
 from hypothesis import given, settings
 
-from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.model import Constraint, Domain, Problem
+from safegen_ros.pddl.formulas import bindings, substitute
+from safegen_ros.pddl.limits import Objects
+from safegen_ros.pddl.model import (
+    And,
+    AtomFormula,
+    Constraint,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
+    Domain,
+    Not,
+)
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_text, domain_text, names_text, problem_text
+
+OPEN = AtomFormula('open', ())
 
 
 @settings(strategies.SUITE, max_examples=300)
@@ -35,41 +47,69 @@ def test_blocksworld_reads_back(seed: int) -> None:
     assert read_problem(problem_text(problem), strategies.BLOCKSWORLD) == problem
 
 
-def _tree(
-    rng: random.Random, problem: Problem, names: Mapping[str, str], depth: int
-) -> tuple[str, list[Constraint]]:
-    """The text of a constraint tree, and what it means for these objects."""
-    kind = rng.randrange(3) if depth else 0
-    if kind == 0:
-        found = strategies.constraint(rng, problem.domain, names)
-        return constraint_text(found, bool(problem.domain.types)), [found]
-    if kind == 1:
-        parts = [_tree(rng, problem, names, depth - 1) for _ in range(rng.randrange(4))]
-        text = f'(and {" ".join(text for text, _ in parts)})'
-        return text, [c for _, meant in parts for c in meant]
-    variables = strategies.quantified(rng, problem.domain)
-    text, meant = _tree(rng, problem, {**names, **dict(variables)}, depth - 1)
-    listed = ' '.join(f'{name} - {kind}' for name, kind in variables)
-    objects = problem.objects_by_type()
-    written = [
-        replace(c, arguments=tuple(substitute(f, binding) for f in c.arguments))
-        for values in product(*(objects[kind] for _, kind in variables))
-        for binding in [dict(zip([name for name, _ in variables], values, strict=True))]
-        for c in meant
-    ]
-    return f'(forall ({listed}) {text})', written
+def _meant(tree: ConstraintTree, objects: Objects) -> list[Constraint]:
+    """The ground constraints of a tree, one substitution after the other."""
+    if isinstance(tree, Constraint):
+        return [tree]
+    if isinstance(tree, ConstraintAnd):
+        return [c for part in tree.parts for c in _meant(part, objects)]
+    found = []
+    for binding in bindings(tree.variables, objects):
+        for inner in _meant(_bound(tree.body, binding), objects):
+            found.append(replace(inner, binding=(*binding.items(), *inner.binding)))
+    return found
+
+
+def _bound(tree: ConstraintTree, binding: Mapping[str, str]) -> ConstraintTree:
+    if isinstance(tree, Constraint):
+        return replace(tree, arguments=tuple(substitute(f, binding) for f in tree.arguments))
+    if isinstance(tree, ConstraintAnd):
+        return ConstraintAnd(tuple(_bound(part, binding) for part in tree.parts))
+    hidden = {name for name, _ in tree.variables}
+    outer = {name: value for name, value in binding.items() if name not in hidden}
+    return ConstraintForall(tree.variables, _bound(tree.body, outer))
 
 
 @settings(strategies.SUITE, max_examples=200)
 @given(strategies.SEEDS)
 def test_nested_constraints_mean_their_ground_ones(seed: int) -> None:
     rng = random.Random(seed)
-    problem = strategies.toggles(rng)
-    text, meant = _tree(rng, problem, problem.objects, 3)
-    bare = problem_text(replace(problem, constraints=()))
-    read = read_problem(bare.rstrip()[:-1] + f'(:constraints {text}))', problem.domain)
+    problem, own = strategies.quantified_toggles(rng)
+    domain_source, problem_source = strategies.written(rng, problem, own)
+    domain = read_domain(domain_source)
+    assert domain == problem.domain
+    read = read_problem(problem_source, domain)
+    objects = problem.objects_by_type()
+    trees = [tree for tree in (domain.constraint_tree, own) if tree is not None]
+    meant = [c for tree in trees for c in _meant(tree, objects)]
     assert read.constraints == tuple(dict.fromkeys(meant))
-    assert read_problem(problem_text(read), problem.domain) == read
+    told = {c: dict(c.binding) for c in reversed(meant)}  # of equal ones the first is kept
+    assert [dict(c.binding) for c in read.constraints] == [told[c] for c in read.constraints]
+    assert all(c.place.count(':') == 2 for c in read.constraints)
+    assert read_problem(problem_text(read), domain) == read
+
+
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_constraints_of_a_domain_read_back_with_it(seed: int) -> None:
+    problem, _ = strategies.quantified_toggles(random.Random(seed))
+    assert read_domain(domain_text(problem.domain, constraints=True)) == problem.domain
+    plain = read_domain(domain_text(problem.domain))
+    assert plain == replace(problem.domain, constraint_tree=None)
+
+
+@pytest.mark.parametrize(
+    ('constraint', 'text'),
+    [
+        (Constraint('at end', (OPEN,)), '(at end (open))'),
+        (Constraint('within', (OPEN,), (3,)), '(within 3 (open))'),
+        (Constraint('always-within', (OPEN, And(())), (0,)), '(always-within 0 (open) (and))'),
+        (Constraint('hold-during', (OPEN,), (1, 4)), '(hold-during 1 4 (open))'),
+        (Constraint('sometime-after', (Not(OPEN), OPEN)), '(sometime-after (not (open)) (open))'),
+    ],
+)
+def test_operators_with_numbers(constraint: Constraint, text: str) -> None:
+    assert constraint_text(constraint) == text
 
 
 def test_constraints_of_the_domain_are_written_with_the_problem() -> None:

@@ -21,7 +21,7 @@ from safegen_ros.planning.loop import (
     UnsuitableTask,
     plan_with_retries,
 )
-from safegen_ros.search.breadth_first import solve
+from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -50,7 +50,7 @@ def _run(
     outcome = plan_with_retries(
         propose,
         task.verify,
-        (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop))
+        (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan)
         if search
         else None,
         Limits(attempts, 30.0),
@@ -61,7 +61,7 @@ def _run(
 
 
 def test_feedback_reaches_the_proposer_until_a_plan_is_proved(tower_order: Pddl3Task) -> None:
-    good = str(solve(tower_order.problem))
+    good = str(solve(tower_order.problem).plan)
     propose = Script('I think you should...', f'{GREEDY}\n(pickup b2)', good)
     outcome, heard = _run(tower_order, propose)
 
@@ -95,7 +95,7 @@ def test_the_search_planner_is_labelled(tower_order: Pddl3Task) -> None:
 
 
 def test_no_verdict_means_no_plan(tower_order: Pddl3Task) -> None:
-    good = str(solve(tower_order.problem))
+    good = str(solve(tower_order.problem).plan)
     outcome = plan_with_retries(Script(good), lambda text: Verdict(), None, Limits(1, 30.0))
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.VALIDATOR_UNAVAILABLE
@@ -134,7 +134,7 @@ def test_a_task_that_the_model_cannot_be_asked_goes_to_the_search_planner(
         raise UnsuitableTask('too many blocks')
 
     heard: list[Progress] = []
-    plan = solve(tower_order.problem)
+    plan = solve(tower_order.problem).plan
     outcome = plan_with_retries(
         propose, tower_order.verify, lambda left, stop: plan, Limits(), notify=heard.append
     )

@@ -52,6 +52,7 @@ def load_task(
     *,
     problem_source: str = '<problem>',
     domain_source: str = '<domain>',
+    any_name: bool = False,
 ) -> Pddl3Task:
     """Reads a task.
 
@@ -60,6 +61,7 @@ def load_task(
         domain_text: PDDL of its domain; empty for the built-in one that the problem names.
         problem_source: file name of the problem, or a label, for messages.
         domain_source: likewise for the domain.
+        any_name: whether the problem may name another domain than the one that is given.
 
     Raises:
         SafegenError: `PddlError` with the place in the text, or a domain that is not built in.
@@ -70,12 +72,12 @@ def load_task(
             raise Reader(problem_source).error(
                 named,
                 f'domain {named.text!r} is not built in',
-                f'send its PDDL text with the task, or use one of {" ".join(domain_files())}',
+                f'give its PDDL text with the task, or use one of {" ".join(domain_files())}',
                 ErrorCode.UNKNOWN_DOMAIN,
             )
         domain_text = builtin_domain_text(named.text)
         domain = replace(builtin_domain(named.text), name=named.text)
     else:
         domain = read_domain(domain_text, domain_source)
-    problem = read_problem(problem_text, domain, problem_source)
+    problem = read_problem(problem_text, domain, problem_source, any_name=any_name)
     return Pddl3Task(problem, domain_text, problem_text)

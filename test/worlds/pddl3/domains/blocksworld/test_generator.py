@@ -11,7 +11,8 @@ import pytest
 
 from safegen_ros.llm.sketch import Sketch
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.breadth_first import Unsolvable, solve
+from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.domains.blocksworld import specs
@@ -66,7 +67,7 @@ def test_distances_agree_with_the_search_planner(number: int, family: str, size:
         sketch = Sketch(*space.towers(state), goal, constraints)
         problem = load_task(problem_pddl(sketch)).problem
         try:
-            expected = len(solve(problem))
+            expected = len(solve(problem, optimal=True).plan)
         except Unsolvable:
             expected = int(FAR)
         assert expected == distance[state], problem_pddl(sketch)

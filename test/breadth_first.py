@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breadth-first search over states of the world times standings of the constraints.
 
+The plain reference that tests compare with.
+
 It returns shortest plans, and since it only ends without one when every reachable pair has been
 seen, that end proves that there is none. It is meant for problems of a robot's size.
 """
@@ -17,25 +19,12 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.verify.monitors import MonitorSet, Standing
 from safegen_ros.verify.validator import verify
 
 Node = tuple[int, Standing]
 _Parents = dict[Node, 'tuple[Node, GroundAction] | None']
-
-
-class Unsolvable(SafegenError):
-    """There is no plan, which the whole search space proves."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ErrorCode.UNSOLVABLE)
-
-
-class SearchLimit(SafegenError):
-    """The search ended at its limit of time or of nodes; nothing is known."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ErrorCode.PLANNING_TIMEOUT)
 
 
 def solve(

@@ -1,0 +1,123 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""PDDL3 problems, plans and verdicts for scripts and notebooks; needs neither ROS nor torch.
+
+>>> from safegen_ros.api import Problem, verify
+>>> problem = Problem.load('examples/tower_order.pddl')
+>>> problem
+<Problem tower-order of domain blocksworld: 5 objects, 1 constraint>
+>>> verdict = verify(problem, '(unstack b5 b3) (putdown b5)')
+>>> verdict.category.name, verdict.goal_fraction
+('GOAL_NOT_SATISFIED', 0.0)
+
+A problem that is read once is cheap to ask again: it keeps what it has grounded.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+
+from safegen_ros.errors import PddlError, PlanFormatError, SafegenError
+from safegen_ros.pddl import model
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
+from safegen_ros.search.solve import solve
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.verify.validator import Validator
+from safegen_ros.worlds.pddl3.files import load_files, read_text
+from safegen_ros.worlds.pddl3.task import load_task
+
+__all__ = [
+    'BrokenConstraint',
+    'Category',
+    'PddlError',
+    'Plan',
+    'PlanFormatError',
+    'Problem',
+    'SafegenError',
+    'SearchLimit',
+    'Shield',
+    'Solution',
+    'Step',
+    'Unsolvable',
+    'Verdict',
+    'parse_plan',
+    'solve',
+    'verify',
+]
+
+PathLike = str | os.PathLike[str]
+
+
+class Problem(model.Problem):
+    """A PDDL3 problem with its domain; everything that takes a `pddl.model.Problem` takes it."""
+
+    @classmethod
+    def load(
+        cls, path: PathLike, domain: PathLike | None = None, *, any_name: bool = False
+    ) -> Problem:
+        """Reads a problem file.
+
+        Args:
+            path: the file of the problem, with its `:constraints`.
+            domain: the file of its domain; None for the built-in one that the problem names.
+            any_name: whether the problem may name another domain than the one in that file.
+
+        Raises:
+            SafegenError: a file cannot be read, or is not PDDL that is supported; the message has
+                the file, the line, the column and the cure.
+        """
+        task = load_files(Path(path), None if domain is None else Path(domain), any_name=any_name)
+        return cls._of(task.problem)
+
+    @classmethod
+    def from_text(cls, text: str, domain: str = '') -> Problem:
+        """Reads a problem from its PDDL text.
+
+        Args:
+            text: the problem, with its `:constraints`.
+            domain: the text of its domain; empty for the built-in one that the problem names.
+
+        Raises:
+            SafegenError: as `load`.
+        """
+        return cls._of(load_task(text, domain).problem)
+
+    @classmethod
+    def _of(cls, problem: model.Problem) -> Problem:
+        return cls(**{field.name: getattr(problem, field.name) for field in fields(problem)})
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The validator of this problem."""
+        return Validator(self)
+
+    def __repr__(self) -> str:
+        count = len(self.constraints)
+        return (
+            f'<Problem {self.name} of domain {self.domain.name}: {len(self.objects)} objects, '
+            f'{count} constraint{"" if count == 1 else "s"}>'
+        )
+
+
+def verify(problem: model.Problem, plan: Plan | str | os.PathLike[str]) -> Verdict:
+    """The verdict on a plan.
+
+    Args:
+        problem: the problem, with its constraints.
+        plan: a plan, the text of one, or the path of a file with one (a `pathlib.Path`).
+
+    Returns:
+        The verdict; a text that is no plan is a `FORMAT_ERROR`, not an exception.
+
+    Raises:
+        SafegenError: the file cannot be read.
+    """
+    if isinstance(plan, os.PathLike):
+        plan = read_text(Path(plan), 'plan')
+    validator = problem.validator if isinstance(problem, Problem) else Validator(problem)
+    return validator.verify(plan)

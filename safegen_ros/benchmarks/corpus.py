@@ -1,0 +1,155 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Problems of the paper's sizes with a mixed lot of plans each, from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.search.solve import solve
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.worlds.pddl3.domains.kit import GeneratedProblem
+
+Notify = Callable[[str, int, int], None]
+"""Told what is going on: the stage, how much of it is done, and of how much."""
+
+_DETOUR = 3  # steps at random, at most, before the rest of the plan is searched for
+_SEARCH_S = 5.0
+_DRAWS = 30  # per wanted plan, before a problem is taken to have no more
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A problem with plans to judge.
+
+    Attributes:
+        domain: name of its kit.
+        domain_text: PDDL of its domain.
+        problem_text: PDDL of the problem.
+        problem: the same, read.
+        plans: texts of plans, all different; some valid, some not.
+    """
+
+    domain: str
+    domain_text: str
+    problem_text: str
+    problem: Problem
+    plans: tuple[str, ...]
+
+
+def draw_cases(problems: int, plans: int, seed: int, notify: Notify) -> list[Case]:
+    """Cases of all built-in domains.
+
+    Args:
+        problems: how many of each domain.
+        plans: how many of each problem, at most.
+        seed: the same arguments give the same cases, as long as no search meets its time limit.
+        notify: told of the progress.
+    """
+    found: list[Case] = []
+    total = problems * len(kits())
+    for kit in kits().values():
+        for number in range(problems):
+            generated = kit.problem(seed * 100_003 + number)
+            rng = Random(f'{kit.name} {seed} {number}')  # noqa: S311
+            texts = draw_plans(rng, generated, plans)
+            found.append(
+                Case(
+                    kit.name,
+                    builtin_domain_text(kit.names[0]),
+                    generated.text,
+                    generated.problem,
+                    texts,
+                )
+            )
+            notify('drawing plans', len(found), total)
+    return found
+
+
+def draw_plans(rng: Random, generated: GeneratedProblem, count: int) -> tuple[str, ...]:
+    """Different plans for one problem, a right one first and then one that breaks constraints.
+
+    Of the others every third is meant to be right and every third ignores the constraints; all but
+    the right ones have a mistake.
+    """
+    shield = Shield(generated.problem)
+    mistakes = Mistakes(generated.problem)
+    right = [generated.witness]
+    texts = dict.fromkeys([f'{generated.witness}\n', f'{generated.direct}\n'])
+    for draw in range(count * _DRAWS):
+        if len(texts) >= count:
+            break
+        if draw % 3:
+            base = generated.direct if draw % 3 == 1 else rng.choice(right)
+            texts.setdefault(mistakes.make(rng, base))
+        elif (plan := _detour(rng, shield)) is not None:
+            right.append(plan)
+            texts.setdefault(f'{plan}\n')
+    return tuple(texts)[:count]
+
+
+def _detour(rng: Random, shield: Shield) -> Plan | None:
+    """A few steps at random that break nothing, and a way from there to the goal."""
+    situation, taken = shield.start, []
+    for _ in range(rng.randint(0, _DETOUR)):
+        choices = shield.steps(situation)
+        if not choices:
+            return None
+        step = rng.choice(list(choices))
+        taken.append(step)
+        situation = choices[step]
+    rest = replace(shield.problem, init=shield.state(situation))
+    try:
+        return Plan((*taken, *solve(rest, time_limit_s=_SEARCH_S).plan.steps))
+    except SafegenError:
+        return None  # a dead end
+
+
+_MISTAKES = ('drop', 'drop', 'swap', 'object', 'object', 'other', 'end', 'action', 'prose')
+
+
+class Mistakes:
+    """Makes mistakes in plans for one problem, as a model would.
+
+    Args:
+        problem: the problem.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._objects = list(problem.objects)
+        self._steps = [action.step for action in Grounder(problem).all_actions()]
+
+    @property
+    def steps(self) -> list[Step]:
+        """Every step that a plan could take."""
+        return self._steps
+
+    def make(self, rng: Random, plan: Plan) -> str:
+        """The text of a plan with one mistake, which may happen to do no harm."""
+        steps = list(plan.steps)
+        place = rng.randrange(len(steps)) if steps else 0
+        kind = rng.choice(_MISTAKES)
+        if kind == 'drop':
+            del steps[place : place + 1]
+        elif kind == 'swap' and len(steps) > 1:
+            other = (place + 1) % len(steps)
+            steps[place], steps[other] = steps[other], steps[place]
+        elif kind == 'object' and steps:
+            arguments = list(steps[place].arguments)
+            arguments[rng.randrange(len(arguments))] = rng.choice(self._objects)
+            steps[place] = Step(steps[place].action, tuple(arguments))
+        elif kind == 'other':
+            steps.insert(place, rng.choice(self._steps))
+        elif kind == 'end':
+            del steps[place:]
+        elif kind == 'action':
+            steps.insert(place, Step('teleport', (rng.choice(self._objects),)))
+        text = f'{Plan(tuple(steps))}\n'
+        return f'Here is the plan:\n{text}' if kind == 'prose' else text

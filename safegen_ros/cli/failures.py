@@ -1,0 +1,78 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What verbs for programs and people do when something goes wrong, and their exit statuses."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+
+# `safegen up` has its own (processes.events.ExitCode).
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERNAL = 3
+EXIT_INTERRUPTED = 130
+
+Verbose = Annotated[
+    bool, typer.Option('--verbose', help='print the traceback of an internal error')
+]
+AnyName = Annotated[
+    bool, typer.Option('--any-name', help='take the domain though the problem names another one')
+]
+
+
+def is_bad_input(error: SafegenError) -> bool:
+    """Whether an error is about what the user gave."""
+    return 100 <= error.code < 200 or error.code is ErrorCode.UNSUPPORTED_SCENE
+
+
+def error_values(error: Exception) -> list[dict[str, Any]]:
+    """The errors in an exception as values for JSON."""
+    if isinstance(error, PddlError):
+        return [each.to_dict() for each in error.errors]
+    if isinstance(error, SafegenError):
+        return [error.to_dict()]
+    return [{'code': ErrorCode.UNKNOWN.name, 'message': _internal(error)}]
+
+
+def guarded(work: Callable[[], int], tell: Callable[[Exception, str], None], verbose: bool) -> int:
+    """Runs the body of a verb.
+
+    Args:
+        work: the body; returns the exit status.
+        tell: called with an exception that ended it and its message.
+        verbose: whether the traceback of an internal error is printed, to standard error.
+
+    Returns:
+        The exit status: `EXIT_BAD_INPUT` for an error of the input, and `EXIT_INTERNAL` for
+        whatever else ended the body.
+    """
+    try:
+        return work()
+    except SafegenError as error:
+        tell(error, error.message)
+        return EXIT_BAD_INPUT if is_bad_input(error) else EXIT_INTERNAL
+    except Exception as error:
+        if verbose:
+            traceback.print_exc()
+        tell(error, _internal(error))
+        return EXIT_INTERNAL
+
+
+def print_error(message: str) -> None:
+    """Prints an error for a person."""
+    print(f'error: {message}', file=sys.stderr)
+
+
+def _internal(error: Exception) -> str:
+    return (
+        f'internal error: {type(error).__name__}: {error}: this is a fault of safegen; '
+        'please report it with the output of --verbose'
+    )

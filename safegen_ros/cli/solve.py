@@ -1,0 +1,112 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen solve`: a plan of the search planner, as text that `safegen validate` takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from safegen_ros.cli.failures import (
+    EXIT_FAILED,
+    EXIT_OK,
+    AnyName,
+    Verbose,
+    error_values,
+    guarded,
+    print_error,
+)
+from safegen_ros.cli.files import read_task
+from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
+
+SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
+"""The values of `status` in the JSON form."""
+
+
+def solve(
+    problem: Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')],
+    domain: Annotated[
+        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+    ] = None,
+    optimal: Annotated[
+        bool, typer.Option('--optimal', help='search for a shortest plan and prove that it is')
+    ] = False,
+    route: Annotated[
+        str, typer.Option(help='who searches: auto, in-process or fast-downward')
+    ] = 'auto',
+    time_limit: Annotated[float, typer.Option(min=0.001, help='longest search [s]')] = 60.0,
+    memory_limit: Annotated[
+        float, typer.Option(min=16, help='most memory of the search [MiB]')
+    ] = 2048,
+    as_json: Annotated[
+        bool, typer.Option('--json', help='print one JSON object and nothing else')
+    ] = False,
+    any_name: AnyName = False,
+    verbose: Verbose = False,
+) -> None:
+    """Print a safe plan of the search planner; no model is asked.
+
+    Exit status: 0 there is a plan, 1 there is none (which is proved) or the limit came first, 2 bad
+    input, 3 internal error.
+    """
+    from safegen_ros.search.solve import Route
+    from safegen_ros.search.solve import solve as search
+
+    known: tuple[Route, ...] = get_args(Route)
+    chosen = next((name for name in known if name == route), None)
+    if chosen is None:
+        raise typer.BadParameter(f'{route!r} is none of {" ".join(known)}')
+
+    def whole() -> int:
+        task = read_task(problem, domain, any_name=any_name)
+        try:
+            found = search(
+                task.problem,
+                optimal=optimal,
+                route=chosen,
+                time_limit_s=time_limit,
+                memory_limit_mb=memory_limit,
+            )
+        except (Unsolvable, SearchLimit) as error:
+            status = UNSOLVABLE if isinstance(error, Unsolvable) else LIMIT
+            tell(error, f'{status}: {error.message}', status)
+            return EXIT_FAILED
+        print(json.dumps(_values(SOLVED, found)) if as_json else plan_text(found))
+        return EXIT_OK
+
+    def tell(error: Exception, message: str, status: str = ERROR) -> None:
+        if as_json:
+            print(json.dumps({**_values(status, None), 'errors': error_values(error)}))
+        else:
+            print_error(message)
+
+    raise typer.Exit(guarded(whole, tell, verbose))
+
+
+def plan_text(found: Solution) -> str:
+    """The plan with comments on where it comes from."""
+    shortest = ', proved to be the fewest' if found.optimal else ''
+    expanded = f', {found.expanded:,} situations expanded' if found.expanded else ''
+    lines = [
+        f'; route: {found.route}',
+        f'; steps: {len(found.plan)}{shortest}',
+        f'; time: {found.seconds:.3f} s{expanded}',
+        *map(str, found.plan.steps),
+    ]
+    return '\n'.join(lines)
+
+
+def _values(status: str, found: Solution | None) -> dict[str, Any]:
+    """The answer as values for JSON; docs/validation.md explains each."""
+    return {
+        'status': status,
+        'plan': None if found is None else [str(step) for step in found.plan.steps],
+        'route': None if found is None else found.route,
+        'optimal': None if found is None else found.optimal,
+        'seconds': None if found is None else found.seconds,
+        'expanded': None if found is None else found.expanded,
+        'errors': [],
+    }

@@ -1,0 +1,208 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen validate`: the verdict on plans, for a person or for a program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import typer
+from rich.console import Console
+
+from safegen_ros.cli.failures import (
+    EXIT_FAILED,
+    EXIT_OK,
+    AnyName,
+    Verbose,
+    error_values,
+    guarded,
+    print_error,
+)
+from safegen_ros.cli.files import read_task, read_text
+from safegen_ros.cli.verdicts import show_verdict, verdict_values
+from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.diagnostics import excerpt
+from safegen_ros.pddl.extract import Extraction, extract_plan
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.worlds.pddl3.files import read_stream
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+STDIN = '-'
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How plans are judged.
+
+    Attributes:
+        lenient: whether a plan is taken out of other text.
+        second_opinion: whether VAL must agree.
+    """
+
+    lenient: bool
+    second_opinion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was found out about one plan text.
+
+    Attributes:
+        verdict: the verdict.
+        plan: the steps; None when the text is no plan.
+        text: the text.
+        error: why it is no plan, or None.
+        extraction: what was taken out of other text; None when the text itself is the plan.
+        confirmed: whether the second opinion let the verdict stand; None when none was asked for.
+    """
+
+    verdict: Verdict
+    plan: Plan | None
+    text: str
+    error: PlanFormatError | None = None
+    extraction: Extraction | None = None
+    confirmed: bool | None = None
+
+
+def judge(task: Pddl3Task, text: str, options: Options) -> Judgement:
+    """Judges one plan text."""
+    extraction = None
+    try:
+        if options.lenient:
+            plan, taken = extract_plan(text)
+            extraction = None if taken.whole else taken
+        else:
+            plan = parse_plan(text)
+    except PlanFormatError as error:
+        return Judgement(Verdict(Category.FORMAT_ERROR, error.message), None, text, error)
+    if not options.second_opinion:
+        return Judgement(task.verify(plan), plan, text, extraction=extraction)
+    from safegen_ros.verify.second_opinion import verify_twice
+
+    verdict = verify_twice(task.problem, plan, validator=task.validator)
+    confirmed = verdict.category is not Category.UNKNOWN
+    return Judgement(verdict, plan, text, extraction=extraction, confirmed=confirmed)
+
+
+class Shown(Protocol):
+    """Where judgements go."""
+
+    def judgement(self, name: str, found: Judgement) -> None:
+        """Shows what was found out about a plan."""
+
+    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
+        """Shows why plans were not judged."""
+
+
+class JsonLines:
+    """A line of JSON for each plan, on standard output."""
+
+    def judgement(self, name: str, found: Judgement) -> None:
+        """Prints the line of a plan that was judged."""
+        self._print(name, found, [] if found.error is None else error_values(found.error))
+
+    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
+        """Prints the lines of plans that were not judged."""
+        for name in names:
+            found = Judgement(Verdict(Category.UNKNOWN, message), None, '')
+            self._print(name, found, error_values(error))
+
+    @staticmethod
+    def _print(name: str, found: Judgement, errors: list[dict[str, Any]]) -> None:
+        values = {
+            'plan': name,
+            **verdict_values(found.verdict, found.plan),
+            'extracted': None if found.extraction is None else asdict(found.extraction),
+            'second_opinion': found.confirmed,
+            'errors': errors,
+        }
+        print(json.dumps(values), flush=True)
+
+
+class Text:
+    """Text for a person: verdicts on standard output, errors on the other.
+
+    Args:
+        console: where to print.
+        many: whether there are several plans, so that each verdict needs its name.
+    """
+
+    def __init__(self, console: Console, many: bool) -> None:
+        self._console = console
+        self._many = many
+
+    def judgement(self, name: str, found: Judgement) -> None:
+        """Prints a verdict, and the place in the text when that is no plan."""
+        show_verdict(self._console, found.verdict, found.plan, name if self._many else '')
+        if found.extraction is not None:
+            print(f'  extracted: {found.extraction}')
+        if found.error is not None:
+            shown = excerpt(found.text, found.error)
+            if shown:
+                print(shown)
+
+    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
+        """Prints an error."""
+        print_error(message)
+
+
+def validate(
+    domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
+    problem: Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')],
+    plans: Annotated[
+        list[str],
+        typer.Argument(
+            metavar='PLAN...', help='plan files, one step such as (stack a b) per line; - for stdin'
+        ),
+    ],
+    as_json: Annotated[
+        bool, typer.Option('--json', help='print a line of JSON for each plan and nothing else')
+    ] = False,
+    second_opinion: Annotated[
+        bool, typer.Option('--second-opinion', help='refuse a plan where VAL does not agree')
+    ] = False,
+    lenient: Annotated[
+        bool, typer.Option('--lenient', help='take the first list of steps out of other text')
+    ] = False,
+    any_name: AnyName = False,
+    verbose: Verbose = False,
+) -> None:
+    """Print the verdict on plans.
+
+    Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; with
+    several plans the highest of theirs.
+    """
+    shown: Shown = JsonLines() if as_json else Text(Console(), len(plans) > 1)
+    options = Options(lenient, second_opinion)
+
+    def whole() -> int:
+        task = read_task(problem, None if domain == STDIN else Path(domain), any_name=any_name)
+        return max(
+            guarded(partial(one, task, name), partial(shown.error, [name]), verbose)
+            for name in plans
+        )
+
+    def one(task: Pddl3Task, name: str) -> int:
+        found = judge(task, _plan_text(name), options)
+        shown.judgement(name, found)
+        return EXIT_OK if found.verdict.ok else EXIT_FAILED
+
+    raise typer.Exit(guarded(whole, partial(shown.error, plans), verbose))
+
+
+def _plan_text(name: str) -> str:
+    """The text of a plan file, or of standard input.
+
+    Raises:
+        SafegenError: it cannot be read.
+    """
+    if name == STDIN:
+        return read_stream(sys.stdin.buffer, '<stdin>', 'plan')
+    return read_text(Path(name), 'plan')

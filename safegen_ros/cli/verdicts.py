@@ -1,0 +1,123 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A verdict for a program, as JSON values, and for a person, with the failing step marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+
+_AROUND = 5  # steps that are shown before and after the failing one
+_MOST_LISTED = 20  # constraints, or atoms
+
+
+def verdict_values(verdict: Verdict, plan: Plan | None) -> dict[str, Any]:
+    """The verdict as values for JSON; docs/validation.md explains each.
+
+    Args:
+        verdict: what was found out.
+        plan: what was judged; None when the text is no plan.
+    """
+    step = verdict.failing_step
+    return {
+        'category': verdict.category.name,
+        'reason': verdict.reason,
+        'failing_step': _index(step),
+        'failing_action': str(plan.steps[step]) if plan is not None and step >= 0 else None,
+        'failing_state': _index(verdict.failing_state),
+        'step_blocked': verdict.step_blocked,
+        'unsatisfied': list(verdict.unsatisfied),
+        'broken': [_broken_values(each) for each in verdict.broken],
+        'goal_fraction': verdict.goal_fraction,
+        'plan_length': verdict.plan_length,
+        'paper_category': verdict.paper_category().name,
+    }
+
+
+def _broken_values(broken: BrokenConstraint) -> dict[str, Any]:
+    return {
+        'constraint': broken.text,
+        'binding': dict(broken.binding),
+        'state': broken.state,
+        'step': _index(broken.step),
+        'reason': broken.reason,
+        'place': broken.place,
+    }
+
+
+def _index(value: int) -> int | None:
+    """JSON has a word for nothing; -1 is an index in some languages."""
+    return value if value >= 0 else None
+
+
+def show_verdict(console: Console, verdict: Verdict, plan: Plan | None, name: str = '') -> None:
+    """Prints a verdict: category and reason first, then where and why in detail.
+
+    Args:
+        console: where to print.
+        verdict: what was found out.
+        plan: what was judged; None when the text is no plan.
+        name: what the plan is called; empty to leave that out.
+    """
+    colour = 'green' if verdict.ok else 'red'
+    prefix = f'{escape(name)}: ' if name else ''
+    _print(
+        console,
+        f'{prefix}[bold {colour}]{verdict.category.name}[/]: {escape(verdict.reason)}',
+    )
+    if verdict.ok or plan is None:
+        return
+    for line in _steps(verdict, plan):
+        _print(console, line)
+    for line in _broken(verdict):
+        _print(console, line)
+    if verdict.category is not Category.FORMAT_ERROR:
+        count = verdict.failing_state
+        where = 'in the last state' if count == len(plan) else f'in state s{count}'
+        _print(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
+
+
+def _print(console: Console, line: str) -> None:
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def _steps(verdict: Verdict, plan: Plan) -> Iterator[str]:
+    """The steps around the failing one, or around the end, numbered from 1."""
+    marked = verdict.failing_step if verdict.failing_step >= 0 else len(plan)
+    first, end = max(0, marked - _AROUND), min(len(plan), marked + _AROUND + 1)
+    width = len(str(end))
+    if first:
+        yield f'    {"...":>{width}}'
+    for index in range(first, end):
+        text = f'{index + 1:>{width}}  {escape(str(plan.steps[index]))}'
+        yield f'  [bold red]> {text}[/]' if index == marked else f'    {text}'
+    if end < len(plan):
+        yield f'    {"...":>{width}}  {len(plan) - end} more steps'
+    if marked == len(plan):
+        yield f'  [bold red]>[/] {"":>{width}}  the plan ends'
+
+
+def _broken(verdict: Verdict) -> Iterator[str]:
+    for each in verdict.broken[:_MOST_LISTED]:
+        broken = (
+            'not satisfied at the end'
+            if each.step < 0 and each.state == verdict.plan_length
+            else f'broken in s{each.state}'
+        )
+        led = f' by step {each.step + 1}' if each.step >= 0 else ''
+        yield f'  [red]{broken}{led}[/]: {escape(each.text)}'
+        if each.reason not in verdict.reason:
+            yield f'    {escape(each.reason)}'
+        names = ', '.join(f'{variable} = {value}' for variable, value in each.binding)
+        told = [f'for {names}' if names else '', f'written at {each.place}' if each.place else '']
+        if any(told):
+            yield f'    [dim]{escape(", ".join(filter(None, told)))}[/]'
+    more = len(verdict.broken) - _MOST_LISTED
+    if more > 0:
+        yield f'  and {more} more constraints'

@@ -1,0 +1,141 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the state-trajectory constraints of PDDL3.
+
+The grammar is that of the field's validators: `and`, `forall` and the ten operators, around any
+formulas. VAL drops a whole section in silence when anything else stands in it; here that is an
+error, so that no constraint is ever left out.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.formulas import (
+    TRAJECTORY_OPERATORS,
+    Scope,
+    count_arguments,
+    read_formula,
+    read_variables,
+)
+from safegen_ros.pddl.model import (
+    Constraint,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
+)
+from safegen_ros.pddl.sexpr import Group
+
+MAX_TIME = 1_000_000
+"""Latest time that a constraint may name [steps]."""
+
+_TIME = re.compile(r'\d{1,20}(\.\d{0,20})?|\.\d{1,20}')
+
+
+def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
+    """Reads a constraint that is an item of a list; nothing in it is ever skipped.
+
+    Raises:
+        PddlError: anything that is not `and`, `forall` or one of `TRAJECTORY_OPERATORS`; what is
+            wrong inside an `and` is noted, and the rest of it read.
+    """
+    reader = scope.reader
+    group = reader.group(parent, index, 'a trajectory constraint')
+    if not group.items:
+        return ConstraintAnd(())
+    head = group.head
+    if head == 'and':
+        numbers = range(1, len(group.items))
+        parts = [reader.attempt(read_constraints, scope, group, i) for i in numbers]
+        return ConstraintAnd(tuple(part for part in parts if part is not None))
+    if head == 'forall':
+        count_arguments(reader, group, 2)
+        variables = read_variables(scope, group, 1)
+        return ConstraintForall(variables, read_constraints(scope.bind(variables), group, 2))
+    first = 1
+    if head == 'at' and group.items[1:2] == ['end']:
+        head, first = 'at end', 2
+    if head not in TRAJECTORY_OPERATORS:
+        raise _not_a_constraint(scope, group, head)
+    return _read_operator(scope, group, head, first)
+
+
+def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Constraint:
+    reader = scope.reader
+    numbers, formulas = TRAJECTORY_OPERATORS[operator]
+    found = len(group.items) - first
+    if found != numbers + formulas:
+        wanted = [_counted(numbers, 'number'), _counted(formulas, 'formula')]
+        raise reader.error(
+            group,
+            f'{operator!r} takes {" and ".join(filter(None, wanted))}, found {found} arguments',
+            f'write ({" ".join([operator, *["N"] * numbers, *["(...)"] * formulas])})',
+        )
+    times = _read_times(scope, group, operator, range(first, first + numbers))
+    body = range(first + numbers, len(group.items))
+    parts = [reader.attempt(read_formula, scope, group, i) for i in body]
+    line, column = reader.place(group.start)
+    return Constraint(
+        operator,
+        tuple(part for part in parts if part is not None),
+        times,
+        place=f'{reader.source}:{line}:{column}',
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f'{count} {what}{"s" if count > 1 else ""}' if count else ''
+
+
+def _read_times(scope: Scope, group: Group, operator: str, places: range) -> tuple[int, ...]:
+    """The numbers of a constraint in steps of a plan, whose states are at the times 0, 1, 2 ...
+
+    A deadline that falls between two steps is met by the earlier one. A window [a, b), and what
+    comes after a time, holds the states from the first one on that is not before it.
+    """
+    reader = scope.reader
+    found = []
+    for place in places:
+        text = reader.word(group, place, 'a number of steps')
+        if not _TIME.fullmatch(text):
+            raise reader.error_in(
+                group,
+                place,
+                f'{text[:40]!r} is not a number of steps',
+                'write a number such as 5, not below 0',
+            )
+        if Decimal(text) > MAX_TIME:
+            raise reader.error_in(
+                group,
+                place,
+                f'{text} steps, more than the limit of {MAX_TIME:,}',
+                'use a smaller number',
+                ErrorCode.TASK_TOO_LARGE,
+            )
+        found.append(Decimal(text))
+    rounding = ROUND_FLOOR if 'within' in operator else ROUND_CEILING
+    return tuple(int(time.to_integral_value(rounding)) for time in found)
+
+
+def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
+    """Why a list is no constraint, and what was meant."""
+    reader = scope.reader
+    if head == 'preference':
+        return reader.unsupported(
+            group, 'a preference', 'state the constraint itself, which then must hold'
+        )
+    if head in ('or', 'not', 'imply', 'exists'):
+        cure = f'move {head!r} into the operator, as in (always ({head} ...))'
+    elif head in ('at-end', 'atend'):
+        cure = "did you mean 'at end', two words? write (at end (...))"
+    elif head in scope.domain.predicates:
+        cure = 'a formula needs an operator around it, such as (always (...)) or (sometime (...))'
+    elif not head:
+        cure = 'join constraints with (and ...)'
+    else:
+        known = ('and', 'forall', *sorted(TRAJECTORY_OPERATORS))
+        cure = f'{suggestion(head, known)}constraints are {" ".join(known)}'
+    return reader.error(group, f'{head[:40] or "a list"!r} is not a trajectory constraint', cure)

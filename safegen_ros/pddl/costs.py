@@ -1,0 +1,139 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads action costs, which say nothing about which plans are valid.
+
+They are checked where they stand and left out: `(:functions ...)`, `(increase (total-cost) ...)`,
+their values in `:init` and the `:metric`. Whatever else is done with numbers is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.formulas import Scope, count_arguments, read_arguments
+from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.sexpr import Group, Node, Reader
+from safegen_ros.pddl.typed_lists import read_typed_list
+
+_NUMBER = re.compile(r'\d+(\.\d*)?|\.\d+')
+_ARITHMETIC = ('+', '-', '*', '/')
+_TOTAL_COST = 'total-cost'
+_TOTAL_TIME = 'total-time'  # of a plan; every problem has it
+
+
+def is_number(item: Node) -> bool:
+    """Whether an item is a number, not below zero."""
+    return isinstance(item, str) and _NUMBER.fullmatch(item) is not None
+
+
+def read_number(reader: Reader, group: Group, index: int) -> None:
+    """Raises unless an item is a number."""
+    if not is_number(group.items[index]):
+        text = reader.word(group, index, 'a number')
+        raise reader.error_in(
+            group, index, f'{text[:40]!r} is not a number', 'write a number, not below 0'
+        )
+
+
+def read_cost(scope: Scope, parent: Group, index: int) -> None:
+    """Checks a cost such as `(distance ?a ?b)`.
+
+    Raises:
+        PddlError: a function that is not declared, or a wrong number or type of arguments.
+    """
+    reader, domain = scope.reader, scope.domain
+    group = reader.group(parent, index, 'a cost such as (total-cost)')
+    kinds = domain.functions.get(group.head)
+    if kinds is None:
+        raise reader.error(
+            group,
+            f'function {group.head[:40]!r} is not declared in domain {domain.name[:40]}',
+            f'{suggestion(group.head, domain.functions)}declare it in (:functions ...)',
+        )
+    read_arguments(scope, group, 'function', kinds)
+
+
+def _read_expression(scope: Scope, parent: Group, index: int) -> None:
+    """Checks a number, a cost, or sums and the like of those."""
+    item = parent.items[index]
+    if is_number(item):
+        return
+    if isinstance(item, Group) and item.head in _ARITHMETIC and len(item.items) > 1:
+        for inner in range(1, len(item.items)):
+            _read_expression(scope, item, inner)
+    else:
+        read_cost(scope, parent, index)
+
+
+def check_increase(scope: Scope, group: Group) -> None:
+    """Raises unless a numeric effect only adds to the cost of the plan."""
+    target = group.items[1] if len(group.items) > 1 else None
+    if group.head != 'increase' or not isinstance(target, Group) or target.head != _TOTAL_COST:
+        raise scope.reader.unsupported(
+            group,
+            f'the numeric effect {group.head!r}',
+            f'leave it out; of numbers only (increase ({_TOTAL_COST}) ...) is read',
+        )
+    count_arguments(scope.reader, group, 2)
+    read_cost(scope, group, 1)
+    _read_expression(scope, group, 2)
+
+
+def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[str, tuple[str, ...]]:
+    """The functions of a domain, with the types of their arguments.
+
+    Raises:
+        PddlError: a name twice, an undeclared type, or a function with objects for values.
+    """
+    functions: dict[str, tuple[str, ...]] = {}
+    index = 1
+    while index < len(section.items):
+        if functions and section.items[index] == '-' and index + 1 < len(section.items):
+            kind = reader.word(section, index + 1, 'number')
+            if kind != 'number':
+                raise reader.unsupported(
+                    reader.locate(section, index + 1),
+                    f'a function with values of type {kind[:40]}',
+                    'use a predicate',
+                )
+            index += 2
+            continue
+        group = reader.group(section, index, 'a function such as (total-cost)')
+        if not group.items:
+            raise reader.error(group, 'an empty function declaration', 'remove it')
+        name = reader.name(group, 0, 'a function')
+        if name in functions:
+            raise reader.error(group, f'function {name[:40]!r} is declared twice', 'remove one')
+        typed = read_typed_list(reader, group, 1, 'place', domain.types)
+        functions[name] = tuple(kind for _, kind in typed)
+        index += 1
+    return functions
+
+
+def check_metric(scope: Scope, section: Group) -> None:
+    """Checks a `(:metric minimize ...)`, which ranks plans that are valid without it.
+
+    Raises:
+        PddlError: it counts broken preferences, or has an undeclared name in it.
+    """
+    reader, items = scope.reader, section.items
+    if len(items) != 3 or items[1] not in ('minimize', 'maximize'):
+        raise reader.error(
+            section, 'expected (:metric minimize ...)', f'write (:metric minimize ({_TOTAL_COST}))'
+        )
+    _refuse_violations(reader, section)
+    if items[2] != _TOTAL_TIME:
+        functions = {_TOTAL_TIME: (), **scope.domain.functions}
+        timed = replace(scope, domain=replace(scope.domain, functions=functions))
+        _read_expression(timed, section, 2)
+
+
+def _refuse_violations(reader: Reader, group: Group) -> None:
+    if group.head == 'is-violated':
+        raise reader.unsupported(group, 'a metric over preferences', 'state what must hold')
+    for item in group.items:
+        if isinstance(item, Group):
+            _refuse_violations(reader, item)

@@ -1,0 +1,145 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Errors in texts: gathered until there are enough, with what was meant, shown where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from itertools import islice
+from typing import ParamSpec, TypeVar, cast
+
+from safegen_ros.errors import PddlError, PddlErrors, TextError
+
+MAX_ERRORS = 20
+"""Most errors of one text that are told."""
+
+_MAX_NOTED = 50  # errors after which reading ends, however alike they are
+
+_MAX_KNOWN = 1000  # names that are compared with a misspelt one
+_MAX_NAME = 40  # characters of names that are compared
+_MAX_DIFFERENCE = 3  # in their lengths
+_WIDTH = 90  # characters of a line that an excerpt shows
+_CONTEXT = 60  # of them before the place
+
+_P = ParamSpec('_P')
+_T = TypeVar('_T')
+
+
+class Reports:
+    """The errors that were found in one text so far.
+
+    What an error leaves unread is stood in for by nothing at all, so whoever reads on after one
+    must end with `finish`: until then nothing that was read may be used.
+    """
+
+    def __init__(self) -> None:
+        self._noted: list[PddlError] = []
+        self._count = 0
+
+    def attempt(self, read: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        """What a function reads, or None when that failed and the error was noted."""
+        try:
+            return read(*args, **kwargs)
+        except PddlErrors:
+            raise
+        except PddlError as error:
+            self.note(error)
+            return None
+
+    def whole(self, read: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """What a function reads out of a whole text.
+
+        Raises:
+            PddlError: one error was found, or several (`PddlErrors`).
+        """
+        found = self.attempt(read, *args, **kwargs)
+        self.finish()
+        return cast(_T, found)  # only a function that failed leaves None
+
+    def note(self, error: PddlError) -> None:
+        """Keeps an error for `finish`; the same thing wrong elsewhere is told once.
+
+        Raises:
+            PddlError: there are `MAX_ERRORS` of them now, or very many of the same.
+        """
+        if all(error.what != other.what for other in self._noted):
+            # A traceback keeps everything that was read so far alive, this object too.
+            self._noted.append(error.with_traceback(None))
+        self._count += 1
+        if len(self._noted) >= MAX_ERRORS or self._count >= _MAX_NOTED:
+            self.finish()
+
+    def finish(self) -> None:
+        """Ends the reading of a text, or of a part that the rest needs.
+
+        Raises:
+            PddlError: one error was noted.
+            PddlErrors: several were.
+        """
+        found = sorted(self._noted, key=lambda error: (error.line, error.column))
+        self._noted.clear()
+        try:
+            if len(found) > 1:
+                raise PddlErrors(found)
+            if found:
+                raise found[0]
+        finally:
+            found.clear()
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'always'? ` for a word that is nearly a known one, else nothing."""
+    if len(word) > _MAX_NAME:
+        return ''
+    alike = [n for n in islice(known, _MAX_KNOWN) if abs(len(n) - len(word)) <= _MAX_DIFFERENCE]
+    close = get_close_matches(word, alike, 1, 0.7)
+    return f'did you mean {close[0]!r}? ' if close else ''
+
+
+def excerpt(text: str, error: TextError) -> str:
+    """The line of an error with a caret under the place; see `excerpt_at`.
+
+    Args:
+        text: the whole text.
+        error: an error in it.
+
+    Returns:
+        Two lines, or an empty string when the text has no such line.
+    """
+    start = 0
+    for _ in range(error.line - 1):
+        start = text.find('\n', start) + 1
+        if not start:
+            return ''
+    return excerpt_at(text, start, error.line, error.column) if error.line else ''
+
+
+def excerpt_at(text: str, start: int, line: int, column: int) -> str:
+    """A line of a text with a caret under a place in it, for a terminal.
+
+    Characters that are not plain ASCII are shown as `?`, so that the caret stands under the place
+    and no text can steer the terminal; long lines are cut at both ends.
+
+    Args:
+        text: the whole text.
+        start: where in it the line starts.
+        line: the number of the line.
+        column: the column of the place, from 1.
+    """
+    first = max(0, column - 1 - _CONTEXT)
+    window = text[start + first : start + first + _WIDTH + 1].split('\n')[0].rstrip('\r')
+    shown = ''.join(c if ' ' <= c <= '~' else ' ' if c == '\t' else '?' for c in window[:_WIDTH])
+    left = '...' if first else ''
+    right = '...' if len(window) > _WIDTH else ''
+    margin = f'{line:>5} | '
+    caret = ' ' * (len(margin) + len(left) + column - 1 - first) + '^'
+    return f'{margin}{left}{shown}{right}\n{caret}'
+
+
+def with_excerpts(error: PddlError) -> PddlError:
+    """The same error with a message that shows the lines it is about, for a terminal."""
+    shown = [f'{each.message}\n{each.excerpt}'.rstrip('\n') for each in error.errors]
+    error.message = '\n'.join(shown)
+    error.args = (error.message,)
+    return error

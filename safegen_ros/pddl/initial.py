@@ -1,0 +1,72 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the initial state. It is most of a large problem, so a plain atom takes a short way."""
+
+from __future__ import annotations
+
+from safegen_ros.pddl.costs import is_number, read_cost, read_number
+from safegen_ros.pddl.formulas import CONNECTIVES, Scope, count_arguments, read_atom
+from safegen_ros.pddl.model import Atom, ObjectsByType, State
+from safegen_ros.pddl.sexpr import Group
+
+
+def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> State:
+    """The atoms of an `(:init ...)`; what is wrong in one is noted, and the rest read.
+
+    Args:
+        scope: the names that it may use.
+        section: the section.
+        objects: the objects of every type.
+    """
+    predicates = scope.domain.predicates
+    kinds = {kind for wanted in predicates.values() for kind in wanted}
+    members = {kind: frozenset(objects[kind]) for kind in kinds}
+    taken = {head: [members[kind] for kind in wanted] for head, wanted in predicates.items()}
+    atoms: set[Atom] = set()
+    denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
+    for index in range(1, len(section.items)):
+        item = section.items[index]
+        if isinstance(item, Group) and item.items:
+            fitting = taken.get(item.head)
+            if fitting is not None and len(fitting) == len(item.items) - 1:
+                for name, names in zip(item.items[1:], fitting, strict=True):
+                    if name not in names:
+                        break
+                else:
+                    atoms.add(item.items)  # type: ignore[arg-type]  # a tuple, with words only
+                    continue
+        scope.reader.attempt(_read_other, scope, section, index, denied)
+    for both in denied.keys() & atoms:
+        scope.reader.note(
+            scope.reader.error(denied[both], 'an atom both true and false in :init', 'remove one')
+        )
+    return frozenset(atoms)
+
+
+def _read_other(scope: Scope, section: Group, index: int, denied: dict[Atom, Group]) -> None:
+    """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
+
+    Raises:
+        PddlError: it is neither `(not ATOM)` nor the value of a cost.
+    """
+    reader = scope.reader
+    group = reader.group(section, index, 'an atom such as (on a b)')
+    head, declared = group.head, scope.domain.predicates
+    if head == 'not':
+        count_arguments(reader, group, 1)
+        atom = read_atom(scope, reader.group(group, 1, 'an atom such as (on a b)'))
+        denied[(atom.predicate, *atom.terms)] = group
+    elif head == '=':
+        count_arguments(reader, group, 2)
+        read_cost(scope, group, 1)
+        read_number(reader, group, 2)
+    elif head == 'at' and len(group.items) == 3 and is_number(group.items[1]):
+        raise reader.unsupported(
+            group, 'a timed initial literal', 'state only what holds at the start in :init'
+        )
+    elif head in CONNECTIVES and head not in declared:
+        raise reader.error(
+            group, f'{head!r} in :init, which lists atoms', 'list the atoms one after the other'
+        )
+    else:
+        read_atom(scope, group)

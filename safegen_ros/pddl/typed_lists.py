@@ -1,0 +1,210 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Typed lists, `a b - t c - (either t u)`: types, objects, constants and variables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.model import ALL_OF, ANY_OF
+from safegen_ros.pddl.sexpr import Group, Node, Reader, is_name
+from safegen_ros.pddl.writer import names_text
+
+_MAX_VARIABLES = 100  # of one list; every scope inside copies them
+_MAX_ABOVE = 100  # types above one type
+
+Types = tuple[tuple[str, str], ...]
+
+
+def read_typed_list(
+    reader: Reader,
+    group: Group,
+    first: int,
+    what: str,
+    types: Collection[str] | None,
+    untyped: str = 'object',
+) -> Types:
+    """Reads names, those before a dash taking the type behind it.
+
+    Args:
+        reader: where errors are reported.
+        group: the list.
+        first: the first of its items that belongs to the typed list.
+        what: what is being declared, for messages; variables must start with `?`, and those of a
+            `place`, which is what a predicate takes, may have one name more than once. A type or
+            an object that is listed again, with another type, has both, as in VAL.
+        types: the declared types, or None where types are being declared.
+        untyped: the type of names without a dash behind them.
+
+    Raises:
+        PddlError: a bad or repeated name, an undeclared type, a dash without a type, or more
+            variables than any honest text has.
+    """
+    items = group.items
+    is_variable = what in ('variable', 'place')
+    if is_variable and len(items) - first > 3 * _MAX_VARIABLES:
+        raise reader.error_in(
+            group,
+            first,
+            f'a variable list of {len(items) - first} words',
+            f'use at most {_MAX_VARIABLES} variables',
+            ErrorCode.TASK_TOO_LARGE,
+        )
+    found: list[tuple[str, str]] = []
+    seen: dict[str, set[str]] = {}
+    pending: list[tuple[int, str]] = []
+
+    def declare(kind: str) -> None:
+        for place, name in pending:
+            known = seen.setdefault(name, set())
+            if known and what != 'place' and (what == 'variable' or kind in known):
+                raise reader.error_in(
+                    group, place, f'{what} {name[:40]!r} is declared twice', 'remove one of them'
+                )
+            known.add(kind)
+            found.append((name, kind))
+        pending.clear()
+
+    index = first
+    while index < len(items):
+        item = items[index]
+        if isinstance(item, str) and item[0] == '-':
+            glued = len(item) > 1  # `?x -block`
+            if not pending or (not glued and index + 1 >= len(items)):
+                raise reader.error_in(
+                    group,
+                    index,
+                    "'-' needs a name before it and a type behind it",
+                    'write NAME - TYPE',
+                )
+            index += not glued
+            either = ANY_OF if is_variable else ALL_OF
+            declare(_type(reader, group, index, item[1:] or items[index], types, either))
+        else:
+            pending.append((index, _declared(reader, group, index, what)))
+        index += 1
+    declare(untyped)
+    if len(seen) < len(found) and what != 'place':
+        return tuple((name, _all_of(kinds)) for name, kinds in seen.items())
+    return tuple(found)
+
+
+def _all_of(kinds: set[str]) -> str:
+    """The type of a thing that was declared with several."""
+    parts = {part for kind in kinds for part in kind.split(ALL_OF)}
+    return ALL_OF.join(sorted(parts - {''}))
+
+
+def _declared(reader: Reader, group: Group, index: int, what: str) -> str:
+    if what not in ('variable', 'place'):
+        return reader.name(group, index, what)
+    text = reader.word(group, index, 'a variable')
+    if not text.startswith('?'):
+        raise reader.error_in(
+            group, index, f'{text[:40]!r} is not a variable', "a variable starts with '?'"
+        )
+    if not is_name(text[1:]):
+        raise reader.error_in(
+            group,
+            index,
+            f'{text[:40]!r} is not a name for a variable',
+            "write '?' and letters, digits, - and _",
+        )
+    return text
+
+
+def _type(
+    reader: Reader,
+    group: Group,
+    index: int,
+    item: Node,
+    types: Collection[str] | None,
+    either: str,
+) -> str:
+    """A type as the model writes it; `either` is how the parts of an (either ...) are joined."""
+    if isinstance(item, Group) and item.head == 'either':
+        if len(item.items) < 2:
+            raise reader.error(item, "'either' names no type", 'write (either TYPE TYPE)')
+        parts = [reader.name(item, i, 'a type') for i in range(1, len(item.items))]
+        for number, part in enumerate(parts, start=1):
+            _check_declared(reader, item, number, part, types)
+        return either.join(sorted(set(parts)))
+    if not isinstance(item, str) or not is_name(item):
+        return reader.name(group, index, 'a type')
+    _check_declared(reader, group, index, item, types)
+    return item
+
+
+def _check_declared(
+    reader: Reader, group: Group, index: int, name: str, types: Collection[str] | None
+) -> None:
+    if types is not None and name != 'object' and name not in types:
+        known = sorted({*types, 'object'})
+        raise reader.error_in(
+            group,
+            index,
+            f'type {name[:40]!r} is not declared',
+            f'{suggestion(name, known)}declared types are {names_text(known)}',
+        )
+
+
+def read_types(reader: Reader, section: Group) -> dict[str, str]:
+    """Types to parents. Only where `object` is not declared is it the parent of the others.
+
+    Raises:
+        PddlError: as `read_typed_list`; also for a type that is above itself.
+    """
+    types = dict(read_typed_list(reader, section, 1, 'type', None, ''))
+    parents = {part for parent in types.values() for part in parent.split(ALL_OF)}
+    types.update(dict.fromkeys(sorted(parents - types.keys() - {'', 'object'}), ''))
+    if 'object' not in types:
+        types = {name: _below_object(parent) for name, parent in types.items()}
+    _check_above(reader, section, types)
+    return types
+
+
+def read_objects(
+    reader: Reader, section: Group, what: str, types: Mapping[str, str]
+) -> dict[str, str]:
+    """Objects or constants to their types.
+
+    In a domain without types everything is an `object`, whatever a problem calls it.
+
+    Raises:
+        PddlError: as `read_typed_list`.
+    """
+    objects = read_typed_list(reader, section, 1, what, types or None)
+    if not types:
+        return dict.fromkeys((name for name, _ in objects), 'object')
+    if 'object' not in types:
+        return {name: _below_object(kind) for name, kind in objects}
+    return dict(objects)
+
+
+def _below_object(kind: str) -> str:
+    """A type where `object` is above all of them, and so says nothing beside another."""
+    return ALL_OF.join(part for part in kind.split(ALL_OF) if part != 'object') or 'object'
+
+
+def _check_above(reader: Reader, section: Group, types: dict[str, str]) -> None:
+    """Refuses circles, and towers of types that nobody builds by hand."""
+    above: dict[str, set[str]] = {'': set(), 'object': set()}
+    waiting = [name for name in types if name != 'object']
+    while waiting:
+        left = []
+        for name in waiting:
+            parents = types[name].split(ALL_OF)
+            if any(parent not in above for parent in parents):
+                left.append(name)
+                continue
+            above[name] = {name}.union(*(above[parent] for parent in parents))
+        if len(left) == len(waiting) or any(len(s) > _MAX_ABOVE for s in above.values()):
+            name = left[0] if left else waiting[-1]
+            raise reader.error(
+                section,
+                f'type {name[:40]!r} is above itself, or below more than {_MAX_ABOVE} types',
+                'mend its line of parents',
+            )
+        waiting = left

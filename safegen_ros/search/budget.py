@@ -1,0 +1,93 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a search may use: time, memory, and the caller's patience."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from safegen_ros.errors import Canceled, ErrorCode
+from safegen_ros.search.outcome import SearchLimit
+
+_POLL_S = 0.01  # how often the caller is asked; asking may cost more than a step of the search
+_MEGABYTE = 1 << 20
+
+
+def _never() -> bool:
+    return False
+
+
+class Budget:
+    """Limits of one search, to be asked often.
+
+    Args:
+        time_limit_s: wall-clock limit from now on [s].
+        memory_limit_mb: most memory that what is kept may take, as estimated from the sizes of its
+            parts [MiB].
+        cancelled: whether the caller wants to stop.
+    """
+
+    def __init__(
+        self,
+        time_limit_s: float,
+        memory_limit_mb: float,
+        cancelled: Callable[[], bool] = _never,
+    ) -> None:
+        self.started = time.monotonic()
+        self.time_limit_s = time_limit_s
+        self.memory_limit_mb = memory_limit_mb
+        self._cancelled = cancelled
+        self._deadline = self.started + time_limit_s
+        self._next_poll = self.started
+        self._used = 0
+
+    @property
+    def seconds(self) -> float:
+        """Time since the beginning [s]."""
+        return time.monotonic() - self.started
+
+    @property
+    def left_s(self) -> float:
+        """Time that is left [s]."""
+        return self._deadline - time.monotonic()
+
+    def tick(self) -> None:
+        """Looks at the clock, and every now and then at the caller.
+
+        Raises:
+            SearchLimit: the time is over.
+            Canceled: the caller wants to stop.
+        """
+        now = time.monotonic()
+        if now < self._next_poll:
+            return
+        self._next_poll = min(now + _POLL_S, self._deadline)
+        if self._cancelled():
+            raise Canceled('the search was cancelled', ErrorCode.PLANNING_CANCELED)
+        if now >= self._deadline:
+            raise SearchLimit(
+                f'the search ended at its time limit of {self.time_limit_s:g} s: '
+                'allow more time, or make the problem smaller'
+            )
+
+    def use(self, size: int) -> None:
+        """Counts memory that is kept to the end [bytes].
+
+        Raises:
+            SearchLimit: there is not so much.
+        """
+        self._used += size
+        if self._used > self.memory_limit_mb * _MEGABYTE:
+            raise self.memory_is_over()
+
+    def room_for(self, size: int) -> int:
+        """How many things of one size [bytes] fit into the memory that is left."""
+        return max(int(self.memory_limit_mb * _MEGABYTE - self._used) // size, 0)
+
+    def memory_is_over(self) -> SearchLimit:
+        """The error for that."""
+        return SearchLimit(
+            f'the search ended at its memory limit of {self.memory_limit_mb:g} MiB: '
+            'allow more memory, or make the problem smaller'
+        )

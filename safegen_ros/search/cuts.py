@@ -1,0 +1,157 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How many actions every plan needs at least.
+
+A cut is a set of actions of which every plan holds one. Cuts that have no action in common are
+counted (Helmert and Domshlak, "Landmarks, Critical Paths and Abstractions", 2009). A cut of a node
+is one of the node behind an action, too, unless that action is in it; so most of them are handed
+down and not looked for again (Pommerening and Helmert, "Incremental LM-Cut", 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from safegen_ros.pddl.bits import bit_numbers
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.counters import Counters
+from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.rules import AXIOM
+from safegen_ros.search.supplies import Supplies
+
+Cuts = tuple[frozenset[int], ...]
+"""Sets of action numbers of which no two have one in common."""
+
+
+class CutFinder:
+    """Finds cuts of the relaxed task.
+
+    Args:
+        relaxation: the relaxed task.
+        supplies: the goals that need some.
+        budget: asked now and then.
+    """
+
+    def __init__(self, relaxation: Relaxation, supplies: Supplies, budget: Budget) -> None:
+        self._supplies = supplies
+        self._budget = budget
+        self._start, self._goal = relaxation.width, relaxation.width + 1
+        self._width = relaxation.width + 2
+        self._actions = [*(rule.action for rule in relaxation.rules), AXIOM]
+        self._costs = [action != AXIOM for action in self._actions]
+        self._needs = [*(rule.needs for rule in relaxation.rules), bit_numbers(relaxation.goal)]
+        self._gives = [*(rule.gives for rule in relaxation.rules), [self._goal]]
+        self._counters = Counters(self._needs, self._width)
+        self._suppliers: list[list[int]] = [[] for _ in range(self._width)]
+        self._rules_of: dict[int, list[int]] = {}
+        for rule, action in enumerate(self._actions):
+            self._rules_of.setdefault(action, []).append(rule)
+            for fact in self._gives[rule]:
+                self._suppliers[fact].append(rule)
+
+    def find(self, facts: int, known: Iterable[frozenset[int]]) -> Cuts | None:
+        """Cuts of a node, as many as are found; None when the goal cannot be reached from it.
+
+        Args:
+            facts: those of the node.
+            known: cuts of it that are known already.
+        """
+        cuts = list(known)
+        costs = self._costs[:]
+        for cut in cuts:
+            self._make_free(cut, costs)
+        self._counters.move(facts)
+        there = bytearray(self._width)
+        for fact in bit_numbers(facts):
+            there[fact] = 1
+        while True:
+            self._budget.tick()
+            distance, dearest = self._explore(there, costs)
+            if distance < 0 or self._supplies.are_short(facts, [fact < 0 for fact in dearest]):
+                return None
+            if not distance:
+                return tuple(cuts)
+            cut = self._cut(costs, dearest)
+            cuts.append(cut)
+            self._make_free(cut, costs)
+
+    def _make_free(self, cut: frozenset[int], costs: list[bool]) -> None:
+        for action in cut:
+            for rule in self._rules_of[action]:
+                costs[rule] = False
+
+    def _explore(self, there: bytearray, costs: list[bool]) -> tuple[int, list[int]]:
+        """The cost of the goal if a set costs what its dearest fact does, -1 if out of reach.
+
+        Also the dearest fact of each rule, -1 where the rule cannot be reached.
+        """
+        users, gives = self._counters.users, self._gives
+        missing = self._counters.missing[:]
+        dearest = [-1] * len(missing)
+        reached = there[:]
+        now: list[int] = []
+        later: list[int] = []
+        for rule in self._counters.ready:
+            dearest[rule] = next(iter(self._needs[rule]), self._start)
+            if costs[rule]:
+                later.append(rule)
+            else:
+                for given in gives[rule]:
+                    if not reached[given]:
+                        reached[given] = 1
+                        now.append(given)
+        price = 0
+        distance = -1
+        while now or later:
+            for fact in now:  # which may grow: some rules cost nothing
+                for rule in users[fact]:
+                    missing[rule] -= 1
+                    if missing[rule]:
+                        continue
+                    dearest[rule] = fact
+                    if costs[rule]:
+                        later.append(rule)
+                    else:
+                        for given in gives[rule]:
+                            if not reached[given]:
+                                reached[given] = 1
+                                now.append(given)
+            if distance < 0 and reached[self._goal]:
+                distance = price
+                if not distance and not self._supplies:
+                    break
+            price += 1
+            now = []
+            for rule in later:
+                for given in gives[rule]:
+                    if not reached[given]:
+                        reached[given] = 1
+                        now.append(given)
+            later = []
+        return distance, dearest
+
+    def _cut(self, costs: list[bool], dearest: list[int]) -> frozenset[int]:
+        """The actions that lead into the facts from which the goal costs nothing."""
+        near = bytearray(self._width)
+        near[self._goal] = 1
+        waiting = [self._goal]
+        while waiting:
+            for rule in self._suppliers[waiting.pop()]:
+                fact = dearest[rule]
+                if fact >= 0 and not costs[rule] and not near[fact]:
+                    near[fact] = 1
+                    waiting.append(fact)
+        cut = set()
+        seen = near[:]
+        rules = [rule for rule in self._counters.ready if not near[dearest[rule]]]
+        while rules:
+            rule = rules.pop()
+            gives = self._gives[rule]
+            if costs[rule] and any(near[given] for given in gives):
+                cut.add(self._actions[rule])
+                continue
+            for fact in gives:
+                if not seen[fact]:
+                    seen[fact] = 1
+                    rules += [user for user in self._counters.users[fact] if dearest[user] == fact]
+        return frozenset(cut)

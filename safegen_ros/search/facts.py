@@ -1,0 +1,233 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Formulas over the facts of a finite-domain task, in negation normal form and simplified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+
+class Literal(NamedTuple):
+    """A variable has a value or, if not `positive`, another one."""
+
+    variable: int
+    value: int
+    positive: bool
+
+
+class Junction(NamedTuple):
+    """A conjunction, or a disjunction, of two or more formulas, none of them of the same kind."""
+
+    conjunctive: bool
+    parts: tuple[Formula, ...]
+
+
+Formula = Literal | Junction
+
+TRUE = Junction(True, ())
+FALSE = Junction(False, ())
+
+_SLACK = 4  # how many times too many conjunctions may be on the way to a normal form
+
+
+class _Units:
+    """What a conjunction of literals says of every variable."""
+
+    def __init__(self) -> None:
+        self.equal: dict[int, int] = {}
+        self.other: dict[int, dict[int, None]] = {}
+
+    def known(self, literal: Literal) -> bool | None:
+        """Whether a literal follows, or its negation does; None when neither does."""
+        variable, value, positive = literal
+        if variable in self.equal:
+            return (self.equal[variable] == value) == positive
+        if value in self.other.get(variable, ()):
+            return not positive
+        return None
+
+    def literals(self) -> list[Literal]:
+        found = [Literal(variable, value, True) for variable, value in self.equal.items()]
+        for variable, values in self.other.items():
+            found += [Literal(variable, value, False) for value in values]
+        return found
+
+
+class Logic:
+    """Builds and simplifies formulas.
+
+    Args:
+        sizes: number of values of each variable; it may grow while this is in use.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = sizes
+
+    def literal(self, variable: int, value: int, positive: bool = True) -> Literal:
+        """A literal; of a variable with two values it is always written as a positive one."""
+        if not positive and self._sizes[variable] == 2:
+            return Literal(variable, 1 - value, True)
+        return Literal(variable, value, positive)
+
+    def opposite(self, literal: Literal) -> Literal:
+        """The negation of a literal."""
+        return self.literal(literal.variable, literal.value, not literal.positive)
+
+    def negate(self, formula: Formula) -> Formula:
+        """The negation."""
+        if isinstance(formula, Literal):
+            return self.opposite(formula)
+        return Junction(not formula.conjunctive, tuple(map(self.negate, formula.parts)))
+
+    def both(self, *parts: Formula) -> Formula:
+        """The conjunction."""
+        return self.join(parts, True)
+
+    def either(self, *parts: Formula) -> Formula:
+        """The disjunction."""
+        return self.join(parts, False)
+
+    def join(self, parts: Iterable[Formula], conjunctive: bool) -> Formula:
+        """The conjunction, or the disjunction, simplified by the literals in it."""
+        neutral, absorbing = (TRUE, FALSE) if conjunctive else (FALSE, TRUE)
+        parts = [part for part in parts if part != neutral]
+        if len(parts) < 2:
+            return parts[0] if parts else neutral
+        units = _Units()  # of a disjunction, what holds where its literals do not
+        others: dict[Formula, None] = {}
+        waiting = parts[::-1]
+        while waiting:
+            learned = False
+            while waiting:
+                part = waiting.pop()
+                if isinstance(part, Literal):
+                    own = part if conjunctive else self.opposite(part)
+                    known = units.known(own)
+                    if known is False:
+                        return absorbing
+                    if known is None:
+                        self._learn(units, own)
+                        learned = True
+                elif part.conjunctive == conjunctive:
+                    waiting.extend(reversed(part.parts))
+                elif part == absorbing:
+                    return absorbing
+                else:
+                    simpler = self._restrict(part, units.known)
+                    if simpler is part:
+                        others[part] = None
+                    else:
+                        waiting.append(simpler)
+            if learned:  # what was put aside before may be simpler now
+                waiting, others = list(others)[::-1], {}
+        own_literals = units.literals()
+        if not conjunctive:
+            own_literals = [self.opposite(literal) for literal in own_literals]
+        found = (*own_literals, *others)
+        if len(found) == 1:
+            return found[0]
+        return Junction(conjunctive, found) if found else neutral
+
+    def _learn(self, units: _Units, literal: Literal) -> None:
+        variable, value, positive = literal
+        if positive:
+            units.equal[variable] = value
+            units.other.pop(variable, None)
+            return
+        values = units.other.setdefault(variable, {})
+        values[value] = None
+        if len(values) == self._sizes[variable] - 1:  # only one is left
+            last = next(v for v in range(self._sizes[variable]) if v not in values)
+            self._learn(units, Literal(variable, last, True))
+
+    def restrict(self, formula: Formula, facts: Mapping[int, int]) -> Formula:
+        """The formula simplified by facts that are known to hold."""
+
+        def known(literal: Literal) -> bool | None:
+            value = facts.get(literal.variable)
+            return None if value is None else (value == literal.value) == literal.positive
+
+        return self._restrict(formula, known)
+
+    def _restrict(self, formula: Formula, known: Callable[[Literal], bool | None]) -> Formula:
+        if isinstance(formula, Literal):
+            truth = known(formula)
+            return formula if truth is None else TRUE if truth else FALSE
+        parts = [self._restrict(part, known) for part in formula.parts]
+        if all(new is old for new, old in zip(parts, formula.parts, strict=True)):
+            return formula
+        return self.join(parts, formula.conjunctive)
+
+    def cubes(self, formula: Formula, limit: int) -> list[tuple[Literal, ...]] | None:
+        """Disjunctive normal form: conjunctions of literals of which one must hold.
+
+        Returns:
+            The conjunctions, none implied by another; None when it takes more than `limit`.
+        """
+        if isinstance(formula, Literal):
+            return [(formula,)]
+        if not formula.conjunctive:
+            parts = [self.cubes(part, limit) for part in formula.parts]
+            merged = [cube for part in parts for cube in part or ()]
+            return None if None in parts else _shortest_cubes(merged, limit)
+        found = [literals(formula)]
+        for part in formula.parts:
+            if isinstance(part, Literal):
+                continue
+            choices = self.cubes(part, limit)
+            if choices is None or len(found) * len(choices) > _SLACK * limit:
+                return None
+            joined = [self.join(first + second, True) for first, second in product(found, choices)]
+            kept = _shortest_cubes([literals(cube) for cube in joined if cube != FALSE], limit)
+            if kept is None:
+                return None
+            found = kept
+        return found
+
+
+def _shortest_cubes(
+    found: list[tuple[Literal, ...]], limit: int
+) -> list[tuple[Literal, ...]] | None:
+    """Those that no other one follows from, unless there are too many of them."""
+    if len(found) > _SLACK * limit:
+        return None
+    kept: dict[frozenset[Literal], tuple[Literal, ...]] = {}
+    for cube in sorted(found, key=len):
+        own = frozenset(cube)
+        if not any(other <= own for other in kept):
+            kept[own] = cube
+    return None if len(kept) > limit else list(kept.values())
+
+
+def literals(formula: Formula) -> tuple[Literal, ...]:
+    """The literals of a conjunction of literals; of another formula, those among its conjuncts."""
+    if isinstance(formula, Literal):
+        return (formula,)
+    if not formula.conjunctive:
+        return ()
+    return tuple(part for part in formula.parts if isinstance(part, Literal))
+
+
+def conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """What must all hold."""
+    if isinstance(formula, Junction) and formula.conjunctive:
+        return formula.parts
+    return (formula,)
+
+
+def variables(formula: Formula) -> set[int]:
+    """The variables that a formula speaks of."""
+    if isinstance(formula, Literal):
+        return {formula.variable}
+    return {variable for part in formula.parts for variable in variables(part)}
+
+
+def holds(formula: Formula, values: Sequence[int]) -> bool:
+    """Whether the formula is true where every variable has the given value."""
+    if isinstance(formula, Literal):
+        return (values[formula.variable] == formula.value) == formula.positive
+    if formula.conjunctive:
+        return all(holds(part, values) for part in formula.parts)
+    return any(holds(part, values) for part in formula.parts)

@@ -1,0 +1,160 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Solves large problems with Fast Downward (Helmert 2006), which knows no trajectory constraints.
+
+Its translator grounds the operators, our own `regression` compiles goal and constraints into them,
+and its search component looks for a plan. Both programs come with the Python package
+up-fast-downward and run as processes of their own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.programs import Ended, memory_files, run_program
+from safegen_ros.search.regression import compile_constraints
+from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
+from safegen_ros.search.translation import operators_only
+from safegen_ros.verify.validator import verify
+
+_PACKAGE = 'up_fast_downward'
+_FOLDER = 'downward/builds/release/bin'
+_TAIL = 400  # characters of a program's output that an error shows
+
+_TRANSLATE = (
+    'fast_downward.translate', '--keep-unimportant-variables',
+    '--invariant-generation-max-time', '2',
+)  # fmt: skip
+"""Goal and constraints are compiled in later, so every variable may turn out to be important."""
+
+_FIRST = (
+    'let(hlm,landmark_sum(lm_reasonable_orders_hps(lm_rhw()),pref=false),'
+    'let(hff,ff(),lazy_greedy([hff,hlm],preferred=[hff,hlm])))'
+)
+_PROOF = 'astar(blind())'
+
+# https://www.fast-downward.org/latest/documentation/exit-codes/
+_SOLVED = (0, 1, 2, 3)
+_UNSOLVABLE = 11
+_EXHAUSTED = 12
+_OUT_OF_MEMORY = (20, 22, 24)
+
+
+def fast_downward_available() -> bool:
+    """Whether the Python package up-fast-downward is installed."""
+    return _folder() is not None
+
+
+def _folder() -> Path | None:
+    """Where its programs are: `downward`, and the translator as a Python module."""
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / _FOLDER
+    return folder if (folder / 'downward').is_file() else None
+
+
+def solve_with_fast_downward(
+    problem: Problem,
+    *,
+    time_limit_s: float = 60.0,
+    memory_limit_mb: float = 4096.0,
+    optimal: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Plan:
+    """Finds a plan that reaches the goal and satisfies every constraint.
+
+    Args:
+        problem: what to solve.
+        time_limit_s: wall-clock limit [s].
+        memory_limit_mb: the most that Fast Downward may take [MiB].
+        optimal: whether the plan has to be a shortest one.
+        cancelled: asked some fifty times a second.
+
+    Returns:
+        A plan that `verify` accepts.
+
+    Raises:
+        Unsolvable: there is none.
+        SearchLimit: time or memory ran out.
+        Canceled: `cancelled` said so.
+        SafegenError: Fast Downward is not installed or failed.
+    """
+    folder = _folder()
+    if folder is None:
+        raise SafegenError(
+            'Fast Downward is not installed: install the Python package up-fast-downward',
+            ErrorCode.BACKEND_FAILED,
+        )
+    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+    budget.tick()
+    task = _translate(problem, folder, budget)
+    task = relevant_part(compile_constraints(problem, task, budget.tick))
+    plan = _search(problem.name, task, optimal, folder, budget)
+    verdict = verify(problem, plan)
+    if not verdict.ok:
+        raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
+    return plan
+
+
+def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
+    """The problem's operators, ground, over finite-domain variables."""
+    bare = operators_only(problem)
+    command = [sys.executable, '-S', '-m', *_TRANSLATE]
+    if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
+        command.append('--keep-no-ops')  # a plan may have to wait for the right moment
+    with memory_files(domain_text(bare.domain), problem_text(bare), '') as files:
+        domain, rest, sas = files
+        command += ['--sas-file', sas.path, domain.path, rest.path]
+        ended = run_program(command, budget, files, python_path=folder)
+        if ended.code != 0:
+            raise _failure('the translator', ended, budget)
+        task = read_sas(sas.text())
+    own = [each for each in task.operators if each.name.split()[0] in problem.domain.actions]
+    return replace(task, operators=tuple(own))
+
+
+def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:
+    """A plan of a task."""
+    program = str(folder / 'downward')
+    with memory_files(write_sas(task), '') as (sas, found):
+        for configuration in _configurations(task, optimal):
+            command = [program, '--search', configuration, '--internal-plan-file', found.path]
+            ended = run_program(command, budget, [found], stdin=sas)
+            if ended.code in _SOLVED:
+                return parse_plan(found.text())
+            if ended.code not in (_UNSOLVABLE, _EXHAUSTED):
+                raise _failure('the search component', ended, budget)
+    raise Unsolvable(
+        f'problem {name} has no plan: Fast Downward has searched every state that can be reached '
+        'without breaking a constraint: change the goal or the constraints'
+    )
+
+
+def _failure(what: str, ended: Ended, budget: Budget) -> SafegenError:
+    if ended.code in _OUT_OF_MEMORY:
+        return budget.memory_is_over()
+    tail = ' '.join(ended.output[-_TAIL:].split())
+    return SafegenError(
+        f'{what} of Fast Downward ended with code {ended.code}: {tail}', ErrorCode.BACKEND_FAILED
+    )
+
+
+def _configurations(task: SasTask, optimal: bool) -> list[str]:
+    """Searches to try in turn; when the last one finds nothing, there is nothing."""
+    if optimal:
+        conditional = any(effect.condition for op in task.operators for effect in op.effects)
+        if task.rules:
+            return [_PROOF]
+        return ['astar(hmax())'] if conditional else ['astar(lmcut())']
+    return [_FIRST, _PROOF] if task.rules else [_FIRST]

@@ -1,0 +1,158 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How far a situation is from the goal, as the relaxed task tells it.
+
+Plans of the relaxed task are put together from the cheapest way to reach each fact, where the cost
+of a set of facts is the sum of theirs (Bonet and Geffner, "Planning as Heuristic Search", 2001;
+Hoffmann and Nebel, "The FF Planning System", 2001; Keyder and Geffner, 2008).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from math import inf
+from typing import NamedTuple
+
+from safegen_ros.pddl.bits import bit_numbers
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.counters import Counters
+from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.rules import AXIOM
+from safegen_ros.search.supplies import Supplies
+
+
+class Estimate(NamedTuple):
+    """What a relaxed plan says.
+
+    Attributes:
+        length: number of its actions; those that have to come in time count twice.
+        helpful: the numbers of those that are applicable now, one bit each; if some of them have to
+            come in time, only of those.
+    """
+
+    length: int
+    helpful: int
+
+
+class RelaxedPlanner:
+    """Solves the relaxed task from any node of the search.
+
+    Args:
+        relaxation: the relaxed task.
+        supplies: the goals that need some.
+        budget: asked now and then; one answer can take long in a huge task.
+    """
+
+    def __init__(self, relaxation: Relaxation, supplies: Supplies, budget: Budget) -> None:
+        rules = relaxation.rules
+        self._supplies = supplies
+        self._budget = budget
+        self._actions = [rule.action for rule in rules]
+        self._needed = [rule.needed for rule in rules]
+        self._gives = [rule.gives for rule in rules]
+        self._costs = [0 if rule.action == AXIOM else 1 for rule in rules]
+        self._width = relaxation.width
+        self._counters = Counters([rule.needs for rule in rules], self._width)
+        self._goal = relaxation.goal
+        self._goals = bit_numbers(relaxation.goal)
+        self._urgent = relaxation.urgent
+        self._expiring = relaxation.expiring
+
+    def estimate(self, facts: int) -> Estimate | None:
+        """A relaxed plan from some facts; None when the goal cannot be reached from them."""
+        suppliers, costs = self._explore(facts)
+        if suppliers is None:
+            return None
+        plan = self._plan(self._goal, facts, suppliers)
+        length, helpful = self._count(plan, costs)
+        if self._urgent or self._expiring & facts:
+            first = self._first_part(plan, facts, suppliers)
+            more, urgent = self._count(first, costs)
+            return Estimate(length + more, urgent or helpful)
+        return Estimate(length, helpful)
+
+    def _plan(self, wanted: int, facts: int, suppliers: dict[int, int]) -> set[int]:
+        """The rules that make some facts true, and what they need."""
+        plan = set()
+        reached = facts
+        wanted &= ~facts
+        while wanted:
+            fact = wanted & -wanted
+            wanted ^= fact
+            reached |= fact
+            rule = suppliers[fact.bit_length() - 1]
+            plan.add(rule)
+            wanted |= self._needed[rule] & ~reached
+        return plan
+
+    def _count(self, plan: set[int], costs: list[int]) -> tuple[int, int]:
+        """The number of actions of a plan, and those that need nothing but what holds already."""
+        actions = {self._actions[rule] for rule in plan}
+        actions.discard(AXIOM)
+        helpful = 0
+        for rule in plan:
+            if costs[rule] == 1 and self._actions[rule] != AXIOM:
+                helpful |= 1 << self._actions[rule]
+        return len(actions), helpful
+
+    def _first_part(self, plan: set[int], facts: int, suppliers: dict[int, int]) -> set[int]:
+        """The rules of a plan that have to be used in time, and those that they depend on."""
+        wanted = self._urgent
+        expiring = self._expiring & facts
+        for rule in plan:
+            if self._actions[rule] == AXIOM and self._needed[rule] & expiring:
+                expiring |= sum(1 << fact for fact in self._gives[rule])
+        first = {rule for rule in plan if self._needed[rule] & expiring}
+        for rule in first:
+            wanted |= self._needed[rule]
+        return first | self._plan(wanted, facts, suppliers)
+
+    def _explore(self, facts: int) -> tuple[dict[int, int] | None, list[int]]:
+        """The cheapest rule for each fact up to the goal, and the cost up to each rule."""
+        counters, gives, tick = self._counters, self._gives, self._budget.tick
+        counters.move(facts)
+        users = counters.users
+        missing = counters.missing[:]
+        through = self._costs[:]
+        cost = [inf] * self._width
+        for fact in bit_numbers(facts):
+            cost[fact] = 0
+        suppliers: dict[int, int] = {}
+        # Sums double along a chain in which each fact needs all before it, so prices are sparse.
+        buckets: dict[int, list[int]] = {0: [], 1: []}
+        for rule in counters.ready:
+            total = through[rule]
+            for given in gives[rule]:
+                if total < cost[given]:
+                    cost[given] = total
+                    suppliers[given] = rule
+                    buckets[total].append(given)
+        waiting = self._goals[:]
+        prices = [0, 1]
+        while prices:
+            tick()
+            price = heappop(prices)
+            for fact in buckets[price]:  # which may grow: axioms cost nothing
+                if cost[fact] != price:
+                    continue
+                for rule in users[fact]:
+                    through[rule] += price
+                    missing[rule] -= 1
+                    if missing[rule]:
+                        continue
+                    total = through[rule]
+                    for given in gives[rule]:
+                        if total < cost[given]:
+                            cost[given] = total
+                            suppliers[given] = rule
+                            if total in buckets:
+                                buckets[total].append(given)
+                            else:
+                                buckets[total] = [given]
+                                heappush(prices, total)
+            while waiting and cost[waiting[-1]] <= price:
+                waiting.pop()
+            if not waiting and not self._supplies:
+                return suppliers, through
+        short = waiting or self._supplies.are_short(facts, missing)
+        return None if short else suppliers, through

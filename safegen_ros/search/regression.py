@@ -1,0 +1,308 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectory constraints compiled away by regression through the operators of a task.
+
+The regression of a formula through an operator holds before the operator exactly where the formula
+holds after it. With it every constraint becomes conditions of those operators alone that can change
+its formulas, and at most a flag or two (the idea of TCORE: Bonassi, Gerevini, Percassi and Scala,
+"On Planning with Qualitative State-Trajectory Constraints in PDDL3 by Compiling them Away", ICAPS
+2021). Deadlines add a clock that every operator advances. The semantics is that of
+`safegen_ros.verify.monitors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from safegen_ros.pddl import bits
+from safegen_ros.pddl.bits import AtomTable, Condition, condition
+from safegen_ros.pddl.model import Atom, Constraint, Problem
+from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.search.clock import Clock, Counter
+from safegen_ros.search.draft import Draft, DraftOperator
+from safegen_ros.search.facts import (
+    FALSE,
+    TRUE,
+    Formula,
+    Junction,
+    Literal,
+    Logic,
+    conjuncts,
+    holds,
+)
+from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.sas import SasTask
+
+
+def compile_constraints(
+    problem: Problem, task: SasTask, checkpoint: Callable[[], None] = lambda: None
+) -> SasTask:
+    """Adds a problem's goal and constraints to its task.
+
+    Args:
+        problem: the problem.
+        task: its operators over finite-domain variables; an atom that no value stands for never
+            changes. Its goal is not looked at.
+        checkpoint: called often; it may raise.
+
+    Returns:
+        A task whose plans, by the names of their operators, are the plans of the problem that
+        satisfy every constraint.
+
+    Raises:
+        Unsolvable: the initial state breaks a constraint, or the goal is false in itself.
+    """
+    compiler = _Compiler(problem, task)
+    for constraint in problem.constraints:
+        checkpoint()
+        compiler.add(constraint)
+    compiler.clock.start()
+    found = compiler.draft.finish(checkpoint)
+    if found is None:
+        raise Unsolvable(
+            f'problem {problem.name} has no plan: its goal is false in every state that can be '
+            'reached: change the goal or the constraints'
+        )
+    return found
+
+
+class Regression:
+    """What must hold before an operator for a formula to hold after it."""
+
+    def __init__(self, logic: Logic) -> None:
+        self._logic = logic
+
+    def after(self, formula: Formula, operator: DraftOperator) -> Formula:
+        """Holds before the operator where the formula holds after it."""
+        if isinstance(formula, Literal):
+            return self._literal(formula, operator)
+        parts = [self.after(part, operator) for part in formula.parts]
+        return self._logic.join(parts, formula.conjunctive)
+
+    def _literal(self, literal: Literal, operator: DraftOperator) -> Formula:
+        logic = self._logic
+        changes = operator.changes.get(literal.variable)
+        if changes is None:
+            return logic.restrict(literal, operator.precondition)
+        if len(changes) == 1 and changes[0][0] == TRUE:
+            return TRUE if (changes[0][1] == literal.value) == literal.positive else FALSE
+        makes = logic.either(*(when for when, value in changes if value == literal.value))
+        breaks = logic.either(*(when for when, value in changes if value != literal.value))
+        kept = logic.both(literal._replace(positive=True), logic.negate(breaks))
+        equal = logic.restrict(logic.either(makes, kept), operator.precondition)
+        return equal if literal.positive else logic.negate(equal)
+
+    def gained(self, formula: Formula, operator: DraftOperator) -> Formula:
+        """The same of a formula that is known to be false before the operator, but shorter."""
+        if isinstance(formula, Literal):
+            after = self._literal(formula, operator)
+            before = self._logic.restrict(formula, operator.precondition)
+            return FALSE if before in (after, TRUE) else after
+        if formula.conjunctive:
+            if not any(self.gained(part, operator) != FALSE for part in formula.parts):
+                return FALSE
+            return self.after(formula, operator)
+        return self._logic.join((self.gained(part, operator) for part in formula.parts), False)
+
+
+class _Compiler:
+    """Adds constraints to the draft of a task."""
+
+    def __init__(self, problem: Problem, task: SasTask) -> None:
+        self.draft = Draft(task)
+        self.clock = Clock(self.draft)
+        self._problem = problem
+        self._logic = self.draft.logic
+        self._regression = Regression(self._logic)
+        self._table = AtomTable(problem)
+        self._facts = task.atoms()
+        self._initial = self.draft.initial()
+        self._seen: dict[tuple[Formula, Formula], Formula] = {}
+        self.at_end(self._formula(condition(problem.goal, self._table)))
+
+    def add(self, constraint: Constraint) -> None:
+        """Adds one constraint.
+
+        Raises:
+            Unsolvable: the initial state breaks it.
+        """
+        formulas = [self._formula(condition(f, self._table)) for f in constraint.arguments]
+        if not _ADD[constraint.operator](self, *formulas, *constraint.times):
+            raise Unsolvable(
+                f'problem {self._problem.name} has no plan: its initial state breaks '
+                f'{constraint_text(constraint)}: change the initial state or the constraint'
+            )
+
+    def _formula(self, ground: Condition) -> Formula:
+        """A condition on atoms as one on facts; atoms that never change are folded."""
+        logic = self._logic
+        if isinstance(ground, bits.Junction):
+            return logic.join(map(self._formula, ground.parts), ground.conjunctive)
+        true = [self._atom(atom) for atom in self._table.atoms(ground.true)]
+        false = [logic.negate(self._atom(atom)) for atom in self._table.atoms(ground.false)]
+        return logic.join(true + false, ground.conjunctive)
+
+    def _atom(self, atom: Atom) -> Formula:
+        fact = self._facts.get(atom)
+        if fact is not None:
+            return self._logic.literal(*fact)
+        return TRUE if self._table.initially(atom) else FALSE
+
+    def _initially(self, formula: Formula) -> bool:
+        return holds(formula, self._initial)
+
+    def always(self, formula: Formula) -> bool:
+        if not self._initially(formula):
+            return False
+        for part in conjuncts(formula):
+            for operator in self.draft.gaining(self._logic.negate(part)):
+                operator.demands.append(self._regression.after(part, operator))
+        return True
+
+    def _gaining(self, formula: Formula) -> Iterator[tuple[DraftOperator, Formula]]:
+        """The operators that may make a formula true, and when they do if it is false before."""
+        for operator in self.draft.gaining(formula):
+            gained = self._regression.gained(formula, operator)
+            if gained != FALSE:
+                yield operator, gained
+
+    def _losing(self, formula: Formula) -> Iterator[tuple[DraftOperator, Formula]]:
+        """The operators that may make a formula false, and when they do if it is true before."""
+        return self._gaining(self._logic.negate(formula))
+
+    def sometime(self, formula: Formula) -> bool:
+        self.draft.goals.append(self._has_held(formula))
+        return True
+
+    def _has_held(self, formula: Formula, when: Formula = TRUE) -> Formula:
+        """Whether a formula has held in some state so far, `when` holding one step before."""
+        if self._initially(formula):
+            return TRUE
+        found = self._seen.get((formula, when))
+        if found is None:
+            found = self.draft.flag('seen', False)
+            self._seen[(formula, when)] = found
+            for operator, gained in self._gaining(formula):
+                operator.marks.append((self._logic.both(gained, when), found))
+        return found
+
+    def sometime_before(self, formula: Formula, first: Formula) -> bool:
+        if self._initially(formula):
+            return False
+        seen = self._has_held(first)
+        if seen == TRUE:
+            return True
+        for operator, gained in self._gaining(formula):
+            operator.demands.append(self._logic.either(self._logic.negate(gained), seen))
+        return True
+
+    def at_most_once(self, formula: Formula) -> bool:
+        logic = self._logic
+        over = self.draft.flag('over', False)
+        for operator, lost in self._losing(formula):
+            before = logic.restrict(formula, operator.precondition)
+            operator.marks.append((logic.both(before, lost), over))
+        for operator, gained in self._gaining(formula):
+            operator.demands.append(logic.either(logic.negate(gained), logic.opposite(over)))
+        return True
+
+    def sometime_after(self, formula: Formula, then: Formula) -> bool:
+        self._owed(formula, then)
+        return True
+
+    def _owed(self, formula: Formula, then: Formula, counter: Counter | None = None) -> Literal:
+        """Whether a formula has held and another one not since; a counter starts with it."""
+        logic, regression = self._logic, self._regression
+        owed = self.draft.flag('owed', self._initially(formula) and not self._initially(then))
+        self.draft.goals.append(logic.opposite(owed))
+        for operator, paid in self._gaining(then):
+            operator.marks.append((paid, logic.opposite(owed)))
+        for operator in self.draft.gaining(formula, logic.negate(then)):
+            unpaid = logic.negate(regression.after(then, operator))
+            starts = logic.both(regression.after(formula, operator), unpaid)
+            operator.marks.append((starts, owed))
+            if counter is not None:
+                operator.marks += counter.resetting(logic.both(starts, logic.opposite(owed)))
+        return owed
+
+    def at_end(self, formula: Formula) -> bool:
+        for part in conjuncts(formula):
+            choice = isinstance(part, Junction) and part != FALSE
+            self.draft.goals.append(self._holds_now(part) if choice else part)
+        return True
+
+    def _holds_now(self, formula: Formula) -> Literal:
+        """Whether a formula holds, as a flag that operators set and reset."""
+        now = self.draft.flag('now', self._initially(formula))
+        for operator, gained in self._gaining(formula):
+            operator.marks.append((gained, now))
+        for operator, lost in self._losing(formula):
+            operator.marks.append((lost, self._logic.opposite(now)))
+        return now
+
+    def within(self, formula: Formula, deadline: int) -> bool:
+        if deadline == 0:
+            return self._initially(formula)
+        in_time = self._logic.negate(self.clock.reached(deadline))
+        self.draft.goals.append(self._has_held(formula, in_time))
+        return True
+
+    def always_within(self, formula: Formula, then: Formula, delay: int) -> bool:
+        logic = self._logic
+        if delay == 0:
+            return self.always(logic.either(logic.negate(formula), then))
+        counter = Counter(self.draft, delay - 1)
+        owed = self._owed(formula, then, counter)
+        counting = counter.advancing(owed)
+        late = logic.both(owed, counter.reads(delay - 1))
+        paid = {id(operator): gained for operator, gained in self._gaining(then)}
+        for operator in self.draft.operators:
+            operator.marks += counting
+            self._forbid(operator, logic.both(late, logic.negate(paid.get(id(operator), FALSE))))
+        return True
+
+    def hold_during(self, formula: Formula, begin: int, end: int) -> bool:
+        if begin >= end:
+            return True
+        if begin == 0 and not self._initially(formula):
+            return False
+        self._hold(formula, begin, self._logic.negate(self.clock.reached(end - 1)))
+        return True
+
+    def hold_after(self, formula: Formula, begin: int) -> bool:
+        if begin == 0:
+            return self.always(formula)
+        self._hold(formula, begin, TRUE)
+        return True
+
+    def _hold(self, formula: Formula, begin: int, until: Formula) -> None:
+        """Demands a formula after every operator from that step on, `until` holding before."""
+        logic, regression = self._logic, self._regression
+        inside = logic.both(self.clock.reached(begin - 1), until)
+        for operator, _ in self._losing(formula):
+            after = regression.after(formula, operator)
+            operator.demands.append(logic.either(logic.negate(inside), after))
+        if begin > 0:
+            entering = logic.both(inside, logic.negate(self.clock.reached(begin)))
+            for operator in self.draft.operators:
+                broken = logic.negate(regression.after(formula, operator))
+                self._forbid(operator, logic.both(entering, broken))
+
+    def _forbid(self, operator: DraftOperator, when: Formula) -> None:
+        """Makes an operator that is applied in some situation leave the goal out of reach."""
+        operator.marks.append((when, self._logic.opposite(self.draft.alive)))
+
+
+_ADD: dict[str, Callable[..., bool]] = {
+    'always': _Compiler.always,
+    'sometime': _Compiler.sometime,
+    'at-most-once': _Compiler.at_most_once,
+    'sometime-before': _Compiler.sometime_before,
+    'sometime-after': _Compiler.sometime_after,
+    'at end': _Compiler.at_end,
+    'within': _Compiler.within,
+    'always-within': _Compiler.always_within,
+    'hold-during': _Compiler.hold_during,
+    'hold-after': _Compiler.hold_after,
+}
+"""How a constraint is added; false when the initial state breaks it."""

@@ -1,0 +1,126 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The task as if nothing that was once true ever became false: what heuristics are computed on.
+
+Its facts are the atoms that are true, the atoms that are false, and what the trajectory constraints
+remember. A fact that is reached stays, so a relaxed task is solved without search, and a task whose
+relaxation has no plan has none either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from safegen_ros.pddl.bits import bit_numbers
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.rules import Facts, Rule, RuleBuilder
+from safegen_ros.search.task import SearchTask
+from safegen_ros.verify.monitors import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRule:
+    """A rule of the relaxed task, its facts being numbered.
+
+    Attributes:
+        action: number of the action that it is a part of, or `AXIOM`.
+        needed: the facts that it needs, as a mask.
+        given: the facts that it gives, as a mask.
+        needs: the numbers of those that it needs.
+        gives: the numbers of those that it gives.
+    """
+
+    action: int
+    needed: int
+    given: int
+    needs: list[int]
+    gives: list[int]
+
+
+class Relaxation:
+    """The relaxed task of a search task.
+
+    Attributes:
+        rules: its rules, without those that are of no use for the goal.
+        goal: the facts that a plan ends with, as a mask.
+        urgent: the facts that have to be reached in time, as a mask.
+        expiring: the facts that are only true up to some time, as a mask.
+        states: the facts that a node has or lacks, as a mask; the others are derived from them.
+        impossible: numbers of the actions that no plan can hold, for they break a constraint.
+        width: number of facts, reachable or not.
+
+    Args:
+        task: the task.
+        budget: asked while this is built.
+    """
+
+    def __init__(self, task: SearchTask, budget: Budget) -> None:
+        builder = RuleBuilder(task)
+        for number, action in enumerate(task.actions):
+            budget.tick()
+            builder.add(number, action)
+        goal = builder.goal()
+        useful, needed = _useful(builder.rules, goal)
+        self._true, self._false = needed.true, needed.false
+        self._atoms = len(task.table)
+        self._others = builder.others
+        self._memories = builder.memories
+        self._expiries = builder.expiries
+        self._remembered: dict[int, int] = {}
+        self._task = task
+        self.width = self._atoms + self._others + self._false.bit_length()
+        self.goal = self._mask(goal)
+        self.rules: list[NumberedRule] = []
+        for rule in useful:
+            budget.tick()
+            mask, given = self._mask(rule.needs), self._mask(rule.gives)
+            self.rules.append(
+                NumberedRule(rule.action, mask, given, bit_numbers(mask), bit_numbers(given))
+            )
+        memories = sum(memory.fact for memory in builder.memories)
+        self.urgent = builder.urgent << self._atoms
+        self.expiring = sum(expiry.fact for expiry in builder.expiries) << self._atoms
+        self.states = self._mask(Facts(self._true, self._false, memories)) | self.expiring
+        self.impossible = builder.impossible
+
+    def _mask(self, facts: Facts) -> int:
+        false = facts.false & self._false
+        return (
+            facts.true & self._true
+            | facts.other << self._atoms
+            | false << (self._atoms + self._others)
+        )
+
+    def facts(self, state: int, standing: Standing) -> int:
+        """The facts of a node of the search."""
+        time, fields = self._task.split(standing)
+        remembered = self._remembered.get(fields)
+        if remembered is None:
+            remembered = self._remembered[fields] = self._remember(fields)
+        found = state & self._true | remembered
+        for begin, fact in self._expiries:
+            if time + 1 < begin:
+                found |= fact << self._atoms
+        if self._false:
+            found |= (~state & self._false) << (self._atoms + self._others)
+        return found
+
+    def _remember(self, standing: Standing) -> int:
+        known = 0
+        for monitor, values, fact in self._memories:
+            if standing >> monitor.shift & monitor.limit in values:
+                known |= fact
+        return known << self._atoms
+
+
+def _useful(rules: list[Rule], goal: Facts) -> tuple[list[Rule], Facts]:
+    """The rules that can help to reach the goal, in their order, and the facts that they need."""
+    needed = goal
+    helpful: set[int] = set()
+    while True:
+        new = [n for n, rule in enumerate(rules) if n not in helpful and rule.gives.meets(needed)]
+        if not new:
+            return [rules[number] for number in sorted(helpful)], needed
+        helpful.update(new)
+        for number in new:
+            needed = needed.union(rules[number].needs)

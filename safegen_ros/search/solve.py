@@ -1,0 +1,76 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The reference planner: one question, two routes to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from safegen_ros.pddl.model import Problem
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
+from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.outcome import FAST_DOWNWARD, IN_PROCESS, SearchLimit, Solution
+
+Route = Literal['auto', 'in-process', 'fast-downward']
+
+MEMORY_LIMIT_MB = 2048.0
+"""Most memory of a search when the caller does not say [MiB]."""
+
+_SHARE = 0.4  # of the time that is left to the search in this process before the other one is asked
+_SHARE_LIMIT_S = 20.0
+
+
+def solve(
+    problem: Problem,
+    *,
+    optimal: bool = False,
+    route: Route = 'auto',
+    time_limit_s: float = 60.0,
+    memory_limit_mb: float = MEMORY_LIMIT_MB,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Solution:
+    """Finds a plan that reaches the goal and satisfies every constraint.
+
+    Args:
+        problem: what to solve.
+        optimal: whether the plan has to be a shortest one, with proof; otherwise it comes sooner.
+        route: who searches. `auto` searches in this process first, and if that takes long goes on
+            with Fast Downward where it is installed.
+        time_limit_s: wall-clock limit [s].
+        memory_limit_mb: most memory [MiB].
+        cancelled: whether the caller wants to stop; asked about a hundred times a second.
+
+    Returns:
+        A plan that `verify` accepts.
+
+    Raises:
+        Unsolvable: there is none, and that is proved.
+        SearchLimit: time or memory ran out.
+        Canceled: `cancelled` said so.
+        SafegenError: Fast Downward was asked for and is not installed, or failed.
+    """
+    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+    if route == FAST_DOWNWARD:
+        return _with_fast_downward(problem, budget, cancelled, optimal)
+    if route == IN_PROCESS or not fast_downward_available():
+        return solve_in_process(problem, budget, optimal=optimal)
+    share = Budget(min(_SHARE * time_limit_s, _SHARE_LIMIT_S), memory_limit_mb, cancelled)
+    try:
+        return solve_in_process(problem, share, optimal=optimal)
+    except SearchLimit:
+        return _with_fast_downward(problem, budget, cancelled, optimal)
+
+
+def _with_fast_downward(
+    problem: Problem, budget: Budget, cancelled: Callable[[], bool], optimal: bool
+) -> Solution:
+    plan = solve_with_fast_downward(
+        problem,
+        time_limit_s=budget.left_s,
+        memory_limit_mb=budget.memory_limit_mb,
+        optimal=optimal,
+        cancelled=cancelled,
+    )
+    return Solution(plan, FAST_DOWNWARD, optimal, budget.seconds, 0)

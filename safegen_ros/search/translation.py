@@ -1,0 +1,181 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A problem as Fast Downward's translator is given it: its operators, without goal or constraints.
+
+The translator simplifies by the goal, and a goal that it finds trivial costs all operators. So the
+goal here is an atom of its own, and ours is compiled in afterwards with the constraints. A type
+that the translator would not read as we do (`either`, several parents) becomes a static atom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from safegen_ros.pddl.model import (
+    Action,
+    And,
+    AtomFormula,
+    Domain,
+    Effect,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Problem,
+    Variables,
+)
+
+_ROOT = 'object'
+
+
+def operators_only(problem: Problem) -> Problem:
+    """The problem with the same operators, a goal that is reached at once, and no constraints."""
+    domain = problem.domain
+    types = _Types(problem)
+    done = AtomFormula(_fresh('done', domain.predicates), ())
+    finish = Action(_fresh('finish', domain.actions), (), And(()), (_adding(done),))
+    actions = [types.action(action) for action in domain.actions.values()]
+    predicates = {name: tuple(map(types.name, kinds)) for name, kinds in domain.predicates.items()}
+    bare = Domain(
+        domain.name,
+        {types.name(kind): types.parent(kind) for kind in domain.types},
+        {name: types.name(kind) for name, kind in domain.constants.items()},
+        {**predicates, **dict.fromkeys(types.guards.values(), (_ROOT,)), done.predicate: ()},
+        {action.name: action for action in (*actions, finish)},
+    )
+    guarded = {
+        (guard, name) for kind, guard in types.guards.items() for name in types.objects[kind]
+    }
+    objects = {name: types.name(kind) for name, kind in problem.objects.items()}
+    return Problem(problem.name, bare, objects, problem.init | guarded, done, ())
+
+
+def _adding(atom: AtomFormula) -> Effect:
+    return Effect((), And(()), (atom,), ())
+
+
+def _fresh(name: str, taken: Iterable[str]) -> str:
+    known = set(taken)
+    while name in known:
+        name += '-'
+    return name
+
+
+class _Types:
+    """Writes types as plain ones, with static atoms as guards where that is not enough.
+
+    Attributes:
+        objects: the objects of every type, as we read it.
+        guards: the static predicate of each type that needs one.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._domain = problem.domain
+        self._own = _fresh(_ROOT, {_ROOT, *problem.domain.types})
+        self.objects = problem.objects_by_type()
+        self.guards: dict[str, str] = {}
+        members: dict[str, list[str]] = {}
+        for name, declared in problem.objects.items():
+            for kind in self._ancestors(declared):
+                members.setdefault(kind, []).append(name)
+        taken = set(problem.domain.predicates)
+        for kind in self._used():
+            if set(self.objects[kind]) != set(members.get(kind, ())):
+                self.guards[kind] = guard = _fresh('is-typed', taken)
+                taken.add(guard)
+
+    def name(self, kind: str) -> str:
+        """The plain type that stands for a type."""
+        if kind not in self._domain.types:
+            return _ROOT
+        return self._own if kind == _ROOT else kind
+
+    def parent(self, kind: str) -> str:
+        """The plain type above a declared one."""
+        parent = self._domain.types[kind]
+        return _ROOT if parent == kind else self.name(parent)
+
+    def _ancestors(self, kind: str) -> Iterator[str]:
+        """A type and those above it, as far as each is a plain one."""
+        types = self._domain.types
+        while kind in types:
+            yield kind
+            if types[kind] == kind:
+                return
+            kind = types[kind]
+        if _ROOT not in types:
+            yield _ROOT
+
+    def _used(self) -> list[str]:
+        """Every type that some variable has."""
+        found: dict[str, None] = {}
+        for action in self._domain.actions.values():
+            lists = [action.parameters, *_quantified(action.precondition)]
+            for effect in action.effects:
+                lists += [effect.variables, *_quantified(effect.condition)]
+            found.update((kind, None) for variables in lists for _, kind in variables)
+        return list(found)
+
+    def action(self, action: Action) -> Action:
+        """An action with plain types."""
+        condition = self._guarded(action.parameters, self.formula(action.precondition))
+        effects = tuple(
+            replace(
+                effect,
+                variables=self._variables(effect.variables),
+                condition=self._guarded(effect.variables, self.formula(effect.condition)),
+            )
+            for effect in action.effects
+        )
+        return Action(action.name, self._variables(action.parameters), condition, effects)
+
+    def formula(self, formula: Formula) -> Formula:
+        """A formula with plain types."""
+        if isinstance(formula, Not):
+            return Not(self.formula(formula.body))
+        if isinstance(formula, (And, Or)):
+            return type(formula)(tuple(map(self.formula, formula.parts)))
+        if isinstance(formula, Imply):
+            return Imply(self.formula(formula.premise), self.formula(formula.conclusion))
+        if isinstance(formula, Exists):
+            body = self._guarded(formula.variables, self.formula(formula.body))
+            return Exists(self._variables(formula.variables), body)
+        if isinstance(formula, Forall):
+            guards = self._guards(formula.variables)
+            body = self.formula(formula.body)
+            return Forall(
+                self._variables(formula.variables), Imply(And(guards), body) if guards else body
+            )
+        return formula
+
+    def _variables(self, variables: Variables) -> Variables:
+        return tuple(
+            (name, _ROOT if kind in self.guards else self.name(kind)) for name, kind in variables
+        )
+
+    def _guards(self, variables: Variables) -> tuple[AtomFormula, ...]:
+        return tuple(
+            AtomFormula(self.guards[kind], (name,))
+            for name, kind in variables
+            if kind in self.guards
+        )
+
+    def _guarded(self, variables: Variables, formula: Formula) -> Formula:
+        guards = self._guards(variables)
+        return And((*guards, formula)) if guards else formula
+
+
+def _quantified(formula: Formula) -> list[Variables]:
+    """The variable lists of the quantifiers in a formula."""
+    if isinstance(formula, Not):
+        return _quantified(formula.body)
+    if isinstance(formula, (And, Or)):
+        return [variables for part in formula.parts for variables in _quantified(part)]
+    if isinstance(formula, Imply):
+        return _quantified(formula.premise) + _quantified(formula.conclusion)
+    if isinstance(formula, (Forall, Exists)):
+        return [formula.variables, *_quantified(formula.body)]
+    return []

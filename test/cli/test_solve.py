@@ -1,0 +1,113 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen solve`: a plan that can be piped on, what there is to say without one, and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from safegen_ros.cli.main import app
+from safegen_ros.search import solve as search
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
+KEYS = {'status', 'plan', 'route', 'optimal', 'seconds', 'expanded', 'errors'}
+
+
+def _run(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(app, ['solve', *map(str, arguments)])
+
+
+def _json(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    done = _run(*arguments, '--json')
+    values = json.loads(done.stdout)
+    assert set(values) == KEYS
+    assert done.stderr == ''
+    return done.exit_code, values
+
+
+@pytest.fixture
+def impossible(tmp_path: Path) -> Path:
+    """A problem that no plan solves."""
+    path = tmp_path / 'impossible.pddl'
+    path.write_text(EXAMPLE.read_text().replace('(on b4 b3)', '(on b4 b1)'))
+    return path
+
+
+def test_the_plan_can_be_piped_into_validate(tower_order: Pddl3Task) -> None:
+    done = _run(EXAMPLE)
+    assert (done.exit_code, done.stderr) == (0, '')
+    accepted = CliRunner().invoke(app, ['validate', '-', str(EXAMPLE), '-'], input=done.stdout)
+    assert accepted.exit_code == 0, accepted.output
+    comments = [line for line in done.stdout.splitlines() if line.startswith(';')]
+    steps = tower_order.verify(done.stdout).plan_length
+    assert [line.split()[1] for line in comments] == ['route:', 'steps:', 'time:']
+    assert comments[1] == f'; steps: {steps}'
+
+
+def test_a_shortest_plan_is_said_to_be_one() -> None:
+    done = _run(EXAMPLE, '--optimal')
+    assert '; steps: 10, proved to be the fewest' in done.stdout.splitlines()
+
+
+def test_the_json_form_says_it_all(tower_order: Pddl3Task) -> None:
+    status, values = _json(EXAMPLE, '--optimal', '--route', 'in-process')
+    assert (status, values['status'], values['route']) == (0, 'solved', 'in-process')
+    assert (values['optimal'], values['errors']) == (True, [])
+    assert len(values['plan']) == 10
+    assert tower_order.verify('\n'.join(values['plan'])).ok
+    assert values['seconds'] > 0
+    assert values['expanded'] > 0
+
+
+def test_no_plan_and_a_limit_are_told_apart(impossible: Path) -> None:
+    done = _run(impossible)
+    assert (done.exit_code, done.stdout) == (1, '')
+    assert done.stderr.startswith('error: unsolvable: ')
+    status, values = _json(impossible)
+    assert (status, values['status'], values['plan']) == (1, 'unsolvable', None)
+    assert values['errors'][0]['code'] == 'UNSOLVABLE'
+    late = _run(EXAMPLE, '--time-limit', '0.001', '--route', 'in-process')
+    assert (late.exit_code, late.stdout) == (1, '')
+    assert late.stderr.startswith('error: limit: ')
+    assert _json(EXAMPLE, '--time-limit', '0.001', '--route', 'in-process')[1]['status'] == 'limit'
+
+
+def test_bad_input_is_told_with_its_place(tmp_path: Path) -> None:
+    bad = tmp_path / 'bad.pddl'
+    bad.write_text(EXAMPLE.read_text().replace('(on b4 b3)', '(on b4 b9)'))
+    done = _run(bad)
+    assert (done.exit_code, done.stdout) == (2, '')
+    assert f'{bad}:11:33: ' in done.stderr
+    assert '^' in done.stderr
+    status, values = _json(bad)
+    assert (status, values['status']) == (2, 'error')
+    assert (values['errors'][0]['line'], values['errors'][0]['column']) == (11, 33)
+    assert _run(EXAMPLE, '--route', 'teleport').exit_code == 2
+
+
+def test_a_domain_of_ones_own_is_taken(tmp_path: Path) -> None:
+    domain = tmp_path / 'domain.pddl'
+    domain.write_text(builtin_domain_text('blocksworld').replace('(domain ', '(domain my-'))
+    problem = tmp_path / 'problem.pddl'
+    problem.write_text(EXAMPLE.read_text().replace('(:domain ', '(:domain my-'))
+    assert _run(problem, '--domain', domain).exit_code == 0
+    assert _run(EXAMPLE, '--domain', domain).exit_code == 2
+    assert _run(EXAMPLE, '--domain', domain, '--any-name').exit_code == 0
+
+
+def test_a_fault_of_ours_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: object, **settings: object) -> None:
+        raise ZeroDivisionError('by zero')
+
+    monkeypatch.setattr(search, 'solve', fail)
+    done = _run(EXAMPLE)
+    assert (done.exit_code, done.stdout) == (3, '')
+    assert 'internal error: ZeroDivisionError: by zero' in done.stderr
+    assert _json(EXAMPLE)[0] == 3

@@ -1,0 +1,140 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the relaxed task says is never too much: nothing is called out of reach that is not."""
+
+from __future__ import annotations
+
+import random
+
+import exhaustive
+import pytest
+import strategies
+from hypothesis import given, settings
+
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.cuts import CutFinder
+from safegen_ros.search.heuristic import RelaxedPlanner
+from safegen_ros.search.landmarks import Landmarks
+from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.supplies import Supplies
+from safegen_ros.search.task import SearchTask
+
+
+def _relaxed(problem: Problem) -> tuple[SearchTask, Relaxation, Budget]:
+    budget = Budget(60.0, 500.0)
+    task = SearchTask(problem, budget)
+    return task, Relaxation(task, budget), budget
+
+
+def _drawn(seed: int) -> Problem:
+    return exhaustive.solvable_problem(seed) if seed % 2 else exhaustive.problem_of(seed)
+
+
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_estimates_in_every_situation(seed: int) -> None:
+    """Cuts never count too many actions, and no situation with a plan is given up."""
+    try:
+        task, relaxation, budget = _relaxed(_drawn(seed))
+    except Unsolvable:
+        return
+    space = exhaustive.explore(task.problem, 300, task.table)
+    supplies = Supplies(task, relaxation)
+    planner = RelaxedPlanner(relaxation, supplies, budget)
+    finder = CutFinder(relaxation, supplies, budget)
+    nodes = list(space.distances)
+    random.Random(seed).shuffle(nodes)
+    for state, standing in nodes:
+        facts = relaxation.facts(state, standing)
+        estimate, cuts = planner.estimate(facts), finder.find(facts, ())
+        assert (estimate is None) == (cuts is None)
+        to_go = space.to_go.get((state, standing))
+        if to_go is not None:
+            assert estimate is not None
+            assert cuts is not None
+            assert len(cuts) <= to_go
+        if estimate is not None:
+            applicable = [a.applicable(state) for a in task.actions]
+            assert all(applicable[n] for n in range(len(applicable)) if estimate.helpful >> n & 1)
+
+
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_every_plan_meets_every_landmark(seed: int) -> None:
+    try:
+        task, relaxation, budget = _relaxed(_drawn(seed))
+    except Unsolvable:
+        return
+    facts = relaxation.facts(task.init, task.start)
+    landmarks = Landmarks(relaxation, facts, budget)
+    space = exhaustive.explore(task.problem, 1_000, task.table)
+    if not landmarks.reachable:
+        assert space.shortest is None
+    if space.shortest is None:
+        return
+    state, standing = task.init, task.start
+    accepted = landmarks.accept(0, facts)
+    for left in range(space.shortest, 0, -1):
+        assert landmarks.count(accepted, relaxation.facts(state, standing)) > 0
+        state, standing = next(
+            node
+            for number, action in enumerate(task.actions)
+            if action.applicable(state)
+            and space.to_go.get(node := task.follow(number, state, standing)) == left - 1
+        )
+        accepted = landmarks.accept(accepted, relaxation.facts(state, standing))
+    assert landmarks.count(accepted, relaxation.facts(state, standing)) == 0
+
+
+def _blocks(goal: str, constraints: str) -> Problem:
+    text = f"""(define (problem small) (:domain blocksworld) (:objects a b c)
+      (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
+      (:goal {goal}) (:constraints {constraints}))"""
+    return read_problem(text, strategies.BLOCKSWORLD)
+
+
+def test_actions_that_always_break_a_constraint_are_impossible() -> None:
+    task, relaxation, _ = _relaxed(_blocks('(on a b)', '(always (not (on-table c)))'))
+    steps = [str(task.actions[number].step) for number in relaxation.impossible]
+    assert steps == ['(putdown c)']
+
+
+@pytest.mark.parametrize(
+    ('constraints', 'length'),
+    [
+        ('(and)', 2),
+        ('(sometime (on b a))', 5),
+        ('(sometime-before (on a c) (on b a))', 5),
+        ('(always (not (and (holding a) (on c b))))', 3),
+        ('(at end (holding b))', 4),
+        ('(within 9 (on b a))', 8),  # three of its actions have to come in time
+        ('(sometime-after (on a c) (holding b))', 4),
+        ('(always-within 3 (on a c) (holding b))', 4),
+    ],
+)
+def test_relaxed_plans_see_what_a_constraint_asks_for(constraints: str, length: int) -> None:
+    task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
+    facts = relaxation.facts(task.init, task.start)
+    estimate = RelaxedPlanner(relaxation, Supplies(task, relaxation), budget).estimate(facts)
+    assert estimate is not None
+    assert estimate.length == length
+
+
+@pytest.mark.parametrize(
+    'constraints',
+    [
+        '(sometime-before (on a c) (and (on a c) (clear b)))',
+        '(and (sometime-before (on a c) (holding b)) (sometime-before (holding b) (on a c)))',
+        '(always (not (holding a)))',
+        '(and (sometime-after (on a c) (on c a)) (always (not (on c a))))',
+    ],
+)
+def test_some_contradictions_are_seen_without_search(constraints: str) -> None:
+    task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
+    facts = relaxation.facts(task.init, task.start)
+    assert not Landmarks(relaxation, facts, budget).reachable
+    assert RelaxedPlanner(relaxation, Supplies(task, relaxation), budget).estimate(facts) is None
+    assert CutFinder(relaxation, Supplies(task, relaxation), budget).find(facts, ()) is None

@@ -1,0 +1,95 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The API for scripts and notebooks: its examples run, and it imports nothing heavy."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from safegen_ros import api
+from safegen_ros.api import Category, PddlError, Problem, SafegenError, parse_plan, verify
+from safegen_ros.pddl import model
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'
+UNSAFE = '(unstack b2 b1) (putdown b2) (unstack b5 b3)'
+
+
+def test_the_examples_of_the_module_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, attempted = doctest.testmod(api)
+    assert (failed, attempted > 4) == (0, True)
+
+
+@pytest.mark.parametrize('name', ['README.md', 'docs/validation.md'])
+def test_the_examples_of_the_documentation_run(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, attempted = doctest.testfile(str(ROOT / name), module_relative=False)
+    assert (failed, attempted > 3) == (0, True)
+
+
+def test_a_problem_is_the_same_from_a_file_and_from_text(tower_order: Pddl3Task) -> None:
+    text = EXAMPLE.read_text(encoding='utf-8')
+    loaded = Problem.load(EXAMPLE)
+    for found in (loaded, Problem.load(str(EXAMPLE)), Problem.from_text(text)):
+        assert (found.goal, found.init) == (tower_order.problem.goal, tower_order.problem.init)
+        assert found.constraints == tower_order.problem.constraints
+    assert isinstance(loaded, model.Problem)
+
+
+def test_a_domain_of_ones_own_is_read(tmp_path: Path) -> None:
+    domain = tmp_path / 'domain.pddl'
+    text = builtin_domain_text('blocksworld').replace('(domain blocksworld', '(domain mine')
+    domain.write_text(text)
+    problem = tmp_path / 'problem.pddl'
+    problem.write_text(EXAMPLE.read_text().replace('(:domain blocksworld', '(:domain mine'))
+    assert Problem.load(problem, domain).domain.name == 'mine'
+    assert Problem.from_text(problem.read_text(), text).domain.name == 'mine'
+    with pytest.raises(PddlError, match='not built in'):
+        Problem.load(problem)
+
+
+def test_a_plan_is_text_or_steps_or_a_file(tmp_path: Path) -> None:
+    problem = Problem.load(EXAMPLE)
+    path = tmp_path / 'plan'
+    path.write_text(UNSAFE)
+    verdicts = [verify(problem, plan) for plan in (UNSAFE, parse_plan(UNSAFE), path)]
+    assert verdicts[0].category is Category.SAFETY_VIOLATION
+    assert verdicts == [verdicts[0]] * 3
+    with pytest.raises(SafegenError, match='the plan cannot be read'):
+        verify(problem, tmp_path / 'none')
+
+
+def test_what_is_changed_is_judged_anew(tower_order: Pddl3Task) -> None:
+    problem = Problem.load(EXAMPLE)
+    assert verify(problem, UNSAFE) == verify(tower_order.problem, UNSAFE)
+    free = replace(problem, constraints=())
+    assert not free.constraints
+    assert verify(free, UNSAFE).category is Category.GOAL_NOT_SATISFIED
+    assert verify(problem, UNSAFE).category is Category.SAFETY_VIOLATION
+
+
+def test_a_problem_can_be_sent_to_another_process() -> None:
+    problem = Problem.load(EXAMPLE)
+    verify(problem, UNSAFE)
+    again = pickle.loads(pickle.dumps(problem))
+    assert again == problem
+    assert verify(again, UNSAFE) == verify(problem, UNSAFE)
+
+
+def test_it_imports_without_ros_and_torch() -> None:
+    script = 'import sys, safegen_ros.api; print(*sys.modules)'
+    done = subprocess.run(
+        [sys.executable, '-c', script], capture_output=True, text=True, check=True
+    )
+    heavy = {'rclpy', 'torch', 'mujoco', 'transformers', 'numpy', 'typer', 'rich'}
+    assert not heavy & {name.split('.')[0] for name in done.stdout.split()}
