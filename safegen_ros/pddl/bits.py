@@ -111,6 +111,12 @@ def single_bits(mask: int) -> list[int]:
 def bit_numbers(mask: int) -> list[int]:
     """The numbers of the bits of a mask, from the lowest on, which is bit 0."""
     found = []
+    if mask.bit_count() < mask.bit_length() >> 7:  # sparse
+        while mask:
+            low = mask & -mask
+            found.append(low.bit_length() - 1)
+            mask ^= low
+        return found
     first = 0
     for byte in mask.to_bytes((mask.bit_length() + 7) // 8, 'little'):
         if byte:

@@ -73,5 +73,5 @@ class Clock:
             (counter.reads(steps - 1), flag) for steps, flag in self._flags.items()
         ]
         marks += counter.advancing(self._draft.logic.opposite(self._flags[last]))
-        for operator in self._draft.operators:
+        for operator in self._draft.every():
             operator.marks += marks

@@ -69,9 +69,11 @@ class Draft:
 
     Args:
         task: what to start from; its axioms are written out into the conditions that use them.
+        checkpoint: called for every operator that is looked at; it may raise.
     """
 
-    def __init__(self, task: SasTask) -> None:
+    def __init__(self, task: SasTask, checkpoint: Callable[[], None]) -> None:
+        self._checkpoint = checkpoint
         self.variables = list(task.variables)
         self._sizes = [len(variable.values) for variable in task.variables]
         self.logic = Logic(self._sizes)
@@ -116,7 +118,15 @@ class Draft:
             else:
                 index = self._setting if part.positive else self._leaving
                 numbers.update(index.get((part.variable, part.value), ()))
-        return (self.operators[number] for number in sorted(numbers))
+        for number in sorted(numbers):
+            self._checkpoint()
+            yield self.operators[number]
+
+    def every(self) -> Iterator[DraftOperator]:
+        """All operators."""
+        for operator in self.operators:
+            self._checkpoint()
+            yield operator
 
     def flag(self, name: str, initially: bool, layer: int = NOT_DERIVED) -> Literal:
         """A new variable of two values, as the literal that it is true."""
@@ -130,19 +140,12 @@ class Draft:
         """The value of every variable in the initial state."""
         return [variable.initial for variable in self.variables]
 
-    def finish(self, checkpoint: Callable[[], None]) -> SasTask | None:
-        """The task as it stands.
-
-        Args:
-            checkpoint: called for every operator; it may raise.
-
-        Returns:
-            None when the goal is false in itself.
-        """
+    def finish(self) -> SasTask | None:
+        """The task as it stands, or None when its goal is false in itself."""
         goal = self.logic.join(self.goals, True)
         if goal == FALSE:
             return None
-        return _Writer(self).task(goal, checkpoint)
+        return _Writer(self).task(goal)
 
 
 class _Definitions:
@@ -209,12 +212,9 @@ class _Writer:
         self._rules: list[tuple[_Cube, Literal]] = []
         self._opposites: dict[int, dict[int, Literal]] = {}
 
-    def task(self, goal: Formula, checkpoint: Callable[[], None]) -> SasTask:
+    def task(self, goal: Formula) -> SasTask:
         goals = self._cube(goal)
-        copies = []
-        for operator in self._draft.operators:
-            checkpoint()
-            copies += self._copies(operator)
+        copies = [copy for operator in self._draft.every() for copy in self._copies(operator)]
         cubes = [goals, *(cube for cube, _ in self._rules)]
         for copy in copies:
             cubes += [copy.precondition, *(cube for cube, _ in copy.effects)]

@@ -20,7 +20,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.programs import Ended, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
@@ -37,16 +37,23 @@ _TRANSLATE = (
 )  # fmt: skip
 """Goal and constraints are compiled in later, so every variable may turn out to be important."""
 
-_FIRST = (
+_LAMA = (
     'let(hlm,landmark_sum(lm_reasonable_orders_hps(lm_rhw()),pref=false),'
     'let(hff,ff(),lazy_greedy([hff,hlm],preferred=[hff,hlm])))'
 )
-_PROOF = 'astar(blind())'
+"""The first iteration of LAMA (Richter and Westphal 2010)."""
+
+_TYPES = (
+    'let(hff,ff(),lazy(alt([single(hff),single(hff,pref_only=true),type_based([hff,g()])],'
+    'boost=1000),preferred=[hff],reopen_closed=false))'
+)
+"""With exploration by types (Xie et al. 2014), against plateaus that landmarks do not see."""
+
+_BLIND = 'astar(blind())'
 
 # https://www.fast-downward.org/latest/documentation/exit-codes/
 _SOLVED = (0, 1, 2, 3)
-_UNSOLVABLE = 11
-_EXHAUSTED = 12
+_EXHAUSTED = (11, 12)
 _OUT_OF_MEMORY = (20, 22, 24)
 
 
@@ -100,7 +107,7 @@ def solve_with_fast_downward(
     budget.tick()
     task = _translate(problem, folder, budget)
     task = relevant_part(compile_constraints(problem, task, budget.tick))
-    plan = _search(problem.name, task, optimal, folder, budget)
+    plan = _search(problem.name, task, optimal, folder, budget, cancelled)
     verdict = verify(problem, plan)
     if not verdict.ok:
         raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
@@ -124,21 +131,35 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     return replace(task, operators=tuple(own))
 
 
-def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:
+def _search(
+    name: str,
+    task: SasTask,
+    optimal: bool,
+    folder: Path,
+    budget: Budget,
+    cancelled: Callable[[], bool],
+) -> Plan:
     """A plan of a task."""
     program = str(folder / 'downward')
     with memory_files(write_sas(task), '') as (sas, found):
-        for configuration in _configurations(task, optimal):
-            command = [program, '--search', configuration, '--internal-plan-file', found.path]
-            ended = run_program(command, budget, [found], stdin=sas)
+        command = [program, '--internal-plan-file', found.path, '--search']
+        for share, configuration in _attempts(task, optimal):
+            part = Budget(share * budget.left_s, budget.memory_limit_mb, cancelled)
+            try:
+                ended = run_program([*command, configuration], part, [found], stdin=sas)
+            except SearchLimit:
+                continue  # with another configuration, or to the end of the time
             if ended.code in _SOLVED:
                 return parse_plan(found.text())
-            if ended.code not in (_UNSOLVABLE, _EXHAUSTED):
+            if ended.code in _EXHAUSTED and (configuration == _BLIND or not task.rules):
+                raise Unsolvable(
+                    f'problem {name} has no plan: Fast Downward has searched every state that can '
+                    'be reached without breaking a constraint: change the goal or the constraints'
+                )
+            if ended.code not in (*_EXHAUSTED, *_OUT_OF_MEMORY):
                 raise _failure('the search component', ended, budget)
-    raise Unsolvable(
-        f'problem {name} has no plan: Fast Downward has searched every state that can be reached '
-        'without breaking a constraint: change the goal or the constraints'
-    )
+    budget.tick()
+    raise budget.memory_is_over()
 
 
 def _failure(what: str, ended: Ended, budget: Budget) -> SafegenError:
@@ -150,11 +171,17 @@ def _failure(what: str, ended: Ended, budget: Budget) -> SafegenError:
     )
 
 
-def _configurations(task: SasTask, optimal: bool) -> list[str]:
-    """Searches to try in turn; when the last one finds nothing, there is nothing."""
+def _attempts(task: SasTask, optimal: bool) -> list[tuple[float, str]]:
+    """Searches to try in turn, each with its share of the time that is left to it.
+
+    Axioms make heuristics inadmissible, and unsafe as to what has no plan; then blind search alone
+    proves anything.
+    """
     if optimal:
         conditional = any(effect.condition for op in task.operators for effect in op.effects)
-        if task.rules:
-            return [_PROOF]
-        return ['astar(hmax())'] if conditional else ['astar(lmcut())']
-    return [_FIRST, _PROOF] if task.rules else [_FIRST]
+        return [
+            (1.0, _BLIND if task.rules else 'astar(hmax())' if conditional else 'astar(lmcut())')
+        ]
+    if task.rules:
+        return [(0.2, _LAMA), (0.6, _TYPES), (1.0, _BLIND)]
+    return [(0.2, _LAMA), (0.5, _TYPES), (1.0, _LAMA)]

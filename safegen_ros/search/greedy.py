@@ -80,8 +80,8 @@ class GreedySearch:
         self._budget = budget
         self._relaxation = relaxation
         self._planner = RelaxedPlanner(relaxation, Supplies(task, relaxation), budget)
-        facts = relaxation.facts(task.init, task.start)
-        self._landmarks = Landmarks(relaxation, facts, budget)
+        self._first = relaxation.facts(task.init, task.start)
+        self._landmarks = Landmarks(relaxation, self._first, budget)
         self._successors = Successors(task, relaxation.impossible, budget)
         self._nodes: list[_Node] = []
         self._known: dict[tuple[int, int], int] = {}
@@ -98,8 +98,8 @@ class GreedySearch:
             Canceled: the caller wants to stop.
         """
         task = self._task
-        if not self._landmarks.reachable:
-            raise no_plan(task, 'there would be none even if what is once true never became false')
+        if self._planner.estimate(self._first) is None:
+            raise no_plan(task, 'which shows before any search')
         self._add(_Node(task.init, task.start, 0, -1, -1))
         expanded = 0
         while True:

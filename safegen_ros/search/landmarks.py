@@ -16,12 +16,11 @@ from safegen_ros.pddl.bits import bit_numbers, single_bits
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.relaxation import Relaxation
 
+_MOST_FACTS = 20_000  # the sets take memory by the square of the number of facts
+
 
 class Landmarks:
-    """The landmarks of a task.
-
-    Attributes:
-        reachable: whether the relaxed task has a plan; if it has none, there is none at all.
+    """The landmarks of a task; none are known where there are too many facts.
 
     Args:
         relaxation: the relaxed task.
@@ -30,14 +29,14 @@ class Landmarks:
     """
 
     def __init__(self, relaxation: Relaxation, facts: int, budget: Budget) -> None:
+        self._all = self._goal = 0
+        self._wanted_by: dict[int, int] = {}
+        if relaxation.width > _MOST_FACTS:
+            return
         needed = _needed(relaxation, facts, budget)
-        goals = bit_numbers(relaxation.goal)
-        self.reachable = all(goal in needed for goal in goals)
-        self._all = 0
-        if self.reachable:
-            for goal in goals:
-                self._all |= needed[goal]
-            self._all &= relaxation.states
+        for goal in bit_numbers(relaxation.goal):
+            self._all |= needed.get(goal, 0)
+        self._all &= relaxation.states
         self._goal = relaxation.goal & self._all
         self._wanted_by = self._directly_before(relaxation, facts, needed)
 

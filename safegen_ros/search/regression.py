@@ -52,12 +52,13 @@ def compile_constraints(
     Raises:
         Unsolvable: the initial state breaks a constraint, or the goal is false in itself.
     """
-    compiler = _Compiler(problem, task)
+    draft = Draft(task, checkpoint)
+    compiler = _Compiler(problem, task, draft)
     for constraint in problem.constraints:
         checkpoint()
         compiler.add(constraint)
     compiler.clock.start()
-    found = compiler.draft.finish(checkpoint)
+    found = draft.finish()
     if found is None:
         raise Unsolvable(
             f'problem {problem.name} has no plan: its goal is false in every state that can be '
@@ -106,11 +107,14 @@ class Regression:
 
 
 class _Compiler:
-    """Adds constraints to the draft of a task."""
+    """Adds constraints to the draft of a task.
 
-    def __init__(self, problem: Problem, task: SasTask) -> None:
-        self.draft = Draft(task)
-        self.clock = Clock(self.draft)
+    There is a method for each operator of PDDL3; it returns whether the initial state allows it.
+    """
+
+    def __init__(self, problem: Problem, task: SasTask, draft: Draft) -> None:
+        self.draft = draft
+        self.clock = Clock(draft)
         self._problem = problem
         self._logic = self.draft.logic
         self._regression = Regression(self._logic)
@@ -152,6 +156,7 @@ class _Compiler:
         return holds(formula, self._initial)
 
     def always(self, formula: Formula) -> bool:
+        """No operator may lose any part of the formula."""
         if not self._initially(formula):
             return False
         for part in conjuncts(formula):
@@ -171,6 +176,7 @@ class _Compiler:
         return self._gaining(self._logic.negate(formula))
 
     def sometime(self, formula: Formula) -> bool:
+        """The goal asks for a flag that says that the formula has held."""
         self.draft.goals.append(self._has_held(formula))
         return True
 
@@ -187,6 +193,7 @@ class _Compiler:
         return found
 
     def sometime_before(self, formula: Formula, first: Formula) -> bool:
+        """No operator may gain the formula while the other one has not held."""
         if self._initially(formula):
             return False
         seen = self._has_held(first)
@@ -197,6 +204,7 @@ class _Compiler:
         return True
 
     def at_most_once(self, formula: Formula) -> bool:
+        """A flag says that the formula has held and was lost; then none may gain it."""
         logic = self._logic
         over = self.draft.flag('over', False)
         for operator, lost in self._losing(formula):
@@ -207,6 +215,7 @@ class _Compiler:
         return True
 
     def sometime_after(self, formula: Formula, then: Formula) -> bool:
+        """The goal asks that nothing is owed."""
         self._owed(formula, then)
         return True
 
@@ -226,6 +235,7 @@ class _Compiler:
         return owed
 
     def at_end(self, formula: Formula) -> bool:
+        """The goal asks for the formula, or for a flag that says that it holds now."""
         for part in conjuncts(formula):
             choice = isinstance(part, Junction) and part != FALSE
             self.draft.goals.append(self._holds_now(part) if choice else part)
@@ -241,6 +251,7 @@ class _Compiler:
         return now
 
     def within(self, formula: Formula, deadline: int) -> bool:
+        """Only in time the flag is set."""
         if deadline == 0:
             return self._initially(formula)
         in_time = self._logic.negate(self.clock.reached(deadline))
@@ -248,6 +259,7 @@ class _Compiler:
         return True
 
     def always_within(self, formula: Formula, then: Formula, delay: int) -> bool:
+        """While it is owed, the steps are counted."""
         logic = self._logic
         if delay == 0:
             return self.always(logic.either(logic.negate(formula), then))
@@ -256,12 +268,13 @@ class _Compiler:
         counting = counter.advancing(owed)
         late = logic.both(owed, counter.reads(delay - 1))
         paid = {id(operator): gained for operator, gained in self._gaining(then)}
-        for operator in self.draft.operators:
+        for operator in self.draft.every():
             operator.marks += counting
             self._forbid(operator, logic.both(late, logic.negate(paid.get(id(operator), FALSE))))
         return True
 
     def hold_during(self, formula: Formula, begin: int, end: int) -> bool:
+        """As `always`, but between two times."""
         if begin >= end:
             return True
         if begin == 0 and not self._initially(formula):
@@ -270,6 +283,7 @@ class _Compiler:
         return True
 
     def hold_after(self, formula: Formula, begin: int) -> bool:
+        """As `always`, but from some time on."""
         if begin == 0:
             return self.always(formula)
         self._hold(formula, begin, TRUE)
@@ -284,7 +298,7 @@ class _Compiler:
             operator.demands.append(logic.either(logic.negate(inside), after))
         if begin > 0:
             entering = logic.both(inside, logic.negate(self.clock.reached(begin)))
-            for operator in self.draft.operators:
+            for operator in self.draft.every():
                 broken = logic.negate(regression.after(formula, operator))
                 self._forbid(operator, logic.both(entering, broken))
 
@@ -305,4 +319,3 @@ _ADD: dict[str, Callable[..., bool]] = {
     'hold-during': _Compiler.hold_during,
     'hold-after': _Compiler.hold_after,
 }
-"""How a constraint is added; false when the initial state breaks it."""

@@ -55,12 +55,12 @@ class Relaxation:
     """
 
     def __init__(self, task: SearchTask, budget: Budget) -> None:
-        builder = RuleBuilder(task)
+        builder = RuleBuilder(task, budget)
         for number, action in enumerate(task.actions):
             budget.tick()
             builder.add(number, action)
         goal = builder.goal()
-        useful, needed = _useful(builder.rules, goal)
+        useful, needed = _useful(builder.rules, goal, budget)
         self._true, self._false = needed.true, needed.false
         self._atoms = len(task.table)
         self._others = builder.others
@@ -113,11 +113,12 @@ class Relaxation:
         return known << self._atoms
 
 
-def _useful(rules: list[Rule], goal: Facts) -> tuple[list[Rule], Facts]:
+def _useful(rules: list[Rule], goal: Facts, budget: Budget) -> tuple[list[Rule], Facts]:
     """The rules that can help to reach the goal, in their order, and the facts that they need."""
     needed = goal
     helpful: set[int] = set()
     while True:
+        budget.tick()
         new = [n for n, rule in enumerate(rules) if n not in helpful and rule.gives.meets(needed)]
         if not new:
             return [rules[number] for number in sorted(helpful)], needed

@@ -26,6 +26,7 @@ from safegen_ros.pddl.bits import (
     single_bits,
 )
 from safegen_ros.pddl.ground import GroundAction
+from safegen_ros.search.budget import Budget
 from safegen_ros.search.conditions import assume, follows, regress
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Monitor
@@ -126,9 +127,10 @@ class RuleBuilder:
 
     Args:
         task: the task.
+        budget: asked while constraints are taken up.
     """
 
-    def __init__(self, task: SearchTask) -> None:
+    def __init__(self, task: SearchTask, budget: Budget) -> None:
         self.rules: list[Rule] = []
         self.memories: list[Memory] = []
         self.expiries: list[Expiry] = []
@@ -146,6 +148,7 @@ class RuleBuilder:
         self._allowed: dict[tuple[Condition, int], int] = {}
         axioms = []
         for monitor in task.monitors.monitors:
+            budget.tick()
             formulas = [condition(f, task.table) for f in monitor.constraint.arguments]
             axioms += self._watch(monitor, formulas)
         for formula, fact in axioms:

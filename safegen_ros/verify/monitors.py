@@ -16,7 +16,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -270,11 +270,11 @@ class MonitorSet:
                 time += 1
         if self._timed:
             standing = self._moved(standing, self._timed, state, time)
-        if self._untimed:
-            standing = self._moved(standing, self._touched(changed), state, time)
+        if touched := self._touched(changed):
+            standing = self._moved(standing, touched, state, time)
         return standing
 
-    def _touched(self, changed: int) -> Iterable[Monitor]:
+    def _touched(self, changed: int) -> Collection[Monitor]:
         if changed == ALL:
             return self._untimed
         if not self._watching:

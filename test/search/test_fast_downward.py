@@ -256,7 +256,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_failure_shows_what_the_program_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_downward, '_configurations', lambda task, optimal: ['nonsense()'])
+    monkeypatch.setattr(fast_downward, '_attempts', lambda task, optimal: [(1.0, 'nonsense()')])
     with pytest.raises(SafegenError, match=r'search component .* ended with code 3\d: .*nonsense'):
         solve_with_fast_downward(_blocks('(on a b)'))
     monkeypatch.setattr(fast_downward, '_TRANSLATE', ('fast_downward.translate', '--nonsense'))
