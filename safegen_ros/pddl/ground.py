@@ -8,7 +8,7 @@ Only search asks for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -228,11 +228,6 @@ class Grounder:
             schema = _Schema(self.problem.domain.actions[step.action], self.table)
             self._schemas[step.action] = schema
         return schema.ground(step)
-
-    def actions(self, steps: Sequence[Step]) -> list[GroundAction]:
-        """The ground actions of a whole plan; raises as `check` when one of its steps is none."""
-        kept, ground = self._kept.get, self.action
-        return [kept(step) or ground(step) for step in steps]
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
+from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
@@ -24,6 +24,7 @@ from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
 
 _LONGEST = 1000  # characters of one part of a reason
 _MOST = 20  # parts of a reason
+_MOST_MOVES = 4096  # that a validator remembers
 
 
 def verify(problem: Problem, plan: Plan | str) -> Verdict:
@@ -39,14 +40,31 @@ def verify(problem: Problem, plan: Plan | str) -> Verdict:
     return Validator(problem).verify(plan)
 
 
+class _Place:
+    """A state with where the automata stand there, and the places that steps lead to.
+
+    Plans for one problem share most of their way, and following a step that was followed before is
+    one look-up.
+    """
+
+    __slots__ = ('after', 'broken', 'fraction', 'good', 'standing', 'state')
+
+    def __init__(self, state: int, standing: Standing, broken: bool) -> None:
+        self.state = state
+        self.standing = standing
+        self.broken = broken  # whether some constraint can no longer be satisfied
+        self.after: dict[Step, _Place] = {}
+        self.good = False  # whether it is known that a plan may end here
+        self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until somebody asks
+
+
 @dataclass(frozen=True, slots=True)
 class _Reached:
     """How far a plan was followed."""
 
     plan: Plan
     index: int  # of the step that comes next, and of the state
-    state: int
-    standing: Standing
+    place: _Place
 
     def before(self) -> str:
         """Names the moment, for messages."""
@@ -72,16 +90,20 @@ def _join(parts: Sequence[str], separator: str) -> str:
 
 
 class Validator:
-    """Verifies plans for one problem; grounded actions and automata are kept between plans."""
+    """Verifies plans for one problem; what was found out for one plan is kept for the next."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._table = AtomTable(problem)
         self._grounder = Grounder(problem, self._table)
         self._monitors = MonitorSet(problem, self._table)
-        self._goals = goal_tests(problem, self._table)
-        self._init = self._table.encode(problem.init)
-        self._start = self._monitors.start(self._init)
+        goals = goal_tests(problem, self._table)
+        self._goals = [(formula_text(formula), test) for formula, test in goals]
+        self._places: dict[tuple[int, Standing], _Place] = {}
+        self._moves = 0
+        state = self._table.encode(problem.init)
+        self._start = self._place(state, self._monitors.start(state))
+        self._told: dict[int, tuple[str, str]] = {}
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
@@ -89,112 +111,142 @@ class Validator:
             steps = parse_plan(plan) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
-        try:
-            actions = self._grounder.actions(steps.steps)
-        except (KeyError, ValueError):
-            return self._not_a_step(steps)
-        return self._walk(steps, actions)
+        place = self._start
+        for index, step in enumerate(steps.steps):
+            after = place.after.get(step) or self._follow(place, step)
+            if after is None or place.broken:
+                return self._stopped(_Reached(steps, index, place))
+            place = after
+        return self._ended(_Reached(steps, len(steps), place))
 
-    def _not_a_step(self, plan: Plan) -> Verdict:
-        """The verdict on a plan of which some step is no action of the problem."""
-        for index, step in enumerate(plan.steps):
+    def _follow(self, place: _Place, step: Step) -> _Place | None:
+        """Where a step leads; None when it is no action of the problem or does not apply."""
+        try:
+            action = self._grounder.action(step)
+        except (KeyError, ValueError):
+            return None
+        if not action.applicable(place.state):
+            return None
+        state = action.apply(place.state)
+        standing = self._monitors.progress(place.standing, state, place.state ^ state)
+        if self._moves >= _MOST_MOVES:
+            self._forget()
+        self._moves += 1
+        found = place.after[step] = self._place(state, standing)
+        return found
+
+    def _place(self, state: int, standing: Standing) -> _Place:
+        found = self._places.get((state, standing))
+        if found is None:
+            found = _Place(state, standing, self._monitors.broken(standing))
+            self._places[state, standing] = found
+        return found
+
+    def _forget(self) -> None:
+        for place in self._places.values():  # they lead to each other in circles
+            place.after.clear()
+        self._places = {(self._start.state, self._start.standing): self._start}
+        self._moves = 0
+
+    def _stopped(self, at: _Reached) -> Verdict:
+        """The verdict on a plan whose next step cannot be followed, or comes too late."""
+        unreadable = self._not_a_step(at)  # before all else, however late in the plan it is
+        if unreadable is not None:
+            return unreadable
+        return self._broken(at) if at.place.broken else self._inapplicable(at)
+
+    def _ended(self, at: _Reached) -> Verdict:
+        """The verdict on a plan that was followed to its end."""
+        if not at.place.good:
+            unmet = tuple(text for text, test in self._goals if not test(at.place.state))
+            if unmet:
+                return self._short(at, unmet)
+            if self._monitors.unsatisfied(at.place.standing):
+                return self._broken(at)
+            at.place.good = True
+        reason = f'all {at.index} steps apply, the goal holds, every constraint is satisfied'
+        return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
+
+    def _not_a_step(self, at: _Reached) -> Verdict | None:
+        """The verdict on a plan of which some step from here on is no action of the problem."""
+        plan = at.plan
+        for index in range(at.index, len(plan)):
             try:
-                self._grounder.check(step)
+                self._grounder.action(plan.steps[index])
             except KeyError:
-                return self._unknown_action(plan, index, step)
+                return self._unknown_action(plan, index, plan.steps[index])
             except ValueError as error:
                 reason = f'{_name(plan, index)} is not an action of this problem: {error}'
                 return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
-        raise AssertionError('every step of the plan is an action of the problem')
+        return None
 
     def _unknown_action(self, plan: Plan, index: int, step: Step) -> Verdict:
         known = names_text(self.problem.domain.actions)
         reason = f'{_name(plan, index)}: {step.action[:40]!r} is not an action (actions: {known})'
         return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
 
-    def _walk(self, plan: Plan, actions: list[GroundAction]) -> Verdict:
-        state, standing = self._init, self._start
-        broken, progress = self._monitors.broken, self._monitors.progress
-        for index, action in enumerate(actions):
-            if broken(standing):
-                return self._broken(_Reached(plan, index, state, standing), actions)
-            # As `applicable`, without the call: this loop is what a verdict costs.
-            if state & action.care != action.want or (action.rest and not action.rest(state)):
-                return self._inapplicable(_Reached(plan, index, state, standing))
-            after = action.apply(state)
-            standing = progress(standing, after, state ^ after)
-            state = after
-        at = _Reached(plan, len(plan), state, standing)
-        unmet = [formula for formula, test in self._goals if not test(state)]
-        if unmet:
-            return self._short(at, tuple(map(formula_text, unmet)))
-        if self._monitors.unsatisfied(standing):
-            return self._broken(at, actions)
-        count = len(plan)
-        reason = f'all {count} steps apply, the goal holds, every constraint is satisfied'
-        return Verdict(Category.SUCCESS, reason, -1, count, 1.0)
+    def _goal_fraction(self, place: _Place) -> float:
+        if place.fraction < 0:
+            held = [test(place.state) for _, test in self._goals]
+            place.fraction = sum(held) / len(held) if held else 1.0
+        return place.fraction
 
-    def _goal_fraction(self, state: int) -> float:
-        if not self._goals:
-            return 1.0
-        return sum(test(state) for _, test in self._goals) / len(self._goals)
-
-    def _broken(self, at: _Reached, actions: list[GroundAction]) -> Verdict:
+    def _broken(self, at: _Reached) -> Verdict:
         """The verdict on a constraint that is violated here, or open in the last state."""
         ended = at.index == len(at.plan)
-        now = self._monitors.unsatisfied(at.standing) if ended else self._monitors.violated(
-            at.standing
-        )  # fmt: skip
-        found = [_report(monitor, at) for monitor in now]
-        step = at.culprit() if self._monitors.broken(at.standing) else -1
+        standing = at.place.standing
+        now = self._monitors.unsatisfied(standing) if ended else self._monitors.violated(standing)
+        found = [self._report(monitor, at.index, standing) for monitor in now]
+        later, blocked = ([], False) if ended else self._broken_later(at)
         return Verdict(
             Category.SAFETY_VIOLATION,
             f'{at.before()}: {_join([str(each) for each in found], "; ")}',
-            step,
+            at.culprit() if at.place.broken else -1,
             len(at.plan),
-            self._goal_fraction(at.state),
-            (*found, *self._broken_later(at, actions)),
+            self._goal_fraction(at.place),
+            (*found, *later),
             (),
             at.index,
-            not ended and not actions[at.index].applicable(at.state),
+            blocked,
         )
 
-    def _broken_later(self, at: _Reached, actions: list[GroundAction]) -> list[BrokenConstraint]:
-        """What else breaks when the rest of the plan is followed, as far as it applies."""
-        known = {monitor.shift for monitor in self._monitors.violated(at.standing)}
-        found = []
-        state, standing = at.state, at.standing
-        for index in range(at.index, len(actions)):
-            if not actions[index].applicable(state):
-                break
-            after = actions[index].apply(state)
-            progressed = self._monitors.progress(standing, after, state ^ after)
-            state = after
-            if progressed == standing:
-                continue
-            standing = progressed
-            for monitor in self._monitors.violated(standing):
-                if monitor.shift not in known:
-                    known.add(monitor.shift)
-                    found.append(_report(monitor, _Reached(at.plan, index + 1, state, standing)))
-        return found
+    def _broken_later(self, at: _Reached) -> tuple[list[BrokenConstraint], bool]:
+        """What else breaks further on, as far as the steps apply; whether the first does not."""
+        known = {monitor.shift for monitor in self._monitors.violated(at.place.standing)}
+        found: list[BrokenConstraint] = []
+        place = at.place
+        for index in range(at.index, len(at.plan)):
+            step = at.plan.steps[index]
+            after = place.after.get(step) or self._follow(place, step)
+            if after is None:
+                return found, index == at.index
+            if after.standing != place.standing:
+                for monitor in self._monitors.violated(after.standing):
+                    if monitor.shift not in known:
+                        known.add(monitor.shift)
+                        found.append(self._report(monitor, index + 1, after.standing))
+            place = after
+        return found, False
 
     def _inapplicable(self, at: _Reached) -> Verdict:
-        missing = self._grounder.unsatisfied(at.plan.steps[at.index], at.state)
+        missing = self._grounder.unsatisfied(at.plan.steps[at.index], at.place.state)
         return Verdict(
             Category.PRECONDITION_VIOLATION,
             f'{_name(at.plan, at.index)} needs {_join(missing, " and ")}, which does not '
             f'hold {at.before()}',
             at.index,
             len(at.plan),
-            self._goal_fraction(at.state),
+            self._goal_fraction(at.place),
             (),
             missing,
             at.index,
         )
 
     def _short(self, at: _Reached, unmet: tuple[str, ...]) -> Verdict:
-        found = tuple(_report(m, at) for m in self._monitors.unsatisfied(at.standing))
+        standing = at.place.standing
+        found = tuple(
+            self._report(m, at.index, standing) for m in self._monitors.unsatisfied(standing)
+        )
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {_join(texts, " ")}' if texts else ''
         return Verdict(
@@ -202,21 +254,17 @@ class Validator:
             f'the plan ends {at.before()} without {_join(unmet, " and ")}{extra}',
             -1,
             len(at.plan),
-            self._goal_fraction(at.state),
+            self._goal_fraction(at.place),
             found,
             unmet,
             at.index,
         )
 
-
-def _report(monitor: Monitor, at: _Reached) -> BrokenConstraint:
-    constraint = monitor.constraint
-    violated = monitor.status(at.standing) is Status.VIOLATED
-    return BrokenConstraint(
-        constraint_text(constraint),
-        constraint.binding,
-        at.index,
-        at.index - 1 if violated else -1,
-        monitor.explain(),
-        constraint.place,
-    )
+    def _report(self, monitor: Monitor, state: int, standing: Standing) -> BrokenConstraint:
+        """What to say of a constraint that is violated, or open, in the state of an index."""
+        constraint = monitor.constraint
+        told = self._told.get(monitor.shift)
+        if told is None:
+            told = self._told[monitor.shift] = constraint_text(constraint), monitor.explain()
+        step = state - 1 if monitor.status(standing) is Status.VIOLATED else -1
+        return BrokenConstraint(told[0], constraint.binding, state, step, told[1], constraint.place)
