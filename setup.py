@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'safegen_ros'
-SHARED_TREES = ('launch', 'config', 'models', 'urdf', 'examples')
+SHARED_TREES = ('launch', 'config', 'models', 'urdf', 'examples', 'data')
 
 
 def shared_files() -> list[tuple[str, list[str]]]:
@@ -33,7 +33,17 @@ EXTRAS = {
     'sim': ['mujoco>=3.3'],
     'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
-    'test': ['hypothesis', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist'],
+    'cluster': ['ray'],
+    'plots': ['matplotlib'],
+    'test': [
+        'datasets',
+        'hypothesis',
+        'jsonschema',
+        'packaging',
+        'pytest',
+        'pytest-timeout',
+        'pytest-xdist',
+    ],
     'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml', 'unified-planning'],
 }
 

@@ -21,6 +21,7 @@ from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
 
 ParameterValue = bool | int | float | str
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
+CELLS = ('twin', 'symbolic')
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 
 
@@ -36,7 +37,8 @@ class ArgSpec:
         name: lower case with underscores.
         default: text, as launch knows no other type.
         help: what it does, with its unit and range.
-        choices: the only values allowed; empty for any.
+        choices: the only values allowed; empty for any. An empty choice leaves the matter to the
+            parameter file.
         kind: 'text', 'int', 'float' or 'path'; an empty value is always allowed for these and
             leaves the matter to the parameter file.
         low: smallest value of a number.
@@ -143,6 +145,13 @@ SIM_ARGS = (
         low=0.0,
         high=100.0,
     ),
+    ArgSpec(
+        'cell',
+        '',
+        'What executes: the twin of the arm, or a symbolic cell, which takes any domain and moves '
+        'nothing; empty: as in params_file.',
+        choices=('', *CELLS),
+    ),
     ArgSpec('log_level', 'info', 'Log level of all nodes.', choices=LOG_LEVELS),
 )
 
@@ -153,6 +162,7 @@ def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, Parame
         'seed': int,
         'real_time_factor': float,
         'model': str,
+        'cell': str,
     }
     return tuple((name, casts[name](args[name])) for name in wanted if args[name])
 
@@ -180,7 +190,7 @@ def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
         ),
         node(
             'executor',
-            ('real_time_factor',),
+            ('real_time_factor', 'cell'),
             Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan', 30.0),
         ),
         # It imports torch and reads the weights before it offers its actions.
@@ -194,7 +204,7 @@ def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
 
 PROFILES: dict[str, Profile] = {
     'sim': Profile(
-        'sim', 'planner, validator and executor with the MuJoCo twin', SIM_ARGS, _sim_nodes
+        'sim', 'planner, validator and executor, on this computer alone', SIM_ARGS, _sim_nodes
     )
 }
 
@@ -214,7 +224,8 @@ def _check_number(spec: ArgSpec, value: str) -> None:
 
 def _checked(spec: ArgSpec, value: str) -> str:
     if spec.choices and value not in spec.choices:
-        raise BringupError(f'argument {spec.name}: {value!r} is none of: {", ".join(spec.choices)}')
+        known = ', '.join(filter(None, spec.choices))
+        raise BringupError(f'argument {spec.name}: {value!r} is none of: {known}')
     if not value:
         return value
     if spec.name == 'namespace' and value != '/' and not _NAMESPACE.fullmatch(value):

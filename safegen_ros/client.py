@@ -207,20 +207,22 @@ class Client(Closing):
         domain: str = '',
         options: Options | None = None,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
     ) -> RunTask.Result:
         """Plans, proves and executes a task, and waits for the end as `Goal.result` does.
 
         Args:
-            problem: PDDL of the problem.
+            problem: text of the problem.
             domain: PDDL of its domain; empty for a built-in one.
             options: time budget, attempts and the rest.
             on_feedback: called with each `RunTask.Feedback`, in another thread.
+            format: what the problem is written in: pddl (also when empty), json or english.
 
         Raises:
             SafegenError: also when there is no server (`SERVER_LOST`) or the goal is not accepted
                 (`GOAL_REJECTED`).
         """
-        return self.start_run(problem, domain, options, on_feedback).result()
+        return self.start_run(problem, domain, options, on_feedback, format).result()
 
     def start_run(
         self,
@@ -228,9 +230,11 @@ class Client(Closing):
         domain: str = '',
         options: Options | None = None,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
     ) -> Goal:
         """As `run`, but returns as soon as the goal is accepted."""
-        goal = self._planning_goal(RunTask.Goal(), problem, domain, options or Options())
+        task = msg.Task(domain=domain, problem=problem, format=format)
+        goal = _planning_goal(RunTask.Goal(), task, options or Options())
         return self._send('run_task', RunTask, goal, on_feedback)
 
     def plan(
@@ -239,9 +243,11 @@ class Client(Closing):
         domain: str = '',
         options: Options | None = None,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
     ) -> PlanTask.Result:
         """Plans and proves a task without executing it; as `run` otherwise."""
-        goal = self._planning_goal(PlanTask.Goal(), problem, domain, options or Options())
+        task = msg.Task(domain=domain, problem=problem, format=format)
+        goal = _planning_goal(PlanTask.Goal(), task, options or Options())
         return self._send('plan_task', PlanTask, goal, on_feedback).result()
 
     def execute(
@@ -251,9 +257,11 @@ class Client(Closing):
         domain: str = '',
         time_budget_s: float = 120.0,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
     ) -> ExecutePlan.Result:
         """Sends a plan to the executor, which verifies it first; as `run` otherwise."""
-        return self.start_execute(problem, plan, domain, time_budget_s, on_feedback).result()
+        goal = self.start_execute(problem, plan, domain, time_budget_s, on_feedback, format)
+        return goal.result()
 
     def start_execute(
         self,
@@ -262,32 +270,28 @@ class Client(Closing):
         domain: str = '',
         time_budget_s: float = 120.0,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
     ) -> Goal:
         """As `execute`, but returns as soon as the goal is accepted."""
         _check_budget(time_budget_s)
         goal = ExecutePlan.Goal(
-            task=msg.Task(domain=domain, problem=problem),
+            task=msg.Task(domain=domain, problem=problem, format=format),
             plan=conversions.plan_to_msg(plan, 'client'),
             time_budget=conversions.duration_to_msg(time_budget_s),
         )
         return self._send('execute_plan', ExecutePlan, goal, on_feedback)
 
-    def validate(self, problem: str, plan: str, domain: str = '') -> ValidatePlan.Response:
+    def validate(
+        self, problem: str, plan: str, domain: str = '', format: str = ''
+    ) -> ValidatePlan.Response:
         """The validator's verdict on a plan text; raises as `run` does."""
         client: Any = self.node.create_client(ValidatePlan, 'validate_plan')
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there('service validate_plan')
-        request = ValidatePlan.Request(task=msg.Task(domain=domain, problem=problem), plan=plan)
+        task = msg.Task(domain=domain, problem=problem, format=format)
+        request = ValidatePlan.Request(task=task, plan=plan)
         lost = ErrorCode.SERVER_LOST
         return wait_for(client.call_async(request), CONNECT_TIMEOUT_S, 'the validator', lost)
-
-    def _planning_goal(self, goal: Any, problem: str, domain: str, options: Options) -> Any:
-        goal.task = msg.Task(domain=domain, problem=problem)
-        goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
-        goal.max_attempts = options.max_attempts
-        goal.search_fallback = options.search_fallback
-        goal.seed = options.seed
-        return goal
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
         if name not in self._actions:
@@ -318,3 +322,12 @@ class Client(Closing):
         self._executor.shutdown(timeout_sec=2.0)
         self._thread.join(timeout=2.0)  # before the context goes, which it still uses
         rclpy.try_shutdown(context=self._context)
+
+
+def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
+    goal.task = task
+    goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
+    goal.max_attempts = options.max_attempts
+    goal.search_fallback = options.search_fallback
+    goal.seed = options.seed
+    return goal

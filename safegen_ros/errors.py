@@ -25,6 +25,7 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_FEATURE = 102
     TASK_TOO_LARGE = 103
     EMPTY_TASK = 104
+    UNKNOWN_FORMAT = 105
 
     # 200-299: no plan was found.
     BACKEND_FAILED = 200

@@ -17,7 +17,7 @@ readonly venv=$PWD/.venv
 readonly python=$venv/bin/python
 readonly stamps=$venv/.stamps
 readonly wheels=$PWD/.cache/wheels
-readonly shared=(launch config models urdf examples)
+readonly shared=(launch config models urdf examples data)
 readonly egl_packages='libegl1 libgl1-mesa-dri libopengl0'
 readonly osmesa_packages='libosmesa6'
 

@@ -46,10 +46,13 @@ def test_an_argument_that_is_not_given_overrides_nothing():
 
 
 def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
-    values = {'model': tmp_path, 'seed': 7, 'real_time_factor': 0.0, 'namespace': 'lab/arm1'}
+    values = {
+        'model': tmp_path, 'seed': 7, 'real_time_factor': 0.0, 'namespace': 'lab/arm1',
+        'cell': 'symbolic',
+    }  # fmt: skip
     specs = by_name(node_specs('sim', values))
     assert dict(specs['planner'].params) == {'model': str(tmp_path), 'seed': 7}
-    assert dict(specs['executor'].params) == {'real_time_factor': 0.0}
+    assert dict(specs['executor'].params) == {'real_time_factor': 0.0, 'cell': 'symbolic'}
     assert specs['validator'].params == ()
     assert specs['planner'].full_name == '/lab/arm1/planner'
 
@@ -64,6 +67,8 @@ def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
         ({'real_time_factor': 'nan'}, 'outside 0.0 to 100.0'),
         ({'real_time_factor': 101}, 'outside 0.0 to 100.0'),
         ({'log_level': 'loud'}, 'none of: debug, info'),
+        ({'log_level': ''}, 'none of: debug, info'),
+        ({'cell': 'table'}, "argument cell: 'table' is none of: twin, symbolic"),
         ({'namespace': 'a b'}, 'not a ROS name'),
         ({'namespace': 'x/../y'}, 'not a ROS name'),
         ({'model': 'no/such/folder'}, 'argument model: no/such/folder does not exist'),

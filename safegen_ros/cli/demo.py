@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The main job: bring the stack up, run one task on the twin, measure the end, keep a record."""
+"""The main job: bring the stack up, run one task, look at the end, keep a record."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.cli.cells import AUTO, CellChoice, choose_cell
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.files import read_task, read_text
-from safegen_ros.cli.goal_check import GoalCheck, check_goal
+from safegen_ros.cli.files import find_problem, read_task, read_text
+from safegen_ros.cli.goal_check import GoalCheck, check_facts, check_goal
 from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -29,10 +30,8 @@ from safegen_ros.processes.events import StackEvent
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
-from safegen_ros.robot.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.domains import require_same_actions
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 EXIT_OK = 0
@@ -41,16 +40,32 @@ EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """What was said about the problem's file.
+
+    Attributes:
+        domain: file of the domain; None for the built-in one that the problem names.
+        read_as: format of the problem's file; empty for what its name tells.
+        format: format in which the problem is sent; empty for that of the file.
+    """
+
+    domain: Path | None = None
+    read_as: str = ''
+    format: str = ''
+
+
+@dataclass(frozen=True, slots=True)
 class DemoOptions:
     """What `safegen demo` was asked beside the problem; see its `--help`."""
 
-    domain: Path | None
+    task: TaskOptions
     seed: int
     time_budget: float
     real_time_factor: float
     search: bool
     model: str
     video: bool
+    cell: str = AUTO
 
     def goal(self) -> Options:
         """The part that goes with the action goal."""
@@ -64,14 +79,11 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
         SafegenError: the task cannot be read, the table cannot show it, or an option is wrong;
             nothing has been started then.
     """
-    if not problem.exists() and not problem.is_absolute():
-        shipped = share_dir() / problem
-        problem = shipped if shipped.exists() else problem
-    asked = Asked.read(problem, options.domain, options.goal())
-    _require_scene(problem, asked.task)
-    specs = node_specs(
-        'sim', {'real_time_factor': options.real_time_factor, 'model': options.model}
-    )
+    asked = Asked.read(problem, options.task, options.goal())
+    cell = choose_cell(asked.path, asked.task, options.cell)
+    asked = replace(asked, cell=cell)
+    values = {'real_time_factor': options.real_time_factor, 'model': options.model}
+    specs = node_specs('sim', {**values, 'cell': cell.cell})
 
     def work(session: Session) -> int:
         with RunDisplay(console) as display:
@@ -82,7 +94,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
 
 def run_goal(
     problem: Path,
-    domain: Path | None,
+    about: TaskOptions,
     options: Options,
     namespace: str,
     console: Console,
@@ -92,7 +104,7 @@ def run_goal(
     Raises:
         SafegenError: the task cannot be read, or the namespace is none; nothing was sent then.
     """
-    asked = Asked.read(problem, domain, options)
+    asked = Asked.read(problem, about, options)
     place = _namespace(namespace)
 
     def work(session: Session) -> int:
@@ -108,31 +120,26 @@ class Asked:
 
     Attributes:
         path: the problem's file.
-        task: what is in it.
+        task: what is in it, with the text as it is sent.
         domain_text: the domain as it is sent; empty for a built-in one.
         options: of the goal.
+        cell: what shall execute it; None where a stack is up already, which decides.
     """
 
     path: Path
     task: Pddl3Task
     domain_text: str
     options: Options
+    cell: CellChoice | None = None
 
     @classmethod
-    def read(cls, problem: Path, domain: Path | None, options: Options) -> Asked:
+    def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:
         """Reads the files; raises `SafegenError` when one of them is no good."""
-        text = read_text(domain, 'domain') if domain else ''
-        return cls(problem, read_task(problem, domain), text, options)
-
-
-def _require_scene(path: Path, task: Pddl3Task) -> None:
-    """Refuses a task that the robot cell cannot show or act out, before anything starts."""
-    problem = task.problem
-    try:
-        require_same_actions(problem.domain, 'blocksworld')
-        initial_layout(load_scene(), tuple(problem.objects), problem.init)
-    except SafegenError as error:
-        raise SafegenError(f'{path}: {error.message}', error.code) from error
+        path = find_problem(problem)
+        text = read_text(about.domain, 'domain') if about.domain else ''
+        task = read_task(path, about.domain, format=about.read_as)
+        # Only the text changes: the end is compared with the problem as the file has it.
+        return cls(path, task.written_as(about.format or task.format), text, options)
 
 
 def _namespace(text: str) -> str:
@@ -160,7 +167,7 @@ def kept_run(asked: Asked, work: Callable[[Session], int], video: bool, console:
     """
     session = Session(new_run_dir(runs_dir()), asked.task, str(asked.path), asked.domain_text)
     started = time.monotonic()
-    _show_task(console, asked.task, asked.path)
+    _show_task(console, asked)
     try:
         return _followed(session, work, console)
     finally:
@@ -213,7 +220,7 @@ def _with_stack(
 
 
 def _run_goal(client: Client, session: Session, asked: Asked, display: RunDisplay) -> int:
-    """Sends the goal, follows it to its end and measures the world."""
+    """Sends the goal, follows it to its end and compares the world with it."""
 
     def feedback(message: object) -> None:
         session.feedback(message)
@@ -221,16 +228,28 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
 
     with session.connected(client, asked.options):
         session.stage = Stage.SENDING
-        goal = client.start_run(asked.task.problem_text, asked.domain_text, asked.options, feedback)
+        if session.symbolic and asked.cell is None:
+            display.line('  the stack has a symbolic cell: nothing moves, nothing is measured')
+        goal = client.start_run(
+            asked.task.problem_text,
+            asked.domain_text,
+            asked.options,
+            feedback,
+            asked.task.format,
+        )
         session.stage = Stage.RUNNING
         result, interrupted = result_of(goal)
         session.finish(result, interrupted)
     if result.error_code != ErrorCode.NONE:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
-    check = check_goal(asked.task.problem, result.final_state, session.joints, load_scene())
+    problem, world = asked.task.problem, result.final_state
+    if session.symbolic:
+        check = check_facts(problem, world)
+    else:
+        check = check_goal(problem, world, session.joints, load_scene())
     session.measured(check)
-    _show_check(display, check)
+    _show_check(display, check, session.symbolic)
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 
@@ -269,31 +288,35 @@ def _stack_event(display: RunDisplay) -> Callable[[StackEvent], None]:
     return show
 
 
-def _show_task(console: Console, task: Pddl3Task, path: Path) -> None:
-    problem = task.problem
+def _show_task(console: Console, asked: Asked) -> None:
+    problem = asked.task.problem
     table = Table.grid(padding=(0, 2))
-    table.add_row('[bold]task[/]', escape(f'{problem.name}  ({path})'))
+    table.add_row('[bold]task[/]', escape(f'{problem.name}  ({asked.path})'))
+    table.add_row('[bold]sent as[/]', asked.task.format)
     table.add_row('[bold]objects[/]', escape(' '.join(problem.objects)))
     table.add_row('[bold]goal[/]', escape(formula_text(problem.goal)))
     for constraint in problem.constraints:
         table.add_row('[bold]constraint[/]', escape(constraint_text(constraint)))
+    if asked.cell is not None:
+        table.add_row('[bold]cell[/]', escape(asked.cell.text))
     console.print(table, highlight=False)
 
 
-def _show_check(display: RunDisplay, check: GoalCheck) -> None:
+def _show_check(display: RunDisplay, check: GoalCheck, symbolic: bool) -> None:
+    seen, verb = ('symbolic', 'holds') if symbolic else ('measured', 'measured')
     for name, pose in sorted(check.poses.items()):
         x, y, z = (1000 * value for value in pose.position)
         display.line(f'  [dim]{name}: measured at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
     for text, held in check.conjuncts:
-        mark = '[green]✓ measured[/]' if held else '[bold red]✗ NOT measured[/]'
+        mark = f'[green]✓ {verb}[/]' if held else f'[bold red]✗ NOT {verb}[/]'
         display.line(f'  {mark} {escape(text)}')
     if check.reached and not check.conjuncts:
         display.line('  the goal has no condition: every world satisfies it')
     if check.reached:
-        display.line('[bold green]the measured world satisfies the goal[/]')
+        display.line(f'[bold green]the {seen} world satisfies the goal[/]')
     else:
         why = escape(check.problem) or 'see above'
-        display.line(f'[bold red]THE MEASURED WORLD DOES NOT SATISFY THE GOAL[/]: {why}')
+        display.line(f'[bold red]THE {seen.upper()} WORLD DOES NOT SATISFY THE GOAL[/]: {why}')
 
 
 def _keep(session: Session, video: bool, console: Console, seconds: float) -> None:
@@ -311,7 +334,7 @@ def _keep(session: Session, video: bool, console: Console, seconds: float) -> No
     # Before the video, which takes long and which an impatient user may interrupt.
     report = write_report(record, folder)
     if video and record.steps:
-        artefacts.append(_video(folder, console))
+        artefacts.append(_no_motion(console) if session.symbolic else _video(folder, console))
         write_report(replace(record, artefacts=tuple(artefacts)), folder)
     console.print(f'record: {report}', highlight=False, soft_wrap=True)
     for artefact in artefacts:
@@ -321,6 +344,12 @@ def _keep(session: Session, video: bool, console: Console, seconds: float) -> No
                 highlight=False,
                 soft_wrap=True,
             )
+
+
+def _no_motion(console: Console) -> ArtefactRecord:
+    note = 'a symbolic cell has no motion to show'
+    console.print(f'no video: {note}')
+    return ArtefactRecord('video', '', note)
 
 
 def _video(folder: Path, console: Console) -> ArtefactRecord:

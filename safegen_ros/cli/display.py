@@ -76,7 +76,7 @@ class RunDisplay:
         elif progress.phase == 'verifying':
             self.busy(f'{number}: the validator is checking')
         elif progress.phase == 'searching':
-            self.line(f'  [yellow]the model gave up[/]: {escape(progress.detail)}')
+            self.line(f'  [yellow]no proved plan of the model[/]: {escape(progress.detail)}')
             self.busy('the search planner is at work')
         elif progress.phase == 'judged':
             self._attempt(number, progress.attempt)
@@ -100,10 +100,10 @@ class RunDisplay:
             self.busy('the executor is verifying the plan itself')
         elif progress.phase == 'preparing':
             self.line('  [green]verified again by the executor[/]')
-            self.busy('setting up the table')
+            self.busy('setting up the initial state')
             self._setting_up = True
         elif self._setting_up and progress.phase in ('moving', 'done'):
-            self.line('  [green]the table is set up[/] as the task begins')
+            self.line('  [green]the initial state is set up[/]')
             self._setting_up = False
         if progress.phase == 'moving':
             self.busy(f'{count} done, now {escape(_step_text(progress.current))}')

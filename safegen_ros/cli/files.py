@@ -5,28 +5,92 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from safegen_ros.errors import PddlError
+import typer
+
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.worlds.pddl3.files import load_files, read_text
+from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
-__all__ = ['read_task', 'read_text']
+__all__ = ['ReadAs', 'find_problem', 'read_task', 'read_text']
+
+TEST_PROBLEMS = 'data/safegen-bench/test'
+"""Where the test problems of the benchmark are, each under its id."""
+
+_SUFFIXES = ', '.join(f'{each.suffix} for {name}' for name, each in FORMATS.items())
+
+ReadAs = Annotated[
+    str,
+    typer.Option(
+        '--read-as',
+        metavar='FORMAT',
+        help='what the problem file is written in: pddl, json or english; by default what its name '
+        f'ends with tells ({_SUFFIXES}; pddl for any other)',
+    ),
+]
 
 
-def read_task(problem: Path, domain: Path | None = None, *, any_name: bool = False) -> Pddl3Task:
+def find_problem(name: Path) -> Path:
+    """The file that a user means.
+
+    Args:
+        name: a file in the working directory or in the data folder of the package, or the id of a
+            test problem of the benchmark, such as `blocksworld-023`.
+
+    Returns:
+        A path that exists, or the name itself where it looks like that of a file.
+
+    Raises:
+        SafegenError: the name looks like an id, and there is no such test problem.
+    """
+    if name.exists() or name.is_absolute():
+        return name
+    try:
+        return data_path(name)
+    except DataNotFoundError:
+        pass
+    if name.suffix or len(name.parts) != 1:
+        return name
+    try:
+        return data_path(f'{TEST_PROBLEMS}/{name}.pddl')
+    except DataNotFoundError as error:
+        raise SafegenError(
+            f'{name}: there is neither a file nor a test problem of that name: {_ids()}',
+            ErrorCode.BAD_PDDL,
+        ) from error
+
+
+def _ids() -> str:
+    """What may be said instead: the first test problem of each domain."""
+    try:
+        found = sorted(path.stem for path in data_path(TEST_PROBLEMS).glob('*.pddl'))
+    except DataNotFoundError:
+        return f'give the path of a file ({TEST_PROBLEMS} is not here either)'
+    first = {name.rpartition('-')[0]: name for name in reversed(found)}
+    some = ' '.join(sorted(first.values()))
+    return f'give the path of a file, or one of {len(found)} ids such as {some}'
+
+
+def read_task(
+    problem: Path, domain: Path | None = None, *, format: str = '', any_name: bool = False
+) -> Pddl3Task:
     """The task in a problem file and, when there is one, a domain file.
 
     Args:
-        problem: the problem's file.
+        problem: the problem's file, or what else `find_problem` takes.
         domain: the domain's file; None for the built-in one that the problem names.
+        format: what the problem is written in; empty for what the name of its file tells.
         any_name: whether the problem may name another domain than the one in that file.
 
     Raises:
-        SafegenError: as `load_files`; the message of a `PddlError` shows the lines with a caret
-            under each place.
+        SafegenError: as `find_problem` and `load_files`; the message of a `PddlError` shows the
+            lines with a caret under each place.
     """
     try:
-        return load_files(problem, domain, any_name=any_name)
+        return load_files(find_problem(problem), domain, format=format, any_name=any_name)
     except PddlError as error:
         raise with_excerpts(error) from None

@@ -1,8 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The last check of a run: measured block poses against the PDDL goal.
+"""The last check of a run: the world at its end against the PDDL goal.
 
-It starts from the poses alone, not from what the executor says they mean.
+On the twin it starts from the measured poses alone, not from what the executor says they mean. A
+symbolic cell has no poses: what counts there are the facts of its world.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import goal_tests
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.robot.grounding import Tool, ground
 from safegen_ros.robot.kinematics import forward
@@ -26,12 +27,12 @@ from safegen_ros.robot.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class GoalCheck:
-    """What the measured world says of the goal.
+    """What the world at the end says of the goal.
 
     Attributes:
-        poses: measured pose of each block.
-        conjuncts: each part of the goal with whether it was measured to hold.
-        problem: why the measurement makes no state at all; empty when it does.
+        poses: measured pose of each block; none for a symbolic cell.
+        conjuncts: each part of the goal with whether it was observed to hold.
+        problem: why the observation makes no state at all; empty when it does.
     """
 
     poses: dict[str, Pose]
@@ -40,7 +41,7 @@ class GoalCheck:
 
     @property
     def reached(self) -> bool:
-        """Whether every part of the goal was measured to hold."""
+        """Whether every part of the goal was observed to hold."""
         return not self.problem and all(held for _, held in self.conjuncts)
 
 
@@ -67,11 +68,29 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
         state = ground(poses, tool, scene.block_size)
     except RobotError as error:
         return GoalCheck(poses, (), error.message)
+    return GoalCheck(poses, _conjuncts(problem, state))
+
+
+def check_facts(problem: Problem, world: Any) -> GoalCheck:
+    """Compares the facts of a symbolic cell with the goal.
+
+    Args:
+        problem: the task.
+        world: a `WorldState` message; only its facts are used.
+    """
+    atoms = [tuple(fact.strip('()').split()) for fact in world.facts]
+    unknown = sorted({name for atom in atoms for name in atom[1:]} - set(problem.objects))
+    if unknown:
+        return GoalCheck({}, (), f'the facts name {" ".join(unknown)}, which the task has not')
+    if world.objects:
+        return GoalCheck({}, (), 'the world has poses, which no symbolic cell can have measured')
+    return GoalCheck({}, _conjuncts(problem, frozenset(atoms)))
+
+
+def _conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
     table = AtomTable(problem, fold_static=False)
     bits = table.encode(state)
-    return GoalCheck(
-        poses, tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
-    )
+    return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
 
 
 def _pose(message: Any) -> Pose:

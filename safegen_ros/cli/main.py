@@ -14,7 +14,7 @@ from rich.console import Console
 
 from safegen_ros import __version__
 from safegen_ros.bringup import PROFILES, BringupError
-from safegen_ros.cli import bench, learning
+from safegen_ros.cli import bench, dataset, domains, learning
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -22,6 +22,7 @@ from safegen_ros.cli.failures import (
     is_bad_input,
     print_error,
 )
+from safegen_ros.cli.files import ReadAs
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.validate import validate
 from safegen_ros.errors import SafegenError
@@ -33,7 +34,13 @@ app = typer.Typer(
     help='Robot task plans written by a language model and proved safe before anything moves.',
 )
 
-ProblemFile = Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')]
+ProblemFile = Annotated[
+    Path,
+    typer.Argument(
+        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
+        'of the benchmark (data/safegen-bench/test)'
+    ),
+]
 DomainFile = Annotated[
     Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
 ]
@@ -42,6 +49,13 @@ Seed = Annotated[
 ]
 TimeBudget = Annotated[
     float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        help='what the problem is sent as, whatever its file is written in: pddl, json or english; '
+        'by default that of the file'
+    ),
 ]
 Search = Annotated[
     bool, typer.Option(help='whether the search planner may answer when the model gives up')
@@ -52,6 +66,8 @@ Search = Annotated[
 def demo(
     problem: ProblemFile = Path('examples/tower_order.pddl'),
     domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
     seed: Annotated[
         int,
         typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
@@ -62,17 +78,25 @@ def demo(
     real_time_factor: Annotated[
         float,
         typer.Option(
-            min=0, max=100, help='speed of the twin against the clock; 0 is as fast as it can'
+            min=0, max=100, help='speed of the cell against the clock; 0 is as fast as it can'
         ),
     ] = 4.0,
+    cell: Annotated[
+        str,
+        typer.Option(
+            help='what executes: twin, the arm in simulation; symbolic, where nothing moves, for '
+            'any domain; auto takes the twin where it can show the task'
+        ),
+    ] = 'auto',
     search: Search = True,
     model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
     video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
 ) -> None:
-    """Bring the stack up, plan, prove and execute one task on the twin, and keep a record."""
-    from safegen_ros.cli.demo import DemoOptions, run_demo
+    """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
+    from safegen_ros.cli.demo import DemoOptions, TaskOptions, run_demo
 
-    options = DemoOptions(domain, seed, time_budget, real_time_factor, search, model, video)
+    about = TaskOptions(domain, read_as, format)
+    options = DemoOptions(about, seed, time_budget, real_time_factor, search, model, video, cell)
     raise typer.Exit(run_demo(problem, options, Console()))
 
 
@@ -80,6 +104,8 @@ def demo(
 def run(
     problem: ProblemFile,
     domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
     seed: Annotated[
         int,
         typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
@@ -91,11 +117,11 @@ def run(
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
 ) -> None:
     """Send one task to a stack that is already up, and show what happens."""
-    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.demo import TaskOptions, run_goal
     from safegen_ros.client import Options
 
-    options = Options(time_budget, 0, search, seed)
-    raise typer.Exit(run_goal(problem, domain, options, namespace, Console()))
+    about, options = TaskOptions(domain, read_as, format), Options(time_budget, 0, search, seed)
+    raise typer.Exit(run_goal(problem, about, options, namespace, Console()))
 
 
 def _profiles_help() -> str:
@@ -138,8 +164,19 @@ def down() -> None:
 app.command()(validate)
 app.command()(solve)
 app.add_typer(bench.app, name='bench')
+app.add_typer(dataset.app, name='dataset')
 app.command()(learning.train)
 app.command()(learning.evaluate)
+app.command()(domains.domains)
+app.command()(domains.new_domain)
+app.command()(domains.check_domain)
+
+
+# What a light installation may lack.
+_PARTS = (
+    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'peft', 'rclpy', 'safegen_msgs', 'torch',
+    'transformers', 'trl',
+)  # fmt: skip
 
 
 def main() -> None:
@@ -152,7 +189,7 @@ def main() -> None:
         print_error(error.message)
         sys.exit(EXIT_BAD_INPUT if is_bad_input(error) else EXIT_FAILED)
     except ModuleNotFoundError as error:
-        if (error.name or '').split('.')[0] not in ('rclpy', 'safegen_msgs', 'mujoco', 'torch'):
+        if (error.name or '').split('.')[0] not in _PARTS:
             raise
         print_error(
             f"{error.name} is not installed here: run 'make setup' in the repository and "

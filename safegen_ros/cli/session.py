@@ -26,6 +26,7 @@ from safegen_ros.processes.state import current_domain
 from safegen_ros.record.journal import Journal
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder
 from safegen_ros.record.run import (
+    SYMBOLIC,
     AttemptRecord,
     BlockRecord,
     GoalRecord,
@@ -35,11 +36,12 @@ from safegen_ros.record.run import (
     TaskRecord,
 )
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.pddl3.task import PDDL, Pddl3Task
 
 MATCH_TIMEOUT_S = 5.0
 """How long the recorder may take to find the topics, and to get their last messages [s]."""
 
+_JOINTS = 'joint_states'
 _MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
 
 
@@ -55,7 +57,7 @@ class Stage(Enum):
         'the goal was told to cancel, but its end was not awaited: look at the cell before the '
         'next one'
     )
-    ENDED = 'the goal had ended, but the world was not measured against it'
+    ENDED = 'the goal had ended, but the world was not compared with it'
 
 
 class Session:
@@ -85,22 +87,31 @@ class Session:
             run_id=folder.name,
             started=datetime.now(timezone.utc).isoformat(timespec='seconds'),
             task=TaskRecord(
-                task.name, source, task.problem.domain.name, domain_text, task.problem_text
+                task.name,
+                source,
+                task.problem.domain.name,
+                domain_text,
+                task.problem_text,
+                task.format,
+                '' if task.format == PDDL else task.problem_pddl,
             ),
             model=ModelRecord('', 0, 0.0, 0.0, 0, False),
         )
-        self._journal.append('task', name=task.name, problem=task.problem_text)
+        self._journal.append('task', name=task.name, format=task.format, problem=task.problem_text)
 
     @contextmanager
     def connected(self, client: Client, options: Options) -> Iterator[None]:
-        """Asks the planner how it is set, and records the stack's topics while it is open.
+        """Asks the nodes how they are set, and records the stack's topics while it is open.
 
         Raises:
             SafegenError: there is no stack here (`SERVER_LOST`).
         """
         self._ask_planner(client, options)
-        client.node.create_subscription(JointState, 'joint_states', self._heard_joints, qos.SAMPLES)
-        recorder = McapRecorder(client.node, STACK_TOPICS, self.folder / 'run.mcap')
+        self._ask_executor(client)
+        topics = tuple(t for t in STACK_TOPICS if t.name != _JOINTS or not self.symbolic)
+        if not self.symbolic:
+            client.node.create_subscription(JointState, _JOINTS, self._heard_joints, qos.SAMPLES)
+        recorder = McapRecorder(client.node, topics, self.folder / 'run.mcap')
         try:
             with recorder:
                 self._wait(lambda: not recorder.unmatched(), MATCH_TIMEOUT_S)
@@ -110,22 +121,9 @@ class Session:
                 self.recording_error = f'ended early: {recorder.error}'
 
     def _ask_planner(self, client: Client, options: Options) -> None:
-        parameters = AsyncParameterClient(client.node, 'planner')
-        if not parameters.wait_for_services(MATCH_TIMEOUT_S):
-            namespace = client.node.get_namespace()
-            argument = '' if namespace == '/' else f' namespace:={namespace}'
-            raise SafegenError(
-                f'no stack in namespace {namespace} of ROS_DOMAIN_ID {current_domain()}: '
-                f"start it with 'safegen up sim{argument}'",
-                ErrorCode.SERVER_LOST,
-            )
-        answer = wait_for(
-            parameters.get_parameters(_MODEL_PARAMETERS),
-            MATCH_TIMEOUT_S,
-            "the planner's parameters",
-            ErrorCode.SERVER_LOST,
+        model, attempts, temperature, top_p, seed, fallback = _parameters(
+            client, 'planner', _MODEL_PARAMETERS
         )
-        model, attempts, temperature, top_p, seed, fallback = answer.values
         self._update(
             model=ModelRecord(
                 name=model.string_value,
@@ -136,6 +134,15 @@ class Session:
                 search_fallback=options.search_fallback and fallback.bool_value,
             ),
         )
+
+    def _ask_executor(self, client: Client) -> None:
+        (cell,) = _parameters(client, 'executor', ['cell'])
+        self._update(cell=cell.string_value)
+
+    @property
+    def symbolic(self) -> bool:
+        """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
+        return self.record.cell == SYMBOLIC
 
     def feedback(self, feedback: Any) -> None:
         """Writes down what a `RunTask.Feedback` says; call it before anybody is shown it."""
@@ -202,13 +209,16 @@ class Session:
             )
         code = _code(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
-        if result.final_state.objects:
+        if result.final_state.objects or self.symbolic:
             self._await_last_samples(result)
 
     def _await_last_samples(self, result: Any) -> None:
-        """Waits for the joints of the result's moment; without them there are none at all."""
+        """Waits for the steps that are done and, on the twin, for the joints of that moment.
+
+        Without those joints there are none at all.
+        """
         stamp = result.final_state.header.stamp
-        last = stamp.sec + stamp.nanosec * 1e-9
+        last = -1.0 if self.symbolic else stamp.sec + stamp.nanosec * 1e-9
 
         def heard() -> bool:
             finished = sum(step.seconds is not None for step in self.record.steps)
@@ -226,7 +236,7 @@ class Session:
 
     @property
     def known(self) -> bool:
-        """Whether it is known how the goal ended: by an error, or with a measured world."""
+        """Whether it is known how the goal ended: by an error, or by a look at the world."""
         failed = self.record.error_code is not ErrorCode.NONE
         return self.stage is Stage.ENDED and (failed or self.record.reached is not None)
 
@@ -235,7 +245,7 @@ class Session:
         self.end(ErrorCode.UNKNOWN, f'interrupted by the user: {self.stage.value}')
 
     def measured(self, check: GoalCheck) -> None:
-        """Takes in the comparison of the measured world with the goal."""
+        """Takes in the comparison of the world at the end with the goal."""
         goal = tuple(GoalRecord(text, held) for text, held in check.conjuncts)
         if check.problem:
             goal = (GoalRecord(check.problem, False),)
@@ -274,13 +284,33 @@ class Session:
                 self._changed.wait(0.05)
 
 
+def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
+    """Values of parameters of a node of the stack; raises `SafegenError` when there is none."""
+    parameters = AsyncParameterClient(client.node, node)
+    if not parameters.wait_for_services(MATCH_TIMEOUT_S):
+        namespace = client.node.get_namespace()
+        argument = '' if namespace == '/' else f' namespace:={namespace}'
+        raise SafegenError(
+            f'no stack in namespace {namespace} of ROS_DOMAIN_ID {current_domain()}: '
+            f"start it with 'safegen up sim{argument}'",
+            ErrorCode.SERVER_LOST,
+        )
+    answer = wait_for(
+        parameters.get_parameters(names),
+        MATCH_TIMEOUT_S,
+        f'node {node}, asked for its parameters,',
+        ErrorCode.SERVER_LOST,
+    )
+    return list(answer.values)
+
+
 def _cancelled(code: ErrorCode, result: Any) -> str:
     """How a goal ended that the user has interrupted; empty when it was done all the same."""
     if code is ErrorCode.PLANNING_CANCELED:
         where = 'the goal was cancelled while planning: nothing moved'
     elif code is ErrorCode.EXECUTION_CANCELED:
         where = (
-            f'the goal was cancelled and the arm has stopped, with {result.steps_done} of '
+            f'the goal was cancelled and its execution has stopped, with {result.steps_done} of '
             f'{len(result.plan.steps)} steps done'
         )
     else:

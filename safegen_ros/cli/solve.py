@@ -19,7 +19,7 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.files import read_task
+from safegen_ros.cli.files import ReadAs, read_task
 from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
 
 SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
@@ -27,7 +27,9 @@ SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 
 
 def solve(
-    problem: Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')],
+    problem: Annotated[
+        Path, typer.Argument(help='problem with its constraints, in PDDL, JSON or English')
+    ],
     domain: Annotated[
         Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
     ] = None,
@@ -44,6 +46,7 @@ def solve(
     as_json: Annotated[
         bool, typer.Option('--json', help='print one JSON object and nothing else')
     ] = False,
+    read_as: ReadAs = '',
     any_name: AnyName = False,
     verbose: Verbose = False,
 ) -> None:
@@ -61,7 +64,7 @@ def solve(
         raise typer.BadParameter(f'{route!r} is none of {" ".join(known)}')
 
     def whole() -> int:
-        task = read_task(problem, domain, any_name=any_name)
+        task = read_task(problem, domain, format=read_as, any_name=any_name)
         try:
             found = search(
                 task.problem,

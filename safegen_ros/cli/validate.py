@@ -24,7 +24,7 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.files import read_task, read_text
+from safegen_ros.cli.files import ReadAs, read_task, read_text
 from safegen_ros.cli.verdicts import show_verdict, verdict_values
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.diagnostics import excerpt
@@ -155,7 +155,9 @@ class Text:
 
 def validate(
     domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
-    problem: Annotated[Path, typer.Argument(help='PDDL problem, with its :constraints')],
+    problem: Annotated[
+        Path, typer.Argument(help='problem with its constraints, in PDDL, JSON or English')
+    ],
     plans: Annotated[
         list[str],
         typer.Argument(
@@ -171,6 +173,7 @@ def validate(
     lenient: Annotated[
         bool, typer.Option('--lenient', help='take the first list of steps out of other text')
     ] = False,
+    read_as: ReadAs = '',
     any_name: AnyName = False,
     verbose: Verbose = False,
 ) -> None:
@@ -183,7 +186,8 @@ def validate(
     options = Options(lenient, second_opinion)
 
     def whole() -> int:
-        task = read_task(problem, None if domain == STDIN else Path(domain), any_name=any_name)
+        file = None if domain == STDIN else Path(domain)
+        task = read_task(problem, file, format=read_as, any_name=any_name)
         return max(
             guarded(partial(one, task, name), partial(shown.error, [name]), verbose)
             for name in plans

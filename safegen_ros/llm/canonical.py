@@ -15,6 +15,7 @@ from itertools import product
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.llm.sketch import (
     FALSE,
+    OPERATORS,
     PREDICATES,
     TRUE,
     Constraint,
@@ -152,6 +153,8 @@ def sketch_of(problem: model.Problem) -> tuple[Sketch, tuple[str, ...]]:
     conjuncts = goal[1:] if goal[0] == 'and' else () if goal == TRUE else (goal,)
     constraints: dict[Constraint, None] = {}
     for constraint in problem.constraints:
+        if constraint.operator not in OPERATORS:
+            raise _unsupported(problem, f'has a constraint {constraint.operator!r}')
         ground = tuple(translate(argument, {}) for argument in constraint.arguments)
         for part in split_constraint((constraint.operator, *ground)):
             constraints[part] = None

@@ -32,7 +32,7 @@ def task_from_msg(message: msg.Task) -> Pddl3Task:
                 f'{MAX_TEXT:,}: send one problem',
                 ErrorCode.TASK_TOO_LARGE,
             )
-    return load_task(message.problem, message.domain)
+    return load_task(message.problem, message.domain, format=message.format)
 
 
 def plan_to_msg(plan: Plan | None, source: str = '') -> msg.Plan:

@@ -4,12 +4,14 @@
 
 Interfaces:
     action `execute_plan` (safegen_msgs/action/ExecutePlan): one goal at a time, a second one is
-        rejected; cancel stops the arm at once, in every phase.
+        rejected; cancel stops the cell at once, in every phase.
     topic `~/progress` (safegen_msgs/msg/ExecutionProgress): each phase and step.
-    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad].
-    topic `world_state` (safegen_msgs/msg/WorldState): measured poses [m] in the frame `base_link`.
+    topic `world_state` (safegen_msgs/msg/WorldState): measured poses [m] in the frame `base_link`;
+        from a symbolic cell the facts that hold, and no poses.
+    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad]; not with a symbolic
+        cell, which has no joints.
 
-Stamps are times of the twin's simulation.
+Stamps are times of the cell's simulation.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from sensor_msgs.msg import JointState
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, ObjectPose, WorldState
+from safegen_ros.bringup import CELLS
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
@@ -31,19 +34,23 @@ from safegen_ros.nodes.parameters import Parameter, declare
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.robot import execution
-from safegen_ros.robot.blocks import simulated_cell
+from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose as TwinPose
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.twin import Sample
 from safegen_ros.worlds.pddl3.domains import require_same_actions
+from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
+    Parameter('cell', 'twin', 'what executes: twin, or symbolic, which moves nothing'),
     Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
+    Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
     Parameter(
         'real_time_factor',
         0.0,
-        'speed of the twin against the wall clock [1]; 0 is as fast as the machine can',
+        'speed of the cell against the wall clock [1]; 0 is as fast as the machine can',
         0.0,
         100.0,
     ),
@@ -52,20 +59,28 @@ PARAMETERS = (
 
 
 class ExecutorNode(SafegenNode):
-    """Executes verified plans on the arm's twin."""
+    """Executes verified plans on the arm's twin, or in a symbolic cell where it is told to."""
 
     def __init__(self) -> None:
         super().__init__('executor')
         values = declare(self, PARAMETERS)
-        self._default_budget_s = values['time_budget']
+        self._values = values
         self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
-        self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
         self._world = self.create_publisher(WorldState, 'world_state', qos.SAMPLES)
         self._last = WorldState()
-        scene = load_scene(values['scene_file'] or None)
-        self._cell = simulated_cell(
-            scene, real_time_factor=values['real_time_factor'], sample=self._publish_sample
-        )
+        self._twin: BlocksworldCell | None = None
+        self._cell: execution.Cell | None = None
+        if values['cell'] == 'twin':
+            self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
+            self._cell = self._twin = simulated_cell(
+                load_scene(values['scene_file'] or None),
+                real_time_factor=values['real_time_factor'],
+                sample=self._publish_sample,
+            )
+        elif values['cell'] != 'symbolic':
+            raise SafegenError(
+                f'parameter cell: {values["cell"]!r} is no cell: use one of {" ".join(CELLS)}'
+            )
         self._cancelled: set[bytes] = set()
         self._server = ActionServer(
             self,
@@ -75,14 +90,16 @@ class ExecutorNode(SafegenNode):
             callback_group=self.group,
             goal_callback=self.accept_if_idle,
             cancel_callback=self._cancel,
+            feedback_pub_qos_profile=qos.EVENTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
-        self.get_logger().info('ready to execute on the MuJoCo twin')
+        where = 'on the MuJoCo twin' if self._twin else 'in a symbolic cell: nothing moves'
+        self.get_logger().info(f'ready to execute {where}')
 
     def _cancel(self, goal_handle: Any) -> CancelResponse:
         # The goal's own state turns to canceling only after this callback.
         self._cancelled.add(bytes(goal_handle.goal_id.uuid))
-        self._cell.stop()
+        self._stop_cell()
         return self.accept_cancel(goal_handle)
 
     def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
@@ -108,10 +125,11 @@ class ExecutorNode(SafegenNode):
         goal = goal_handle.request
         goal_id = bytes(goal_handle.goal_id.uuid)
         budget = conversions.budget_from_msg(
-            goal.time_budget, self._default_budget_s, ErrorCode.EXECUTION_TIMEOUT
+            goal.time_budget, self._values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
         task = conversions.task_from_msg(goal.task)
-        require_same_actions(task.problem.domain, 'blocksworld')
+        # A goal that is cancelled before its cell is known finds this out from `cancelled`.
+        self._cell = cell = self._cell_for(task)
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
@@ -121,11 +139,33 @@ class ExecutorNode(SafegenNode):
         return execution.execute_plan(
             task.problem,
             conversions.plan_from_msg(goal.plan),
-            self._cell,
+            cell,
             time_budget_s=budget,
             cancelled=lambda: goal_id in self._cancelled or self.closing.is_set(),
             notify=notify,
         )
+
+    def _cell_for(self, task: Pddl3Task) -> execution.Cell:
+        """The cell that carries out a task; the twin refuses actions that it does not know."""
+        if self._twin is None:
+            return SymbolicCell(
+                task.problem,
+                step_seconds=self._values['step_seconds'],
+                real_time_factor=self._values['real_time_factor'],
+                sample=self._publish_facts,
+            )
+        try:
+            require_same_actions(task.problem.domain, 'blocksworld')
+        except SafegenError as error:
+            cure = 'or start the stack with cell:=symbolic, where nothing moves'
+            raise SafegenError(f'{error.message}, {cure}', error.code) from error
+        return self._twin
+
+    def _publish_facts(self, sample: SymbolicSample) -> None:
+        world = WorldState(facts=_facts(sample.state))
+        world.header.stamp = _stamp(sample.time)
+        self._last = world
+        self._world.publish(world)
 
     def _publish_sample(self, sample: Sample) -> None:
         joints = JointState(name=list(JOINT_NAMES), position=[float(q) for q in sample.joints])
@@ -139,22 +179,31 @@ class ExecutorNode(SafegenNode):
         self._world.publish(world)
 
     def _world_state(self, observed: State) -> WorldState:
-        """The last observed world with the poses as they are measured now."""
-        world = WorldState()
-        world.header = self._last.header
-        world.objects = [_object_pose(name, pose) for name, pose in self._cell.poses().items()]
-        world.facts = [atom_text(atom) for atom in sorted(observed)]
+        """The last observed world, with the poses as they are measured now where there are any."""
+        world = WorldState(header=self._last.header, facts=_facts(observed))
+        if self._twin is not None:
+            poses = self._twin.poses()
+            world.objects = [_object_pose(name, pose) for name, pose in poses.items()]
         return world
 
+    def _stop_cell(self) -> None:
+        if self._cell is not None:
+            self._cell.stop()
+
     def close(self) -> None:
-        """Stops the arm before the process ends."""
+        """Stops the cell before the process ends."""
         super().close()
-        self._cell.stop()
+        self._stop_cell()
 
     def destroy_node(self) -> None:
         """Releases the arm, then the node."""
-        self._cell.close()
+        if self._twin is not None:
+            self._twin.close()
         super().destroy_node()
+
+
+def _facts(state: State) -> list[str]:
+    return [atom_text(atom) for atom in sorted(state)]
 
 
 def _object_pose(name: str, pose: TwinPose) -> ObjectPose:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""An action client whose goals cannot lose their answer to the thread that spins."""
+"""An action client whose goals lose neither their answer nor, in a burst, their feedback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import threading
 from typing import Any
 
 from rclpy.action import ActionClient
+
+from safegen_ros.nodes import qos
+
+_KEPT_GOALS = 8
+"""Goals whose feedback is still heard; only the last one of a client is ever running."""
 
 
 class GoalClient(ActionClient):
@@ -17,13 +22,24 @@ class GoalClient(ActionClient):
     lock, and returns that one; a server whose answer is taken in between resolves the first, and
     the caller waits for ever (ros2/rclpy#1123 and its backport). Answers are taken under the same
     lock, so holding it for the whole call closes the gap.
+
+    It also stops listening to feedback when the result is there, although what was sent before the
+    result may be read after it: a server that is fast enough, such as a symbolic cell, was never
+    heard. Here the last goals stay heard, and as much is kept unread as of other events.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+        super().__init__(*arguments, feedback_sub_qos_profile=qos.EVENTS, **keywords)
         self._lock: Any = threading.RLock()
 
     def send_goal_async(self, *arguments: Any, **keywords: Any) -> Any:
         """See `ActionClient.send_goal_async`."""
         with self._lock:
+            for goal in list(self._feedback_callbacks)[:-_KEPT_GOALS]:
+                del self._feedback_callbacks[goal]
             return super().send_goal_async(*arguments, **keywords)
+
+    def _remove_pending_result_request(self, future: Any) -> None:
+        heard = dict(self._feedback_callbacks)
+        super()._remove_pending_result_request(future)
+        self._feedback_callbacks.update(heard)

@@ -24,7 +24,6 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
-from safegen_ros.llm.prompt_styles import load_style
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
@@ -34,6 +33,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.planning.loop import Limits, Outcome, Progress, plan_with_retries
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.search.solve import solve
+from safegen_ros.worlds.pddl3.prompts.styles import load_style
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
@@ -82,6 +82,7 @@ class PlannerNode(SafegenNode):
             callback_group=self.group,
             goal_callback=self.accept_if_idle,
             cancel_callback=self.accept_cancel,
+            feedback_pub_qos_profile=qos.EVENTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
 

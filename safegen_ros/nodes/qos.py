@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-EVENTS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-"""Events of which none may be missed while somebody listens."""
+EVENTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+"""Events of which none may be missed while somebody listens; deep enough for a symbolic cell, which
+may take no time for a step."""
 
 LATCHED = QoSProfile(
     depth=1,

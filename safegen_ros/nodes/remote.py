@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
@@ -68,7 +69,9 @@ class RemoteExecutor:
     """Executions by the executor node."""
 
     def __init__(self, node: SafegenNode) -> None:
-        self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=node.group)
+        # Of its own, so that feedback is handed on in the order in which it came.
+        group = MutuallyExclusiveCallbackGroup()
+        self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
 
     def execute(
         self,

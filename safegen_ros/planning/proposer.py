@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.llm.prompt_styles import PromptStyle
 from safegen_ros.planning.loop import Attempt, UnsuitableTask
+from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 
@@ -45,7 +45,8 @@ class ModelProposer:
         """
         problem = self.task.problem
         try:
-            messages = self.style.messages(problem, [(a.text, a.verdict) for a in history])
+            tried = [(a.text, a.verdict) for a in history]
+            messages = self.style.messages(problem, tried, self.task.format)
         except SafegenError as error:
             raise UnsuitableTask(error.message) from error
         sampling = replace(self.sampling, seed=self.sampling.seed + number - 1)

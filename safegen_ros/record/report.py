@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.run import AttemptRecord, ModelRecord, RunRecord, StepRecord, write_durably
+from safegen_ros.record.run import (
+    SYMBOLIC,
+    AttemptRecord,
+    ModelRecord,
+    RunRecord,
+    StepRecord,
+    write_durably,
+)
 from safegen_ros.verdict import Category, Verdict
 
 _TITLES = {
@@ -58,7 +65,8 @@ def _summary(record: RunRecord) -> Iterator[str]:
     yield f'- Started: {record.started}'
     yield f'- Model: {_model(record.model) if record.model.name else "none was asked"}'
     yield f'- Attempts: {len(record.attempts)}; plan written by {record.plan_source or "nobody"}'
-    yield f'- Steps executed: {record.steps_done} of {len(record.plan)}'
+    where = ' in a symbolic cell: nothing moved' if record.cell == SYMBOLIC else ''
+    yield f'- Steps executed: {record.steps_done} of {len(record.plan)}{where}'
     if not record.ok:
         yield f'- Ended by: {_ending(record)}'
     yield ''
@@ -80,13 +88,27 @@ def _ending(record: RunRecord) -> str:
         return f'{record.error_code.name}: {_inline(record.message)}'
     if record.reached is None:
         return 'the world was not measured at the end'
-    return 'the measured world does not satisfy the goal' if not record.reached else 'no proof'
+    if not record.reached:
+        return f'the {_seen(record)} world does not satisfy the goal'
+    return 'no proof'
+
+
+def _seen(record: RunRecord) -> str:
+    """What the world at the end is: measured on the twin, or only thought of."""
+    return 'symbolic' if record.cell == SYMBOLIC else 'measured'
 
 
 def _task(record: RunRecord) -> Iterator[str]:
     yield '## Task'
     yield ''
+    if record.task.pddl:
+        yield f'As it was sent, in the format {_inline(record.task.format)}:'
+        yield ''
     yield from _fenced(record.task.problem)
+    if record.task.pddl:
+        yield 'The same in PDDL:'
+        yield ''
+        yield from _fenced(record.task.pddl)
     if record.task.domain:
         yield f'Domain {_inline(record.task.domain_name)}, as it was sent:'
         yield ''
@@ -159,17 +181,20 @@ def _lasted(step: StepRecord | None, done: bool) -> str:
 
 
 def _world(record: RunRecord) -> Iterator[str]:
-    yield '## Measured world against the goal'
+    yield f'## {_seen(record).capitalize()} world against the goal'
     yield ''
+    if record.cell == SYMBOLIC:
+        yield 'The world is the set of facts that the symbolic cell kept; nothing was measured.'
+        yield ''
     if record.reached is None:
-        yield 'Not measured.'
+        yield 'Nobody looked.' if record.cell == SYMBOLIC else 'Not measured.'
         yield ''
     elif not record.goal:
         yield 'The goal has no condition: every world satisfies it.'
         yield ''
     goal = [(g.condition, 'holds' if g.holds else 'DOES NOT HOLD') for g in record.goal]
     if goal:
-        yield from _rows(('goal', 'measured'), goal)
+        yield from _rows(('goal', _seen(record)), goal)
     blocks = [(b.name, *(f'{value:.4f}' for value in b.position)) for b in record.blocks]
     if blocks:
         yield from _rows(('block', 'x [m]', 'y [m]', 'z [m]'), blocks)

@@ -20,6 +20,9 @@ from safegen_ros.verdict import Category, Verdict
 
 NO_VERDICT = Verdict()
 
+TWIN, SYMBOLIC = 'twin', 'symbolic'
+"""What executes; the second one moves nothing."""
+
 
 class RecordError(SafegenError):
     """A record that cannot be written or read back."""
@@ -34,7 +37,9 @@ class TaskRecord:
         source: file it came from, or the name of the client.
         domain_name: name of the PDDL domain.
         domain: PDDL text; empty for the built-in domain of that name.
-        problem: PDDL text with its constraints.
+        problem: text of the problem with its constraints.
+        format: what that is written in, such as 'json'.
+        pddl: PDDL of the problem where it was sent in another format; empty where not.
     """
 
     name: str
@@ -42,6 +47,8 @@ class TaskRecord:
     domain_name: str
     domain: str
     problem: str
+    format: str = 'pddl'
+    pddl: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +132,11 @@ class BlockRecord:
 
 @dataclass(frozen=True, slots=True)
 class GoalRecord:
-    """One condition of the goal against the measured world.
+    """One condition of the goal against the world at the end.
 
     Attributes:
         condition: PDDL text, such as '(on b1 b2)'.
-        holds: whether it was measured to hold.
+        holds: whether it was observed to hold.
     """
 
     condition: str
@@ -167,8 +174,9 @@ class RunRecord:
         steps: what was begun, as its progress was heard.
         steps_done: how many steps were executed and observed.
         blocks: measured poses at the end.
-        goal: each condition of the goal against them.
-        reached: whether the measured world satisfies the goal; None when that was not measured.
+        goal: each condition of the goal against the world at the end.
+        reached: whether that world satisfies the goal; None when nobody looked.
+        cell: what executed, `TWIN` or `SYMBOLIC`; empty when no stack was reached.
         error_code: what ended the run; `NONE` for success.
         message: the reason in words; empty for success.
         timings: seconds by name, such as 'planning' [s].
@@ -189,6 +197,7 @@ class RunRecord:
     blocks: tuple[BlockRecord, ...] = ()
     goal: tuple[GoalRecord, ...] = ()
     reached: bool | None = None
+    cell: str = ''
     error_code: ErrorCode = ErrorCode.UNKNOWN
     message: str = ''
     timings: dict[str, float] = field(default_factory=dict)
@@ -197,7 +206,7 @@ class RunRecord:
 
     @property
     def ok(self) -> bool:
-        """Whether it was proved, executed to the end, and measured to meet the goal."""
+        """Whether it was proved, executed to the end, and observed to meet the goal."""
         return self.error_code is ErrorCode.NONE and self.verdict.ok and self.reached is True
 
     def to_json(self) -> str:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Executes a plan in a robot cell, step by step, under the constraints' monitors.
+"""Executes a plan in a cell, step by step, under the constraints' monitors.
 
 The plan is verified here, whoever sent it and whatever they claim. After each step the observed
 world is compared with the proved one, and the constraints are progressed on what was observed: the
@@ -28,7 +28,7 @@ from safegen_ros.verify.validator import Validator
 
 
 class Cell(Protocol):
-    """A robot and its surroundings, which symbolic actions move and atoms describe."""
+    """A robot and its surroundings, which symbolic actions change and atoms describe."""
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Brings the cell into the initial state of a task, or raises."""
@@ -39,11 +39,11 @@ class Cell(Protocol):
         ...
 
     def observe(self) -> State:
-        """The atoms that are measured to be true now, or raises when nothing fits."""
+        """The atoms that are observed to be true now, or raises when nothing fits."""
         ...
 
     def stop(self) -> None:
-        """Holds the arm at once, from any thread, and latches."""
+        """Ends all motion at once, from any thread, and latches."""
         ...
 
     def reset_stop(self) -> None:
@@ -93,14 +93,14 @@ def execute_plan(
     Args:
         problem: the task; its initial state is what the cell is prepared to.
         plan: the plan, from anybody.
-        cell: the robot cell.
-        time_budget_s: the arm is stopped after this time [s].
+        cell: the robot cell, or a symbolic one.
+        time_budget_s: the cell is stopped after this time [s].
         cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
             calls `cell.stop()`, which ends the motion under way.
         notify: told of each phase and step.
 
     Returns:
-        The outcome. Whenever its error code is not `NONE`, the arm has been stopped or has never
+        The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
         moved.
     """
     start = time.monotonic()
@@ -143,11 +143,11 @@ def _reason(
     error: SafegenError, cancelled: bool, late: bool, budget_s: float
 ) -> tuple[ErrorCode, str]:
     if isinstance(error, Canceled) and cancelled:
-        return ErrorCode.EXECUTION_CANCELED, 'execution was cancelled; the arm holds its position'
+        return ErrorCode.EXECUTION_CANCELED, 'execution was cancelled, and has stopped'
     if isinstance(error, Canceled) and late:
         return (
             ErrorCode.EXECUTION_TIMEOUT,
-            f'the plan was not done within {budget_s:g} s; the arm holds its position: '
+            f'the plan was not done within {budget_s:g} s, and the execution has stopped: '
             'give the goal more time',
         )
     return error.code, error.message
@@ -172,7 +172,7 @@ class _Execution:
         self.verdict = Verdict()
         self.done = 0
         self.observed: State | None = None
-        # The world is measured, so that nothing about it can be taken from the problem.
+        # The world is observed, so that nothing about it can be taken from the problem.
         self._table = AtomTable(problem, fold_static=False)
         self._monitors = MonitorSet(problem, self._table)
         self._standing: Standing | None = None
@@ -211,7 +211,7 @@ class _Execution:
         self._tell('done')
 
     def _compare(self, predicted: State, moment: str) -> None:
-        """Progresses the constraints on the measured world, then compares it with the proof.
+        """Progresses the constraints on the observed world, then compares it with the proof.
 
         In this order, since a world that breaks a constraint is worse than one that differs.
         """
@@ -224,7 +224,7 @@ class _Execution:
         violated = self._monitors.violated(self._standing)
         if violated:
             raise RobotError(
-                f'{moment} the measured world breaks {" ".join(self._monitors.texts(violated))}: '
+                f'{moment} the observed world breaks {" ".join(self._monitors.texts(violated))}: '
                 'look at the cell before the next goal',
                 ErrorCode.MONITOR_VIOLATION,
             )
@@ -243,7 +243,7 @@ class _Execution:
         unmet = [formula_text(f) for f, test in goals if not test(observed)]
         if unmet:
             raise RobotError(
-                f'every step is done, but the measured world lacks {" and ".join(unmet)}',
+                f'every step is done, but the observed world lacks {" and ".join(unmet)}',
                 ErrorCode.GOAL_MISMATCH,
             )
         left = self._monitors.unsatisfied(self._standing or 0)

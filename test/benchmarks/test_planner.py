@@ -8,7 +8,6 @@ import csv
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -111,6 +110,4 @@ def test_the_shares_of_figure_3_are_counted_by_size_and_drawn(
     assert 'by blocks: 4: 100, 5: 50, 6: 0' in ours.note
     assert (optic.value, downward.value) == (45.8, 27.1)
     assert optic.target is None
-    root = ElementTree.parse(tmp_path / 'figure3-blocksworld.svg').getroot()
-    texts = {element.text for element in root.iter('{http://www.w3.org/2000/svg}text')}
-    assert {'4', '5', '6', 'blocks', 'OPTIC in the paper, all sizes'} <= texts
+    assert (tmp_path / 'figure3-blocksworld.png').read_bytes().startswith(b'\x89PNG')

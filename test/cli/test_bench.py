@@ -31,7 +31,7 @@ def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
     assert done.exit_code == 0, done.output
     assert 'blocksworld, in-process: solved within 60 s' in done.stdout
     assert {path.name for path in out.iterdir()} == {
-        'figure3.csv', 'figure3.json', 'figure3-blocksworld.svg', 'outcomes.csv', 'outcomes.jsonl'
+        'figure3.csv', 'figure3.json', 'figure3-blocksworld.png', 'outcomes.csv', 'outcomes.jsonl'
     }  # fmt: skip
     (ours, *paper) = json.loads((out / 'figure3.json').read_text())['measurements']
     assert (ours['value'], len(paper)) == (100, 2)

@@ -20,7 +20,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.processes.state import read_state
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.run import RunRecord
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.worlds.pddl3.task import load_task
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +118,39 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     assert (folder / 'twin.mp4').stat().st_size > 10_000 if video.file else video.note
 
 
+def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_for(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    made = kits()['ferry'].problem(3)
+    problem = tmp_path / 'ferry.json'
+    problem.write_text(load_task(made.text).written_as('json').problem_text, encoding='utf-8')
+    runs = tmp_path / 'runs'
+    arguments = (problem, '--format', 'english', '--real-time-factor', '0')
+    with _demo(ros_domain, runs, *arguments) as process:
+        screen, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, screen
+    assert re.search(r'sent as +english', screen)
+    assert 'nothing moves and nothing is measured' in ' '.join(screen.split())
+    assert 'search planner  SUCCESS' in screen
+    assert 'the symbolic world satisfies the goal' in screen
+    assert not re.search('the arm|measured world|✓ measured|the table', screen.split('is up')[-1])
+    _assert_stopped(ros_domain)
+
+    folder, record = _record(runs)
+    assert record.ok
+    assert (record.cell, record.plan_source, record.blocks) == ('symbolic', 'search', ())
+    assert record.task.problem.startswith('Problem ')
+    assert load_task(record.task.problem, format='english').problem == made.problem
+    assert load_task(record.task.pddl).verify('\n'.join(record.plan)).ok
+    assert [s.step for s in record.steps] == list(record.plan)
+    assert all(s.seconds is not None for s in record.steps)
+    (video,) = [a for a in record.artefacts if a.name == 'video']
+    assert (video.file, video.note) == ('', 'a symbolic cell has no motion to show')
+    worlds = [m.message for m in read_messages(folder / 'run.mcap') if m.topic == '/world_state']
+    assert len(worlds) == 1 + len(record.plan)
+    assert all(world.facts and not world.objects for world in worlds)
+
+
 def test_ctrl_c_while_the_arm_moves(ros_domain: int, tmp_path: Path) -> None:
     runs = tmp_path / 'runs'
     with _demo(ros_domain, runs, '--real-time-factor', '2', '--no-video') as process:
@@ -129,7 +162,7 @@ def test_ctrl_c_while_the_arm_moves(ros_domain: int, tmp_path: Path) -> None:
     assert record.error_code is ErrorCode.EXECUTION_CANCELED
     done = f'{record.steps_done} of {len(record.plan)}'
     assert 1 <= record.steps_done < len(record.plan)
-    assert f'the arm has stopped, with {done} steps done' in rest
+    assert f'its execution has stopped, with {done} steps done' in rest
     assert sum(s.seconds is not None for s in record.steps) == record.steps_done
     assert load_task(record.task.problem).verify('\n'.join(record.plan)).ok
     assert record.plan_source == record.attempts[-1].source
@@ -188,14 +221,19 @@ def test_a_bad_file_is_refused_before_anything_starts(
     [
         (
             SMALL.replace('red green blue)', 'red green blue b4 b5 b6 b7)'),
-            (),
+            ('--cell', 'twin'),
             '7 blocks: the table takes 1 to 6',
         ),
         (SMALL.replace('(clear blue)', ''), (), '(clear blue) follows from'),
         (SMALL, ('--model', 'models/none'), 'models/none does not exist'),
-        (SMALL, ('--domain', 'changed.pddl'), 'is not the one that this robot cell carries out'),
+        (
+            SMALL,
+            ('--domain', 'changed.pddl', '--cell', 'twin'),
+            'is not the one that this robot cell carries out',
+        ),
+        (SMALL, ('--format', 'jsn'), "did you mean 'json'?"),
     ],
-    ids=['seven', 'clear', 'model', 'domain'],
+    ids=['seven', 'clear', 'model', 'domain', 'format'],
 )
 def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     ros_domain: int, tmp_path: Path, text: str, arguments: tuple[str, ...], expected: str

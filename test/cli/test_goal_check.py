@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
 from safegen_msgs.msg import ObjectPose, WorldState
-from safegen_ros.cli.goal_check import check_goal
+from safegen_ros.cli.goal_check import check_facts, check_goal
 from safegen_ros.robot.layout import initial_layout
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
@@ -128,3 +128,23 @@ def test_joints_that_did_not_arrive_are_a_problem(joints):
     assert not check.reached
     assert check.problem == 'the joints of the last moment did not arrive'
     assert check.poses == TOWER
+
+
+FACTS = ('(on red blue)', '(on-table blue)', '(on-table green)', '(arm-empty)')
+
+
+def test_the_facts_of_a_symbolic_cell_are_compared_with_the_goal():
+    check = check_facts(PROBLEM, _world({}, FACTS))
+    assert check.reached
+    assert check.conjuncts == (('(on red blue)', True), ('(on-table blue)', True))
+    less = check_facts(PROBLEM, _world({}, FACTS[1:]))
+    assert not less.reached
+    assert less.conjuncts == (('(on red blue)', False), ('(on-table blue)', True))
+    assert check_facts(_problem('(not (holding red))'), _world({}, FACTS)).reached
+
+
+def test_facts_that_no_symbolic_cell_of_this_task_has_are_a_problem():
+    astray = check_facts(PROBLEM, _world({}, (*FACTS, '(on pink red)')))
+    assert not astray.reached
+    assert 'pink' in astray.problem
+    assert not check_facts(PROBLEM, _world(TOWER, FACTS)).reached

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.cli import session as session_module
+from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.demo import Asked, kept_run, result_of
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.goal_check import GoalCheck, check_goal
@@ -182,7 +183,7 @@ def _kept(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options):
     """The exit status (None for an exception), the screen and the record of a run."""
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     screen = io.StringIO()
-    asked = Asked(Path('two.pddl'), TASK, '', Options())
+    asked = Asked(Path('two.pddl'), TASK, '', Options(), options.get('cell'))
     code = None
     try:
         console = Console(file=screen, width=200)
@@ -260,6 +261,39 @@ def test_ctrl_c_while_the_video_is_made_keeps_the_success(
     assert ('video', '', 'interrupted') in [(a.name, a.file, a.note) for a in record.artefacts]
 
 
+def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(session: Session) -> int:
+        session._update(cell='symbolic')
+        session.feedback(_progress('moving', 0, STEPS[0]))
+        session.finish(_result(done=0))
+        session.measured(GoalCheck({}, (('(on a b)', True),)))
+        return 0
+
+    def never(*arguments: object) -> None:
+        raise AssertionError('a video was made')
+
+    monkeypatch.setattr(video, 'try_video', never)
+    cell = CellChoice('symbolic', 'as you asked')
+    code, screen, record = _kept(work, tmp_path, monkeypatch, video=True, cell=cell)
+    assert code == 0
+    assert record.ok
+    assert 'symbolic, so nothing moves and nothing is measured: as you asked' in screen
+    assert 'no video: a symbolic cell has no motion to show' in screen
+    (missing,) = [a for a in record.artefacts if a.name == 'video']
+    assert (missing.file, missing.note) == ('', 'a symbolic cell has no motion to show')
+
+
+def test_the_record_has_the_text_as_sent_and_its_pddl(tmp_path: Path) -> None:
+    sent = TASK.written_as('english')
+    record = Session(tmp_path, sent, 'two.pddl', '').record.task
+    assert (record.format, record.problem) == ('english', sent.problem_text)
+    assert load_task(record.pddl).problem == TASK.problem
+    journal = (tmp_path / 'journal.jsonl').read_text(encoding='utf-8')
+    assert '"format": "english"' in journal
+
+
 class _Interrupted:
     """A goal whose wait is interrupted, as by Ctrl-C, and what cancelling it gives."""
 
@@ -303,4 +337,4 @@ def test_the_screen_tells_an_empty_plan_and_unread_words_from_nothing() -> None:
     text = screen.getvalue()
     assert 'hm  (as the model wrote it)' in text
     assert 'the empty plan is proved: the goal holds already' in text
-    assert 'the table is set up' in text
+    assert 'the initial state is set up' in text

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from safegen_ros.cli.main import app
 from safegen_ros.search import solve as search
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
@@ -49,6 +50,24 @@ def test_the_plan_can_be_piped_into_validate(tower_order: Pddl3Task) -> None:
     steps = tower_order.verify(done.stdout).plan_length
     assert [line.split()[1] for line in comments] == ['route:', 'steps:', 'time:']
     assert comments[1] == f'; steps: {steps}'
+
+
+@pytest.mark.parametrize('format', list(FORMATS))
+def test_a_problem_may_be_in_any_format(
+    tmp_path: Path, tower_order: Pddl3Task, format: str
+) -> None:
+    path = tmp_path / f'p{FORMATS[format].suffix}'
+    path.write_text(tower_order.written_as(format).problem_text)
+    (tmp_path / 'p').write_text(path.read_text())
+    done = _run(path)
+    assert (done.exit_code, done.stderr) == (0, '')
+    for name, more in ((path, ()), (tmp_path / 'p', ('--read-as', format))):
+        words = ['validate', '-', str(name), '-', *more]
+        accepted = CliRunner().invoke(app, words, input=done.stdout)
+        assert accepted.exit_code == 0, accepted.output
+    refused = _run(tmp_path / 'p', '--read-as', 'yaml')
+    assert refused.exit_code == 2
+    assert 'use one of pddl json english' in refused.stderr
 
 
 def test_a_shortest_plan_is_said_to_be_one() -> None:

@@ -17,7 +17,9 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
 from safegen_msgs.action import PlanTask
+from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 
@@ -72,3 +74,39 @@ def test_an_answer_that_comes_while_the_goal_is_being_sent_is_not_lost() -> None
         handle = wait_for(sent, WAIT_S, 'the acceptance', ErrorCode.SERVER_LOST)
         assert handle.accepted
         wait_for(handle.get_result_async(), WAIT_S, 'the result', ErrorCode.SERVER_LOST)
+
+
+BURST = 200
+
+
+def _burst(goal_handle: Any) -> PlanTask.Result:
+    """Many words and the result at once, as a cell answers that takes no time for a step."""
+    for number in range(BURST):
+        progress = PlanningProgress(phase='judged', detail=str(number))
+        goal_handle.publish_feedback(PlanTask.Feedback(progress=progress))
+    goal_handle.succeed()
+    return PlanTask.Result()
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
+    heard: list[int] = []
+    complete = threading.Event()
+
+    def hear(message: Any) -> None:
+        heard.append(int(message.feedback.progress.detail))
+        if len(heard) % BURST == 0:
+            complete.set()
+
+    with _spinning('server') as server, _spinning('client') as node:
+        ActionServer(server, PlanTask, 'plan_task', _burst, feedback_pub_qos_profile=qos.EVENTS)
+        client = GoalClient(node, PlanTask, 'plan_task')
+        assert client.wait_for_server(timeout_sec=WAIT_S)
+        for _ in range(2):
+            complete.clear()
+            sent = client.send_goal_async(PlanTask.Goal(), hear)
+            handle = wait_for(sent, WAIT_S, 'the acceptance', ErrorCode.SERVER_LOST)
+            result = handle.get_result_async()
+            wait_for(result, WAIT_S, 'the result', ErrorCode.SERVER_LOST)
+            assert complete.wait(WAIT_S), f'{len(heard)} of {BURST} were heard'
+    assert heard == [*range(BURST)] * 2

@@ -43,7 +43,7 @@ def test_the_ros_share_directory_is_in_it(wheel: ZipFile, copy: Path) -> None:
     assert f'{DATA}/ament_index/resource_index/packages/safegen_ros' in names
     assert f'{DATA}/safegen_ros/package.xml' in names
     assert f'{DATA}/safegen_ros/launch/sim.launch.py' in names
-    for tree in ('launch', 'config', 'models', 'urdf', 'examples'):
+    for tree in ('launch', 'config', 'models', 'urdf', 'examples', 'data'):
         for path in (copy / tree).rglob('*'):
             if path.is_file():
                 assert f'{DATA}/safegen_ros/{path.relative_to(copy).as_posix()}' in names

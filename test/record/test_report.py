@@ -169,6 +169,24 @@ def test_an_answer_that_could_not_be_read_is_marked_as_the_model_s_own_words():
     assert words not in render_report(RECORD)
 
 
+def test_a_symbolic_run_is_never_called_measured():
+    symbolic = dataclasses.replace(RECORD, cell='symbolic')
+    text = render_report(symbolic)
+    assert 'nothing moved' in text
+    assert '## Symbolic world against the goal' in text
+    assert 'nothing was measured' in text
+    failed = render_report(dataclasses.replace(symbolic, reached=False))
+    assert 'the symbolic world does not satisfy the goal' in failed
+    assert '## Measured world against the goal' in render_report(RECORD)
+
+
+def test_a_problem_is_shown_as_it_was_sent_and_in_pddl():
+    task = dataclasses.replace(TASK, problem='Problem two ...', format='english', pddl='(define)')
+    text = render_report(dataclasses.replace(RECORD, task=task))
+    assert text.index('in the format english') < text.index('Problem two') < text.index('(define)')
+    assert 'in the format' not in render_report(RECORD)
+
+
 @given(st.text())
 def test_no_answer_of_a_model_breaks_out_of_its_fence(answer):
     attempt = AttemptRecord(1, 'model', answer, (), Verdict(Category.FORMAT_ERROR, answer), 0.0)
@@ -214,7 +232,7 @@ VERDICTS = st.builds(
         RunRecord,
         run_id=TEXT,
         started=TEXT,
-        task=st.builds(TaskRecord, TEXT, TEXT, TEXT, TEXT, TEXT),
+        task=st.builds(TaskRecord, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
         model=st.just(MODEL),
         attempts=st.lists(
             st.builds(
@@ -242,6 +260,7 @@ VERDICTS = st.builds(
         ).map(tuple),
         steps_done=st.integers(0, 3),
         reached=st.none() | st.booleans(),
+        cell=st.sampled_from(['', 'twin', 'symbolic']),
         error_code=st.sampled_from(ErrorCode),
         timings=st.dictionaries(TEXT, NUMBER),
     )

@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.task import PDDL, Pddl3Task, known_format, load_task
 
 
 def read_text(path: Path, what: str) -> str:
@@ -59,12 +60,24 @@ def read_stream(stream: BinaryIO, name: str, what: str) -> str:
         ) from error
 
 
-def load_files(problem: Path, domain: Path | None = None, *, any_name: bool = False) -> Pddl3Task:
+_BEGINNINGS = {'pddl': '(', 'json': '{', 'english': 'Problem '}
+
+
+def format_of(path: Path) -> str:
+    """The format that the name of a problem file tells; PDDL where it tells none."""
+    suffix = path.suffix.lower()
+    return next((name for name, each in FORMATS.items() if each.suffix == suffix), PDDL)
+
+
+def load_files(
+    problem: Path, domain: Path | None = None, *, format: str = '', any_name: bool = False
+) -> Pddl3Task:
     """The task in a problem file and, when there is one, a domain file.
 
     Args:
         problem: the problem's file.
-        domain: the domain's file; None for the built-in one that the problem names.
+        domain: the domain's file, in PDDL; None for the built-in one that the problem names.
+        format: what the problem is written in; empty for what the name of its file tells.
         any_name: whether the problem may name another domain than the one in that file.
 
     Raises:
@@ -76,9 +89,21 @@ def load_files(problem: Path, domain: Path | None = None, *, any_name: bool = Fa
             f'{domain}: the domain is empty: write a (define (domain ...) ...) form',
             ErrorCode.EMPTY_TASK,
         )
+    text = read_text(problem, 'problem')
+    written = known_format(format or format_of(problem))
+    begun = next(
+        (name for name, start in _BEGINNINGS.items() if text.lstrip().startswith(start)), ''
+    )
+    if begun and begun != written:
+        raise SafegenError(
+            f'{problem}: begins like a problem in {begun}, but is to be read as {written}: give '
+            f'--read-as {begun}, or a name that ends with {FORMATS[begun].suffix}',
+            ErrorCode.BAD_PDDL,
+        )
     return load_task(
-        read_text(problem, 'problem'),
+        text,
         domain_text,
+        format=written,
         problem_source=str(problem),
         domain_source=str(domain or '<domain>'),
         any_name=any_name,

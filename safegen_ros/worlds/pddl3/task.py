@@ -7,14 +7,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.model import Problem
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.pddl.diagnostics import excerpt, suggestion
+from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
-from safegen_ros.pddl.sexpr import Reader
+from safegen_ros.pddl.reader import read_domain
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
+from safegen_ros.worlds.pddl3.formats import FORMATS
+
+PDDL = 'pddl'
+"""The format that is meant where none is named."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +28,34 @@ class Pddl3Task:
     Attributes:
         problem: what was read.
         domain_text: PDDL of the domain, also when it is a built-in one.
-        problem_text: PDDL of the problem, as it was sent.
+        problem_text: the problem as it was sent, in its format.
+        format: name of that format, a key of `formats.FORMATS`.
     """
 
     problem: Problem
     domain_text: str
     problem_text: str
+    format: str = PDDL
 
     @property
     def name(self) -> str:
         """The problem's name."""
         return self.problem.name
+
+    @cached_property
+    def problem_pddl(self) -> str:
+        """PDDL of the problem, for whoever reads nothing else; the text itself where it is that."""
+        return self.problem_text if self.format == PDDL else FORMATS[PDDL].write(self.problem)
+
+    def written_as(self, format: str) -> Pddl3Task:
+        """The same task with its text in another format; as it is in its own.
+
+        Raises:
+            SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+        """
+        if known_format(format) == self.format:
+            return self
+        return replace(self, problem_text=FORMATS[format].write(self.problem), format=format)
 
     @cached_property
     def validator(self) -> Validator:
@@ -46,10 +67,28 @@ class Pddl3Task:
         return self.validator.verify(answer)
 
 
+def known_format(name: str) -> str:
+    """The name of a format; the empty one is that of PDDL.
+
+    Raises:
+        SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+    """
+    if not name:
+        return PDDL
+    if name not in FORMATS:
+        raise SafegenError(
+            f'format {name[:40]!a} of the problem is not known: '
+            f'{suggestion(name, FORMATS)}use one of {" ".join(FORMATS)}',
+            ErrorCode.UNKNOWN_FORMAT,
+        )
+    return name
+
+
 def load_task(
     problem_text: str,
     domain_text: str = '',
     *,
+    format: str = PDDL,
     problem_source: str = '<problem>',
     domain_source: str = '<domain>',
     any_name: bool = False,
@@ -57,27 +96,59 @@ def load_task(
     """Reads a task.
 
     Args:
-        problem_text: PDDL of the problem, with its `:constraints`.
+        problem_text: the problem, with its constraints.
         domain_text: PDDL of its domain; empty for the built-in one that the problem names.
+        format: what the problem is written in, a key of `formats.FORMATS`; empty for PDDL.
         problem_source: file name of the problem, or a label, for messages.
         domain_source: likewise for the domain.
         any_name: whether the problem may name another domain than the one that is given.
 
     Raises:
-        SafegenError: `PddlError` with the place in the text, or a domain that is not built in.
+        SafegenError: `PddlError` with the place in the text, a domain that is not built in, or a
+            format that is not known.
     """
-    if not domain_text.strip():
-        named = problem_domain_name(problem_text, problem_source)
-        if named.text not in domain_files():
-            raise Reader(problem_source).error(
-                named,
-                f'domain {named.text!r} is not built in',
-                f'give its PDDL text with the task, or use one of {" ".join(domain_files())}',
-                ErrorCode.UNKNOWN_DOMAIN,
-            )
-        domain_text = builtin_domain_text(named.text)
-        domain = replace(builtin_domain(named.text), name=named.text)
-    else:
+    written = FORMATS[known_format(format)]
+    if not problem_text.strip():
+        raise PddlError(
+            'the text is empty',
+            source=problem_source,
+            line=1,
+            column=1,
+            cure='write a problem with its goal',
+            code=ErrorCode.EMPTY_TASK,
+        )
+    own = bool(domain_text.strip())
+    if own:
         domain = read_domain(domain_text, domain_source)
-    problem = read_problem(problem_text, domain, problem_source, any_name=any_name)
-    return Pddl3Task(problem, domain_text, problem_text)
+    try:
+        if not own or any_name:
+            named = written.domain_name(problem_text, problem_source)
+            if not own and named not in domain_files():
+                raise _not_built_in(named, problem_text, known_format(format), problem_source)
+            if not own:
+                domain, domain_text = builtin_domain(named), builtin_domain_text(named)
+            domain = replace(domain, name=named)
+        problem = written.read(problem_text, domain, problem_source)
+    except PddlError as error:
+        for each in error.errors:
+            each.excerpt = each.excerpt or excerpt(problem_text, each)
+        raise
+    return Pddl3Task(problem, domain_text, problem_text, known_format(format))
+
+
+def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:
+    """The error that a domain is not built in, at the place where the text names it."""
+    line = column = 0
+    try:
+        FORMATS[format].read(text, Domain('', {}, {}, {}, {}), source)  # which no text can name
+    except PddlError as error:
+        found = (each for each in error.errors if each.code is ErrorCode.UNKNOWN_DOMAIN)
+        line, column = next(((each.line, each.column) for each in found), (0, 0))
+    return PddlError(
+        f'domain {name!r} is not built in',
+        source=source,
+        line=line,
+        column=column,
+        cure=f'give its PDDL text with the task, or use one of {" ".join(domain_files())}',
+        code=ErrorCode.UNKNOWN_DOMAIN,
+    )

@@ -48,14 +48,21 @@ class SolvedProblem:
     unconstrained: Plan
 
 
-def solved(generated: GeneratedProblem, solve: Solve) -> SolvedProblem | None:
+def solved(
+    generated: GeneratedProblem, solve: Solve, solve_free: Solve | None = None
+) -> SolvedProblem | None:
     """The problem with its plans, or None when constraints make no difference or allow no plan.
+
+    Args:
+        generated: the problem.
+        solve: plans for it.
+        solve_free: plans for it without constraints; by default the same planner.
 
     Raises:
         SafegenError: the planner gave up without an answer.
     """
     problem = generated.problem
-    free = solve(_shuffled(replace(problem, constraints=()), generated.text))
+    free = (solve_free or solve)(_shuffled(replace(problem, constraints=()), generated.text))
     if generated.family != UNCONSTRAINED and verify(problem, free).ok:
         return None
     try:

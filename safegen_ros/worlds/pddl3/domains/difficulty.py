@@ -9,7 +9,9 @@ size alone tells much less.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Literal, get_args
 
 from safegen_ros.pddl.model import AtomFormula, Problem
@@ -36,16 +38,24 @@ def _unmet(problem: Problem) -> int:
 
 
 def thresholds(scores: Sequence[float]) -> tuple[float, float]:
-    """The scores at the 40th and the 80th percentile; scores of different domains do not mix.
+    """The scores up to which problems are easy and medium; those of different domains do not mix.
+
+    They are those that come nearest to leaving 40 % and 80 % of the problems below or at them:
+    many small problems have equal scores, and the percentiles themselves could leave hardly any
+    problem above.
 
     Raises:
         ValueError: there are no scores.
     """
     if not scores:
         raise ValueError('no scores to take percentiles of')
-    ordered = sorted(scores)
-    low, high = (ordered[-(-len(ordered) * p // 100) - 1] for p in _PERCENTILES)
-    return low, high
+    counts = sorted(Counter(scores).items())
+    sums = list(accumulate(count for _, count in counts))
+    low, high = (
+        min(range(len(counts)), key=lambda n: abs(100 * sums[n] - percent * len(scores)))
+        for percent in _PERCENTILES
+    )
+    return counts[low][0], counts[high][0]
 
 
 def bucket(score: float, limits: tuple[float, float]) -> Bucket:

@@ -9,6 +9,7 @@ shows that they matter. Neither of them is meant to be short.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -182,6 +183,11 @@ class DomainKit:
             family = rng.choice(fitting or [UNCONSTRAINED])
         if size is None:
             sizes = self.sizes(family) or self.sizes(family, wide=True)
+            if not sizes:
+                raise SizeError(
+                    f'{self.name}: no size in the ranges of its parameters is one that family '
+                    f'{family!r} can have: give a size, or widen the ranges'
+                )
             size = rng.choice(sizes)
         size = self.checked(size, family)
         values = ' '.join(f'{value} {name}' for name, value in size.items())
@@ -190,8 +196,8 @@ class DomainKit:
             instance = self._instance(rng, size, family)
             if instance is None:
                 continue
-            title = '-'.join([family, *values.split(), 'seed', str(seed)])
-            title += f'-{attempt}' if attempt else ''
+            title = '-'.join([self.name, *values.split(), str(seed)])
+            title += f'-{attempt}' if attempt else ''  # the family would tell what to look out for
             text = self._text(title, instance)
             problem = read_problem(text, builtin_domain(self.names[0]), f'<{title}>')
             direct = Plan(self.direct(rng, instance))
@@ -271,16 +277,17 @@ class DomainKit:
         return constrained
 
     def _text(self, title: str, instance: Instance) -> str:
+        """PDDL of an instance, sorted: the order in which it was built can tell of a constraint."""
         typed = bool(builtin_domain(self.names[0]).types)
         lines = [
             f'(define (problem {title})',
             f'  (:domain {self.names[0]})',
-            f'  (:objects {_objects_text(instance.objects, typed)})',
+            f'  (:objects {_objects_text(sorted(instance.objects, key=_natural), typed)})',
             '  (:init',
-            *(f'    ({" ".join(atom)})' for atom in instance.init),
+            *(f'    ({" ".join(atom)})' for atom in sorted(instance.init, key=_natural)),
             '  )',
             '  (:goal (and',
-            *(f'    ({" ".join(atom)})' for atom in instance.goal),
+            *(f'    ({" ".join(atom)})' for atom in sorted(instance.goal, key=_natural)),
             '  ))',
         ]
         if instance.constraints:
@@ -290,6 +297,14 @@ class DomainKit:
                 '  ))',
             ]
         return '\n'.join([*lines, ')', ''])
+
+
+def _natural(words: Sequence[str]) -> list[list[str | int]]:
+    """Sorts `b2` before `b10`."""
+    return [
+        [int(part) if part.isdecimal() else part for part in re.split(r'(\d+)', word)]
+        for word in words
+    ]
 
 
 def _objects_text(objects: Sequence[tuple[str, str]], typed: bool) -> str:

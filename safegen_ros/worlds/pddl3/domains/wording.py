@@ -13,7 +13,7 @@ class Wording:
     """The words of a domain.
 
     A template is plain words, with `{0}` where the first argument stands. It may not contain `and`,
-    `or`, `if` or `then`, which join facts, and no two templates may fit the same text.
+    `both`, `or`, `if` or `then`, which join facts, and no two templates may fit the same text.
 
     Attributes:
         nouns: singular and plural for every type.

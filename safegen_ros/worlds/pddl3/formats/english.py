@@ -161,6 +161,8 @@ class _Writer:
                 return self._fact(body.predicate, body.terms, False)
             if isinstance(body, Equals):
                 return f'{self._name(body.left)} {phrases.DIFFERENT} {self._name(body.right)}'
+            if isinstance(body, And) and len(body.parts) == 2:
+                return f'{phrases.NOT_BOTH} {" and ".join(map(self._unit, body.parts))}'
             return f'{phrases.UNTRUE} {self._unit(body)}'
         if isinstance(formula, (And, Or)) and len(formula.parts) < 2:
             words = phrases.ALL_PARTS if isinstance(formula, And) else phrases.ANY_PART

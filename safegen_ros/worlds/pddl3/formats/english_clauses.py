@@ -75,6 +75,8 @@ class Clauses:
                 times.append(self._time())
             elif slot[0] == '{':
                 formulas.append(self.formula())
+            elif slot == '.':
+                tokens.expect(slot, f'a rule is {self._rules(left)}')
             else:
                 word = 'steps' if tokens.at('step') and 'steps' in wanted.values() else None
                 word = word or tokens.next.text.lower()
@@ -180,6 +182,11 @@ class Clauses:
             found = self._deeper(self.formula, 2)
             tokens.expect(')')
             return found
+        if tokens.accept(phrases.NOT_BOTH):
+            left = self._deeper(self.unit, 1)
+            tokens.expect('and')
+            both = _list('and', place, left, self._deeper(self.unit, 1))
+            return _list('not', place, both)
         if tokens.accept(phrases.UNTRUE):
             return _list('not', place, self._deeper(self.unit, 1))
         for head, words in (('and', phrases.ALL_PARTS), ('or', phrases.ANY_PART)):

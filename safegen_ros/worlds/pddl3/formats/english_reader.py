@@ -20,7 +20,8 @@ def from_english(text: str, domain: Domain, source: str = '<problem>') -> Proble
     """Reads a problem of a domain.
 
     Args:
-        text: a text as `to_english` writes it; line breaks and blanks do not matter.
+        text: a text as `to_english` writes it; line breaks, blanks, capitals, the kind of bullets
+            and marks at the ends of lines do not matter.
         domain: the domain that it names.
         source: file name, or a label, for messages.
 
@@ -88,11 +89,12 @@ class _Sentences:
     def title(self) -> tuple[tuple[str, Place], tuple[str, Place]]:
         """The names of the problem and of its domain."""
         before, between, after = phrases.TITLE.split('{name}')
-        self._tokens.expect(before)
+        cure = f"begin with '{phrases.plain(phrases.TITLE.format(name='NAME'))}'"
+        self._tokens.expect(before, cure)
         name = self._clauses.name('the name of the problem', any_word=True)
-        self._tokens.expect(between)
+        self._tokens.expect(between, cure)
         domain = self._clauses.name('the name of the domain', any_word=True)
-        self._tokens.expect(after)
+        self._tokens.expect(after, cure)
         return name, domain
 
     def _write(self, words: Words) -> None:
@@ -103,7 +105,8 @@ class _Sentences:
         """The sentences about objects; those that say what an object is add facts."""
         tokens = self._tokens
         members: dict[str, Words] = {}
-        if tokens.accept(phrases.NO_OBJECTS):
+        if tokens.at(phrases.NO_OBJECTS.rstrip(' .')):
+            tokens.expect(phrases.NO_OBJECTS)
             return
         while tokens.at('There'):
             self._objects_of_a_kind(members)
@@ -111,7 +114,9 @@ class _Sentences:
         if wording.distinct is not None:
             predicate, kind = wording.distinct
             place = tokens.next.place
-            if tokens.accept(phrases.DISTINCT.format(plural=wording.kinds[kind][1])):
+            sentence = phrases.DISTINCT.format(plural=wording.kinds[kind][1])
+            if tokens.at(sentence.rstrip(' .')):
+                tokens.expect(sentence)
                 names = [name for name, _ in members.get(kind, [])]
                 for pair in permutations(names, 2):
                     self._init += [(word, place) for word in ('(', predicate, *pair, ')')]
@@ -128,7 +133,7 @@ class _Sentences:
         kind, parts = self._kind()
         tokens.expect(':')
         names = [self._clauses.name('an object')]
-        while tokens.accept(','):
+        while tokens.accept(', and') or tokens.accept(',') or tokens.accept('and'):
             names.append(self._clauses.name('an object'))
         tokens.expect('.')
         if count != str(len(names)):
@@ -165,20 +170,22 @@ class _Sentences:
             raise tokens.unexpected("a list, whose items begin with '-',", "write '- nothing'")
         found: Words = []
         if tokens.accept(f'- {phrases.EMPTY}'):
+            tokens.accept('.')
             return found
         while tokens.accept('-'):
             found += read()
+            tokens.accept('.')
         return found
 
     def _goal(self) -> None:
         tokens = self._tokens
-        if tokens.at(phrases.GOALS):
+        before, after = phrases.GOAL.split('{0}')
+        if not tokens.at(before):
             place = tokens.next.place
             tokens.expect(phrases.GOALS)
             parts = self._list(self._clauses.unit)
             self._write([('(', place), ('and', place), *parts, (')', place)])
             return
-        before, after = phrases.GOAL.split('{0}')
         tokens.expect(before)
         self._write(self._clauses.formula())
         tokens.expect(after)

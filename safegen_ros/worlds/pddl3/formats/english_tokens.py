@@ -14,6 +14,9 @@ from safegen_ros.worlds.pddl3.formats.placed import Place
 
 _TOKEN = re.compile(r'\s+|"[^"\s]*"|[A-Za-z0-9_?][A-Za-z0-9_\-]*|[.,:()\-]', re.ASCII)
 
+_BULLETS = frozenset('*+\u2022\u2023\u25e6\u25aa\u00b7\u2013\u2014\u2212')
+"""What may stand before an item instead of `-`: stars, dots and dashes of other kinds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -57,6 +60,10 @@ class Tokens:
         position, line, start = 0, 1, 0
         while position < len(text):
             match = _TOKEN.match(text, position)
+            if text[position] in _BULLETS and not text[start:position].strip():
+                found.append(Token('-', line, position - start + 1))
+                position += 1
+                continue
             if match is None:
                 bad = Token('', line, position - start + 1)
                 raise self.error(bad, f'found {text[position]!a}', 'use plain words only')
@@ -97,6 +104,15 @@ class Tokens:
         self.index += len(words.split())
         return True
 
+    def mark(self, mark: str) -> bool:
+        """Takes a full stop or a colon; at the end of a line it may be missing.
+
+        Returns:
+            Whether what the mark ends can end here.
+        """
+        before = self._tokens[self.index - 1]
+        return self.accept(mark) or not self.next.text or self.next.line > before.line
+
     def expect(self, words: str, cure: str = '') -> None:
         """Takes these words.
 
@@ -104,7 +120,7 @@ class Tokens:
             PddlError: something else comes next.
         """
         for word in words.split():
-            if not self.accept(word):
+            if not (self.mark(word) if word in ('.', ':') else self.accept(word)):
                 raise self.unexpected(f'{word!r}', cure or f'write {plain(words)!r}')
 
     def unexpected(self, wanted: str, cure: str) -> PddlError:

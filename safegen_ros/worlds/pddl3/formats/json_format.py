@@ -49,6 +49,13 @@ _CONNECTIVES = ('not', 'and', 'or', 'imply', 'forall', 'exists', 'equal')
 
 _SECTIONS = ('problem', 'domain', 'objects', 'init', 'goal', 'constraints')
 
+KEYS = (
+    *_SECTIONS, *_CONNECTIVES, *_OPERATORS,
+    *dict.fromkeys(key for keys in TIME_KEYS.values() for key in keys),
+    'pred', 'args', 'either', 'name', 'type', 'variables', 'formula', 'formulas',
+)  # fmt: skip
+"""Every key that a problem may have."""
+
 
 def to_json(problem: Problem) -> str:
     """A problem as JSON text, one fact to a line."""
@@ -158,14 +165,14 @@ class _ProblemReader:
             value = fields[field]
             add(value.place, '(', keyword, self.name(value, f'a {field}'), ')')
         self._objects(fields['objects'])
-        self._list(':init', fields['init'], self._atom)
+        self._list(':init', fields['init'], 'the list of facts', self._atom)
         add(fields['goal'].place, '(', ':goal')
         self._formula(fields['goal'])
         add(fields['goal'].place, ')')
         constraints = fields.get('constraints')
         if constraints is not None:
             add(constraints.place, '(', ':constraints')
-            self._list('and', constraints, self._constraint)
+            self._list('and', constraints, 'the list of constraints', self._constraint)
             add(constraints.place, ')')
         add(top.place, ')')
         return self._words.problem(domain)
@@ -187,9 +194,9 @@ class _ProblemReader:
             self._words.add(part.place, self.name(part, 'a type'))
         self._words.add(value.place, ')')
 
-    def _list(self, head: str, value: Value, write: Callable[[Value], None]) -> None:
+    def _list(self, head: str, value: Value, what: str, write: Callable[[Value], None]) -> None:
         self._words.add(value.place, '(', head)
-        for item in self._items(value, f'what {head} lists'):
+        for item in self._items(value, what):
             write(item)
         self._words.add(value.place, ')')
 
@@ -212,7 +219,7 @@ class _ProblemReader:
         head, inner = self._only(value, fields, 'a formula', _CONNECTIVES)
         place = value.place
         if head in ('and', 'or'):
-            self._list(head, inner, self._formula)
+            self._list(head, inner, f'the list of formulas of {head!r}', self._formula)
         elif head == 'not':
             self._words.add(place, '(', head)
             self._formula(inner)

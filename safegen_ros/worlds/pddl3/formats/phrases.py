@@ -40,16 +40,18 @@ RULES = 'The rules :'
 NO_OBJECTS = 'There are no objects .'
 DISTINCT = 'All {plural} are different places .'
 UNTRUE = 'it is not true that'
+NOT_BOTH = f'{UNTRUE} both'
 ALL_PARTS, ANY_PART = 'all of', 'any of'
 EVERY, SOME = 'for every', 'for some'
 SAME, DIFFERENT = 'is the same as', 'is not the same as'
 EMPTY = 'nothing'
 
-_GRAMMAR = (
+GRAMMAR = (
     'There are of type and or if then for every some step', TITLE, START, CLOSED, GOALS, GOAL,
-    RULES, NO_OBJECTS, DISTINCT, UNTRUE, ALL_PARTS, ANY_PART, EVERY, SOME, SAME, DIFFERENT, EMPTY,
+    RULES, NO_OBJECTS, DISTINCT, NOT_BOTH, ALL_PARTS, ANY_PART, EVERY, SOME, SAME, DIFFERENT, EMPTY,
     *SENTENCES.values(),
 )  # fmt: skip
+"""What sentences are made of, beside the words of a domain."""
 
 _SLOT = re.compile(r'\{\w*\}')
 
@@ -80,7 +82,7 @@ class Fact:
         """A fact from its template."""
         words = tuple(
             int(word[1:-1]) if _SLOT.fullmatch(word) else word
-            for word in template.replace(',', ' ,').split()
+            for word in template.lower().replace(',', ' ,').split()
         )
         return cls(predicate, true, template, words)
 
@@ -99,12 +101,17 @@ class Phrases:
 
     @classmethod
     def of(cls, domain: Domain) -> Phrases:
-        """The words for a domain: its own where it is a built-in one, otherwise plain ones."""
+        """The words for a domain: those of a kit with its types and predicates, or plain ones."""
         arities = {name: len(kinds) for name, kinds in domain.predicates.items()}
-        for kit in kits().values():
-            ours = builtin_domain(kit.names[0])
-            if (ours.predicates, ours.types) == (domain.predicates, domain.types):
-                return cls(kit.wording, arities)
+        fitting = [
+            kit
+            for kit in kits().values()
+            for ours in [builtin_domain(kit.names[0])]
+            if (ours.predicates, ours.types) == (domain.predicates, domain.types)
+        ]
+        if fitting:
+            kit = next((kit for kit in fitting if domain.name in kit.names), fitting[0])
+            return cls(kit.wording, arities)
         return cls(Wording({}, {}), arities)
 
     @cached_property
@@ -131,7 +138,7 @@ class Phrases:
         ]
         templates = [template for pair in wording.facts.values() for template in pair]
         generic = 'holds does hold not for'
-        words = ' '.join((*_GRAMMAR, *nouns, *templates, generic)).lower()
+        words = ' '.join((*GRAMMAR, *nouns, *templates, generic)).lower()
         return frozenset(re.findall(r'[a-z]+', _SLOT.sub(' ', words)))
 
     def name(self, name: str) -> str:

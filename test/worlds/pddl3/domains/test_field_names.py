@@ -13,6 +13,8 @@ from safegen_ros.pddl.model import Domain
 from safegen_ros.worlds.pddl3.domains import builtin_domain, kits
 from safegen_ros.worlds.pddl3.task import load_task
 
+FOUR = [kits()[name] for name in ('blocksworld', 'ferry', 'grippers', 'spanner')]
+
 PREDICATES = {
     'blocksworld': {'clear': 1, 'on-table': 1, 'arm-empty': 0, 'holding': 1, 'on': 2},
     'ferry': {
@@ -31,9 +33,7 @@ ACTIONS = {
 
 
 def test_predicates_and_actions_are_those_of_the_field() -> None:
-    ours: dict[str, Domain] = {
-        kit.names[0]: builtin_domain(kit.names[0]) for kit in kits().values()
-    }
+    ours: dict[str, Domain] = {kit.names[0]: builtin_domain(kit.names[0]) for kit in FOUR}
     assert {
         name: {p: len(kinds) for p, kinds in domain.predicates.items()}
         for name, domain in ours.items()
@@ -48,7 +48,7 @@ def test_predicates_and_actions_are_those_of_the_field() -> None:
 
 
 def test_a_problem_may_call_the_domain_by_each_of_its_names() -> None:
-    for kit in kits().values():
+    for kit in FOUR:
         generated = kit.problem(1)
         for name in kit.names:
             text = generated.text.replace(f'(:domain {kit.names[0]})', f'(:domain {name})')
@@ -99,10 +99,8 @@ def test_constraints_of_the_paper_have_its_form(name: str, family: str) -> None:
 
 
 def test_problems_are_the_same_on_every_machine() -> None:
-    texts = [
-        kit.problem(11, family=family).text for kit in kits().values() for family in kit.families
-    ]
+    texts = [kit.problem(11, family=family).text for kit in FOUR for family in kit.families]
     digest = hashlib.sha256(''.join(texts).encode()).hexdigest()
-    assert digest[:16] == 'd4410c0a55cb4a13', (
+    assert digest[:16] == '775d7dd9f3b7dbcd', (
         'the generators have changed: every shipped split must be rebuilt'
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 import strategies
@@ -13,13 +14,17 @@ from hypothesis import given, settings
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.pddl.model import (
+    ALL_OF,
+    ANY_OF,
     And,
     AtomFormula,
     Constraint,
     Domain,
+    Equals,
     Exists,
     Forall,
     Formula,
+    Imply,
     Not,
     Or,
     Problem,
@@ -95,6 +100,95 @@ def test_names_that_are_words_of_a_format(name: str) -> None:
     problem = FORMATS['pddl'].read(ODD_PROBLEM, read_domain(ODD), 'x')
     assert len(problem.constraints) == 6
     assert _equal(name, problem), FORMATS[name].write(problem)
+
+
+WORDS = (
+    'is are and or not the a if then for every some of type nothing at all any both there be true '
+    'before after time times problem domain goal rules start end when whenever within step steps '
+    'holds does hold same as define object objects init always sometime imply exists forall either '
+    'pred args name formula variables x y b1 1 42 007 a-b a--b _ __x 9to5 X-1'
+).lower().split()  # fmt: skip
+"""Legal names that are words or marks of one format or another."""
+
+
+HEADS = {'and', 'or', 'not', 'imply', 'exists', 'forall', 'when'}
+"""Those of them that PDDL does not take as names of predicates."""
+
+
+def _odd_kind(rng: random.Random, types: dict[str, str], joint: str) -> str:
+    if len(types) > 1 and rng.random() < 0.2:
+        return joint.join(sorted(rng.sample(list(types), rng.randint(2, min(3, len(types))))))
+    return rng.choice(list(types) or ['object'])
+
+
+def _odd(rng: random.Random) -> Problem:
+    """A problem whose predicates, types, constants and objects are odd words, often the same."""
+    pool = rng.sample(sorted(set(WORDS) - {'object', 'either'}), 20)
+    kinds = rng.sample(pool, rng.randint(1, 4)) if rng.random() < 0.7 else []
+    types = {kind: rng.choice([*kinds[:place], 'object']) for place, kind in enumerate(kinds)}
+    names = rng.sample(pool, rng.randint(1, 8))
+    constants = {name: _odd_kind(rng, types, ALL_OF) for name in names[: rng.randint(0, 2)]}
+    objects = {
+        **constants,
+        **{n: _odd_kind(rng, types, ALL_OF) for n in names if n not in constants},
+    }
+    heads = rng.sample([word for word in pool if word not in HEADS], 5)
+    predicates = {
+        predicate: tuple(_odd_kind(rng, types, ANY_OF) for _ in range(arity))
+        for predicate, arity in zip(heads, (0, 1, 2, 4, rng.randint(3, 7)), strict=True)
+    }
+    domain = Domain(rng.choice(pool), types, constants, predicates, {})
+    init = frozenset(strategies.ground_atom(rng, domain, objects) for _ in range(4))
+    goal = _with_odd_variables(rng, strategies.formula(rng, domain, objects, 3))
+    constraints = [strategies.constraint(rng, domain, objects) for _ in range(rng.randint(0, 4))]
+    odd = tuple(
+        replace(c, arguments=tuple(_with_odd_variables(rng, f) for f in c.arguments))
+        for c in dict.fromkeys(constraints)
+    )
+    return Problem(rng.choice(pool), domain, objects, init, goal, tuple(dict.fromkeys(odd)))
+
+
+def _with_odd_variables(rng: random.Random, formula: Formula) -> Formula:
+    """The formula with odd words for its variables x, y and z, the same ones everywhere."""
+    words = iter(rng.sample(WORDS, 3))
+    new = {f'?{old}': f'?{word}' for old, word in zip('xyz', words, strict=True)}
+
+    def renamed(part: Formula) -> Formula:
+        if isinstance(part, (Forall, Exists)):
+            variables = tuple((new[name], kind) for name, kind in part.variables)
+            return replace(part, variables=variables, body=renamed(part.body))
+        if isinstance(part, (And, Or)):
+            return replace(part, parts=tuple(map(renamed, part.parts)))
+        if isinstance(part, Imply):
+            return Imply(renamed(part.premise), renamed(part.conclusion))
+        if isinstance(part, Not):
+            return Not(renamed(part.body))
+        if isinstance(part, Equals):
+            return Equals(new.get(part.left, part.left), new.get(part.right, part.right))
+        return replace(part, terms=tuple(new.get(term, term) for term in part.terms))
+
+    return renamed(formula)
+
+
+@EVERY
+@settings(strategies.SUITE, max_examples=120)
+@given(strategies.SEEDS)
+def test_odd_names_are_read_back(name: str, seed: int) -> None:
+    problem = _odd(random.Random(seed))
+    assert _equal(name, problem), FORMATS[name].write(problem)
+
+
+def test_odd_problems_have_everything_in_them() -> None:
+    """Otherwise the test above would show little."""
+    problems = [_odd(random.Random(seed)) for seed in range(300)]
+    assert {c.operator for p in problems for c in p.constraints} == set(strategies.OPERATORS)
+    texts = ' '.join(FORMATS['pddl'].write(p) for p in problems)
+    for word in ('(and', '(or', '(not', '(imply', '(forall', '(exists', '(either', '(= '):
+        assert word in texts
+    assert any({*p.objects} & {*p.domain.predicates} & {*p.domain.types} for p in problems)
+    assert any(len(atom) > 6 for p in problems for atom in p.init)
+    assert any(p.domain.constants for p in problems)
+    assert any(not p.domain.types for p in problems)
 
 
 def _mutated(rng: random.Random, text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import strategies
 from hypothesis import given, settings
+from jsonschema import Draft202012Validator
 
 from safegen_ros.errors import PddlError
 from safegen_ros.worlds.pddl3.domains import kits
@@ -24,39 +25,17 @@ from safegen_ros.worlds.pddl3.formats.json_text import Value, read_json
 SCHEMA = json.loads(
     files('safegen_ros.worlds.pddl3.formats').joinpath('problem.schema.json').read_text('ascii')
 )
-TYPES = {'object': dict, 'array': list, 'string': str, 'integer': int}
-KNOWN = {
-    '$schema', '$defs', '$ref', 'title', 'description', 'type', 'properties', 'required',
-    'additionalProperties', 'propertyNames', 'items', 'minItems', 'maxItems', 'minimum', 'maximum',
-    'pattern', 'anyOf',
-}  # fmt: skip
+VALIDATOR = Draft202012Validator(SCHEMA)
 
 
-def fits(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value follows a schema, for the keywords of JSON Schema that ours uses."""
-    assert schema.keys() <= KNOWN, schema.keys() - KNOWN
-    if '$ref' in schema and not fits(SCHEMA['$defs'][schema['$ref'].split('/')[-1]], value):
-        return False
-    if 'anyOf' in schema and not any(fits(option, value) for option in schema['anyOf']):
-        return False
-    kind = schema.get('type')
-    if kind and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):
-        return False
-    if isinstance(value, str):
-        return re.search(schema.get('pattern', ''), value) is not None
-    if isinstance(value, int):
-        return schema.get('minimum', value) <= value <= schema.get('maximum', value)
-    if isinstance(value, list):
-        limits = schema.get('minItems', 0), schema.get('maxItems', len(value))
-        items = schema.get('items', {})
-        return limits[0] <= len(value) <= limits[1] and all(fits(items, v) for v in value)
-    properties, more = schema.get('properties', {}), schema.get('additionalProperties', {})
-    return set(schema.get('required', ())) <= value.keys() and all(
-        fits(properties[key], inner)
-        if key in properties
-        else more is not False and fits(schema.get('propertyNames', {}), key) and fits(more, inner)
-        for key, inner in value.items()
-    )
+def fits(value: Any) -> bool:
+    """Whether a value follows the schema."""
+    return VALIDATOR.is_valid(value)
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert not fits({})
 
 
 def _plain(value: Value) -> Any:
@@ -71,7 +50,7 @@ def _plain(value: Value) -> Any:
 @given(strategies.SEEDS)
 def test_what_is_written_follows_the_schema(seed: int) -> None:
     text = to_json(strategies.problem(random.Random(seed)))
-    assert fits(SCHEMA, json.loads(text))
+    assert fits(json.loads(text))
     assert _plain(read_json(text, 'x')) == json.loads(text)
 
 
@@ -97,7 +76,7 @@ def test_what_the_schema_refuses_the_reader_refuses(seed: int) -> None:
         container[key] = rng.choice([None, True, 7, -1, 2.5, 'a b', '', [], {}, {'and': 1}, [[]]])
     elif isinstance(container, dict):
         container['extra'] = container[key]
-    if not fits(SCHEMA, spoilt):
+    if not fits(spoilt):
         with pytest.raises(PddlError):
             from_json(json.dumps(spoilt), problem.domain)
 
@@ -143,7 +122,7 @@ ATOM = {'pred': 'clear', 'args': ['a']}
         (_text(objects={'a': 7}), 'a number where a type must stand: write a string'),
         (_text(objects={'a b': 'object'}), "'a b' is not a name for an object"),
         (_text(objects={'a': {'either': []}}), "'either' names no type"),
-        (_text(init={}), r'an object where what :init lists must stand: write \[...\]'),
+        (_text(init={}), r'an object where the list of facts must stand: write \[...\]'),
         (_text(init=[{'pred': 'clear'}]), "an atom without 'args': add it"),
         (_text(init=[{'pred': 'clear', 'args': ['c']}]), "object 'c' is not declared"),
         (_text(init=[{'pred': 'clear', 'args': []}]), "'clear' takes 1 argument"),
@@ -157,6 +136,16 @@ ATOM = {'pred': 'clear', 'args': ['a']}
         (_text(goal={'forall': {'variables': [], 'body': ATOM}}), "'body' is not a field"),
         (_text(goal={'forall': {'variables': [{'name': 'x', 'type': 'object'}], 'formula': ATOM}}),
          "'x' is not a variable: a variable starts with"),
+        (_text(goal={'and': ATOM}), r"an object where the list of formulas of 'and' must stand"),
+        (_text(objects={'A': 'object', 'a': 'object'}), "object 'a' is declared twice"),
+        (_text(constraints={'always': ATOM}), 'an object where the list of constraints must'),
+        (_text(constraints=[{'within': {'steps': True, 'formula': ATOM}}]), 'True is not a numb'),
+        (_text(constraints=[{'within': {'steps': 10**30, 'formula': ATOM}}]), 'is not a number of'),
+        (_text(constraints=[{'within': {'step': 3, 'formula': ATOM}}]), "did you mean 'steps'"),
+        (_text(constraints=[{'within': {'steps': float('nan'), 'formula': ATOM}}]),
+         "found 'NaN,', which is no JSON"),
+        (_text(constraints=[{'within': {'steps': float('inf'), 'formula': ATOM}}]),
+         "found 'Infinity,', which is no JSON"),
         (_text(constraints=[ATOM]), "'pred' is not a field of a constraint"),
         (_text(constraints=[{'at-most-once': ATOM}]), "did you mean 'at_most_once'"),
         (_text(constraints=[{'sometime_before': [ATOM]}]), "1 values for what 'some"),
@@ -173,6 +162,9 @@ ATOM = {'pred': 'clear', 'args': ['a']}
         ('["\\x"]', r'Invalid \\\\?escape'),
         ('[' * 300, 'nested deeper than 210 values: flatten it'),
         ('1' * 400, 'a number of 400 digits'),
+        ('{"a":' * 300, 'nested deeper than 210 values: flatten it'),
+        ('"' + 'a' * 10**5, "found '.a*', which is no JSON"),
+        ('1e999', 'a number where a problem must stand'),
         ('3', 'a number where a problem must stand'),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ KIT = DomainKit(
     families=FAMILIES,
     wording=WORDING,
     measure=measure,
-    weights={'robots': 0.25, 'rooms': 0.5, 'objects': 0.25},
+    weights={'robots': -1.0, 'rooms': 0.25, 'objects': 0.25},
     goal_weight=2.75,
 )
 """What this folder brings to the benchmark."""

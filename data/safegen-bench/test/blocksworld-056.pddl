@@ -1,0 +1,18 @@
+(define (problem blocksworld-056)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b2)
+    (clear b3)
+    (clear b4)
+    (on b4 b1)
+    (on-table b1)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b1 b2) (on b2 b4) (on b4 b3) (on-table b3)))
+  (:constraints (and
+    (within 4 (on b1 b2))
+  ))
+)

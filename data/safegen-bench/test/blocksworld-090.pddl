@@ -1,0 +1,18 @@
+(define (problem blocksworld-090)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (clear b4)
+    (on b1 b2)
+    (on b4 b5)
+    (on b5 b1)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b1 b3) (on-table b2) (on-table b3) (on-table b4) (on-table b5)))
+  (:constraints (and
+    (sometime-before (on-table b4) (on-table b5))
+  ))
+)

@@ -1,0 +1,17 @@
+(define (problem blocksworld-101)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b2)
+    (clear b3)
+    (on b2 b1)
+    (on b3 b4)
+    (on-table b1)
+    (on-table b4)
+  )
+  (:goal (and (on b1 b4) (on b4 b2) (on-table b2) (on-table b3)))
+  (:constraints (and
+    (always-within 2 (holding b1) (holding b3))
+  ))
+)

@@ -1,0 +1,16 @@
+(define (problem blocksworld-102)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b4)
+    (on b1 b2)
+    (on b3 b1)
+    (on b4 b3)
+    (on-table b2)
+  )
+  (:goal (and (on-table b1) (on-table b2) (on-table b3) (on-table b4)))
+  (:constraints (and
+    (sometime (on b4 b1))
+  ))
+)

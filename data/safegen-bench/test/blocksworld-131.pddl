@@ -1,0 +1,18 @@
+(define (problem blocksworld-131)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b2)
+    (clear b3)
+    (on b1 b4)
+    (on-table b2)
+    (on-table b3)
+    (on-table b4)
+  )
+  (:goal (and (on b1 b2) (on b3 b1) (on b4 b3) (on-table b2)))
+  (:constraints (and
+    (sometime-before (on b3 b1) (on-table b1))
+  ))
+)

@@ -1,0 +1,18 @@
+(define (problem blocksworld-230)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (clear b5)
+    (on b1 b2)
+    (on b2 b4)
+    (on b3 b1)
+    (on-table b4)
+    (on-table b5)
+  )
+  (:goal (and (on b2 b5) (on b3 b4) (on b4 b1) (on-table b1) (on-table b5)))
+  (:constraints (and
+    (sometime (on b1 b3))
+  ))
+)

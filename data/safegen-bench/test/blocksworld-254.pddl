@@ -1,0 +1,16 @@
+(define (problem blocksworld-254)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (arm-empty)
+    (clear b2)
+    (clear b3)
+    (on b3 b1)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b1 b3) (on-table b2) (on-table b3)))
+  (:constraints (and
+    (sometime-after (holding b3) (holding b2))
+  ))
+)

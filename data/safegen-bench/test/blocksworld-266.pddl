@@ -1,0 +1,17 @@
+(define (problem blocksworld-266)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (clear b4)
+    (on b3 b1)
+    (on b4 b2)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b2 b4) (on b4 b3) (on-table b1) (on-table b3)))
+  (:constraints (and
+    (sometime-before (on b2 b4) (on-table b4))
+  ))
+)

@@ -1,0 +1,17 @@
+(define (problem blocksworld-276)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b2)
+    (clear b4)
+    (on b2 b3)
+    (on b3 b1)
+    (on-table b1)
+    (on-table b4)
+  )
+  (:goal (and (on b1 b3) (on b2 b4) (on-table b3) (on-table b4)))
+  (:constraints (and
+    (sometime-before (on b2 b4) (on b1 b3))
+  ))
+)

@@ -1,0 +1,17 @@
+(define (problem blocksworld-280)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (clear b4)
+    (on b3 b2)
+    (on b4 b1)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b1 b3) (on b3 b2) (on-table b2) (on-table b4)))
+  (:constraints (and
+    (sometime-before (on b1 b3) (on-table b3))
+  ))
+)

@@ -1,0 +1,18 @@
+(define (problem blocksworld-306)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b4)
+    (clear b5)
+    (on b3 b2)
+    (on b4 b1)
+    (on b5 b3)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b2 b1) (on b3 b5) (on b4 b2) (on-table b1) (on-table b5)))
+  (:constraints (and
+    (sometime-before (on-table b5) (on-table b3))
+  ))
+)

@@ -1,0 +1,17 @@
+(define (problem blocksworld-307)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b2)
+    (on b1 b4)
+    (on b4 b3)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b3 b1) (on b4 b2) (on-table b1) (on-table b2)))
+  (:constraints (and
+    (sometime-before (on-table b1) (on-table b4))
+  ))
+)

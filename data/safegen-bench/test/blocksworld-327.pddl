@@ -1,0 +1,17 @@
+(define (problem blocksworld-327)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b2)
+    (clear b3)
+    (on-table b1)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b3 b2) (on-table b1) (on-table b2)))
+  (:constraints (and
+    (hold-during 1 5 (not (holding b3)))
+  ))
+)

@@ -1,0 +1,18 @@
+(define (problem blocksworld-331)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b5)
+    (on b3 b2)
+    (on b4 b3)
+    (on b5 b4)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b3 b5) (on b5 b2) (on-table b1) (on-table b2) (on-table b4)))
+  (:constraints (and
+    (sometime-before (on-table b4) (on-table b3))
+  ))
+)

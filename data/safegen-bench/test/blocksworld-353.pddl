@@ -1,0 +1,18 @@
+(define (problem blocksworld-353)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b4)
+    (on b1 b2)
+    (on b2 b5)
+    (on b5 b3)
+    (on-table b3)
+    (on-table b4)
+  )
+  (:goal (and (on b2 b3) (on b3 b1) (on b4 b5) (on-table b1) (on-table b5)))
+  (:constraints (and
+    (sometime-before (on-table b1) (on-table b2))
+  ))
+)

@@ -1,0 +1,16 @@
+(define (problem blocksworld-364)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (arm-empty)
+    (clear b2)
+    (clear b3)
+    (on b3 b1)
+    (on-table b1)
+    (on-table b2)
+  )
+  (:goal (and (on b2 b1) (on-table b1) (on-table b3)))
+  (:constraints (and
+    (sometime (on b2 b3))
+  ))
+)

@@ -1,0 +1,18 @@
+(define (problem blocksworld-376)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b5)
+    (on b2 b4)
+    (on b4 b3)
+    (on b5 b2)
+    (on-table b1)
+    (on-table b3)
+  )
+  (:goal (and (on b1 b2) (on b3 b1) (on b5 b3) (on-table b2) (on-table b4)))
+  (:constraints (and
+    (hold-during 1 3 (not (holding b5)))
+  ))
+)

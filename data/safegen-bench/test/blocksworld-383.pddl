@@ -1,0 +1,16 @@
+(define (problem blocksworld-383)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b2)
+    (on b1 b3)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b3 b2) (on-table b1) (on-table b2)))
+  (:constraints (and
+    (sometime-after (holding b3) (holding b1))
+  ))
+)

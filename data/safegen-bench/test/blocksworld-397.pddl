@@ -1,0 +1,17 @@
+(define (problem blocksworld-397)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b2)
+    (on b2 b3)
+    (on b3 b4)
+    (on-table b1)
+    (on-table b4)
+  )
+  (:goal (and (on b1 b4) (on b3 b2) (on-table b2) (on-table b4)))
+  (:constraints (and
+    (sometime-after (holding b1) (holding b3))
+  ))
+)

@@ -1,0 +1,16 @@
+(define (problem blocksworld-432)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b3)
+    (on b1 b2)
+    (on-table b2)
+    (on-table b3)
+  )
+  (:goal (and (on b1 b3) (on-table b2) (on-table b3)))
+  (:constraints (and
+    (sometime (on b3 b1))
+  ))
+)

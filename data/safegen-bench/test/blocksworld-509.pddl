@@ -1,0 +1,18 @@
+(define (problem blocksworld-509)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (clear b5)
+    (on b1 b4)
+    (on b3 b2)
+    (on b5 b1)
+    (on-table b2)
+    (on-table b4)
+  )
+  (:goal (and (on b4 b3) (on b5 b1) (on-table b1) (on-table b2) (on-table b3)))
+  (:constraints (and
+    (within 6 (on b4 b3))
+  ))
+)

@@ -1,0 +1,17 @@
+(define (problem blocksworld-521)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (clear b4)
+    (on b2 b3)
+    (on b4 b2)
+    (on-table b1)
+    (on-table b3)
+  )
+  (:goal (and (on b1 b2) (on b2 b4) (on-table b3) (on-table b4)))
+  (:constraints (and
+    (hold-during 1 6 (not (holding b1)))
+  ))
+)

@@ -1,0 +1,16 @@
+(define (problem grippers-634)
+  (:domain gripper-strips)
+  (:objects ball1 - object ball2 - object ball3 - object lgripper1 - gripper rgripper1 - gripper robot1 - robot room1 - room room2 - room room3 - room)
+  (:init
+    (at ball1 room2)
+    (at ball2 room3)
+    (at ball3 room2)
+    (at-robby robot1 room1)
+    (free robot1 lgripper1)
+    (free robot1 rgripper1)
+  )
+  (:goal (and (at ball1 room3) (at ball2 room1) (at ball3 room3)))
+  (:constraints (and
+    (hold-during 1 7 (forall (?r - robot) (not (at-robby ?r room3))))
+  ))
+)

@@ -1,0 +1,222 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen dataset`: builds, checks and describes datasets of problems with proved plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from safegen_ros.paths import data_path
+
+if TYPE_CHECKING:
+    from safegen_ros.worlds.pddl3.dataset.assemble import Notify
+    from safegen_ros.worlds.pddl3.dataset.recipe import Recipe
+    from safegen_ros.worlds.pddl3.dataset.workers import Workers
+
+BENCH = 'data/safegen-bench'
+"""The folder of the dataset that is shipped, in part."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help='Problems with safety constraints and proved plans, for training and for measuring.',
+)
+
+Out = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
+RecipeFile = Annotated[Path | None, typer.Option('--recipe', help=f'by default that of {BENCH}')]
+Rows = Annotated[int | None, typer.Option(min=0, help='rows of each domain; else as the recipe')]
+Seed = Annotated[int | None, typer.Option(min=0, help='of all problems; else as the recipe')]
+Domains = Annotated[
+    list[str] | None, typer.Option('--domain', help='only this one; may be given several times')
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
+Ray = Annotated[
+    str, typer.Option('--ray', metavar='ADDRESS', help='use a Ray cluster; local starts one here')
+]
+Val = Annotated[bool, typer.Option('--val/--no-val', help='whether VAL must accept every plan')]
+
+
+@app.command()
+def build(
+    out: Out = Path('safegen-bench'),
+    recipe: RecipeFile = None,
+    seed: Seed = None,
+    domain: Domains = None,
+    train: Rows = None,
+    test: Rows = None,
+    test_family: Rows = None,
+    test_renamed: Rows = None,
+    val: Val = True,
+    jobs: Jobs = None,
+    ray: Ray = '',
+) -> None:
+    """Build a dataset; after a kill the same command goes on, and a recipe gives the same bytes."""
+    from safegen_ros.worlds.pddl3.dataset.build import build as make
+
+    quotas = _quotas(train, test, test_family, test_renamed)
+    asked = _recipe(recipe, seed, domain, quotas, val)
+    with _working(jobs, ray) as (workers, notify, console):
+        fresh = make(out, asked, workers, notify)
+    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+    if fresh:
+        _show(out, console, out / 'plots')
+
+
+@app.command()
+def shard(
+    out: Out,
+    index: Annotated[int, typer.Option(min=0, help='which shard, from 0')],
+    of: Annotated[int, typer.Option(min=1, help='how many shards there are')],
+    blocks: Annotated[
+        int | None, typer.Option(min=1, help='of each domain in all; by default what should do')
+    ] = None,
+    recipe: RecipeFile = None,
+    seed: Seed = None,
+    domain: Domains = None,
+    train: Rows = None,
+    test: Rows = None,
+    test_family: Rows = None,
+    test_renamed: Rows = None,
+    val: Val = True,
+    jobs: Jobs = None,
+    ray: Ray = '',
+) -> None:
+    """Make one part of the blocks of a dataset, on any machine; `merge` puts them together."""
+    from safegen_ros.worlds.pddl3.dataset.build import build_shard
+
+    if index >= of:
+        raise typer.BadParameter(f'there is no shard {index} of {of}: the first one is 0')
+    quotas = _quotas(train, test, test_family, test_renamed)
+    asked = _recipe(recipe, seed, domain, quotas, val)
+    with _working(jobs, ray) as (workers, notify, console):
+        made = build_shard(out, asked, workers, notify, index=index, of=of, blocks=blocks)
+    console.print(f'made {made} blocks of shard {index} of {of}: {out}', soft_wrap=True)
+
+
+@app.command()
+def merge(out: Out, jobs: Jobs = None) -> None:
+    """Make a dataset of the blocks of all shards, which are kept in its folder .work."""
+    from safegen_ros.worlds.pddl3.dataset.build import merge as make
+
+    with _working(jobs, '') as (workers, notify, console):
+        make(out, workers, notify)
+    console.print(f'built: {out}', soft_wrap=True)
+    _show(out, console, out / 'plots')
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(help='folder of a dataset')] = Path(BENCH),
+    against: Annotated[
+        Path | None, typer.Option(help='a published dataset that must be the same, or a part of it')
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option('--partial', help='files may be missing, as in what is shipped')
+    ] = False,
+    val: Val = True,
+    jobs: Jobs = None,
+) -> None:
+    """Check every file, problem and plan of a dataset."""
+    from safegen_ros.worlds.pddl3.dataset.check import check as examine
+    from safegen_ros.worlds.pddl3.dataset.check import check_against
+
+    folder = data_path(folder)
+    with _working(jobs, '') as (workers, notify, console):
+        rows = examine(folder, workers, notify, partial=partial, val=val)
+    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+    if against is not None:
+        files = check_against(folder, data_path(against))
+        console.print(f'{files:,} files and folders are those of {against}', soft_wrap=True)
+
+
+@app.command()
+def stats(
+    folder: Annotated[Path, typer.Argument(help='folder of a dataset')] = Path(BENCH),
+    plots: Annotated[
+        Path | None, typer.Option(file_okay=False, help='draw plots into this folder')
+    ] = None,
+) -> None:
+    """Print what a dataset is made of, beside table VIII of the paper."""
+    _show(data_path(folder), Console(), plots)
+
+
+def _show(folder: Path, console: Console, plots: Path | None) -> None:
+    from safegen_ros.evaluation.dataset_plots import draw_plots, plots_available
+    from safegen_ros.evaluation.dataset_report import print_statistics
+    from safegen_ros.worlds.pddl3.dataset.statistics import load_statistics
+
+    values = load_statistics(folder)
+    print_statistics(values, console)
+    if plots is None:
+        return
+    if not plots_available():
+        console.print("no plots, matplotlib is missing: run pip install 'safegen_ros[plots]'")
+        return
+    draw_plots(values, plots)
+    console.print(f'plots: {plots}', soft_wrap=True)
+
+
+def _quotas(*rows: int | None) -> dict[str, int]:
+    from safegen_ros.worlds.pddl3.dataset.split import SPLITS
+
+    return {s: count for s, count in zip(SPLITS, rows, strict=True) if count is not None}
+
+
+def _recipe(
+    path: Path | None,
+    seed: int | None,
+    domains: list[str] | None,
+    quotas: dict[str, int],
+    val: bool,
+) -> Recipe:
+    """The recipe of a file, with what the command line changes about it."""
+    import json
+
+    from safegen_ros.worlds.pddl3.dataset.recipe import load_recipe, recipe_of
+
+    source = path or data_path(f'{BENCH}/recipe.json')
+    read = load_recipe(source)
+    values: dict[str, Any] = json.loads(read.to_json())
+    if seed is not None:
+        values['seed'] = seed
+    if domains:
+        values['domains'] = {name: _domain(values['domains'], name) for name in domains}
+    for wanted in values['domains'].values():
+        wanted['quotas'] |= quotas
+    changed = recipe_of(values, f'{source} with the options')
+    return changed if val else replace(changed, val=False)
+
+
+def _domain(known: dict[str, Any], name: str) -> Any:
+    """The values of a domain, which may be one that the recipe does not have."""
+    from safegen_ros.worlds.pddl3.dataset.recipe import default_values
+
+    return known.get(name) or default_values(name)
+
+
+@contextmanager
+def _working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Console]]:
+    """Workers, and a bar for each stage of what they do."""
+    from safegen_ros.worlds.pddl3.dataset.workers import local_workers, ray_workers
+
+    console = Console()
+    chosen: AbstractContextManager[Workers] = ray_workers(ray) if ray else local_workers(jobs)
+    columns = (
+        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    with chosen as workers, Progress(*columns, console=console, transient=True) as progress:
+        bars: dict[str, Any] = {}
+
+        def notify(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = progress.add_task(stage, total=total)
+            progress.update(bars[stage], completed=done, total=total)
+
+        yield workers, notify, console

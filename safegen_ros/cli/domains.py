@@ -1,0 +1,253 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen domains`, `new-domain` and `check-domain`: the domains that problems are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, Verbose, guarded, print_error
+
+if TYPE_CHECKING:
+    from safegen_ros.worlds.pddl3.domains.correlation import Correlation
+    from safegen_ros.worlds.pddl3.domains.inspection import Finding
+    from safegen_ros.worlds.pddl3.domains.kit import DomainKit
+
+_WIDTH = 400  # of tables, so that no cell is wrapped
+
+AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the first problem')]
+
+
+def domains(
+    name: Annotated[str | None, typer.Argument(help='name of one domain; all by default')] = None,
+    difficulty: Annotated[
+        bool,
+        typer.Option(
+            '--difficulty', help='print how well scores foretell the length of shortest safe plans'
+        ),
+    ] = False,
+    problems: Annotated[
+        int, typer.Option(min=2, max=100_000, help='problems of each domain, with --difficulty')
+    ] = 100,
+    seed: Seed = 0,
+    time_limit: Annotated[
+        float,
+        typer.Option(min=0.001, help='longest search for each problem, with --difficulty [s]'),
+    ] = 60.0,
+    as_json: AsJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the domains with their sizes and families of safety constraints, as tables.
+
+    Exit status: 0, 2 bad input, 3 internal error.
+    """
+
+    def whole() -> int:
+        chosen = _kits(name)
+        if difficulty:
+            found = _correlations(chosen, problems, seed, time_limit)
+            if as_json:
+                print(json.dumps({'seed': seed, 'difficulty': [asdict(each) for each in found]}))
+            else:
+                _print_correlations(found, seed)
+        elif as_json:
+            print(json.dumps({'domains': [_values(kit) for kit in chosen]}))
+        else:
+            _print_domains(chosen)
+        return EXIT_OK
+
+    raise typer.Exit(guarded(whole, _teller(as_json), verbose))
+
+
+def new_domain(
+    name: Annotated[str, typer.Argument(help='what the domain and its folder will be called')],
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False,
+            help='directory of the new folder; by default that of the built-in ones',
+        ),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Make a domain folder that works as it stands, to change it into a domain of your own.
+
+    Exit status: 0, 2 bad input, 3 internal error.
+    """
+
+    def whole() -> int:
+        from safegen_ros.worlds.pddl3.domains import SEARCH_PATH, domain_folders
+        from safegen_ros.worlds.pddl3.domains.scaffold import new_domain as make
+
+        folder = make(name, into)
+        for path in sorted(folder.iterdir()):
+            print(path)
+        if name not in domain_folders():
+            listed = os.pathsep.join(
+                filter(None, (os.environ.get(SEARCH_PATH), str(folder.parent)))
+            )
+            print(f'export {SEARCH_PATH}={listed}')
+        print(f'safegen check-domain {name}')
+        return EXIT_OK
+
+    raise typer.Exit(guarded(whole, _teller(False), verbose))
+
+
+def check_domain(
+    name: Annotated[str | None, typer.Argument(help='name of one domain; all by default')] = None,
+    problems: Annotated[
+        int, typer.Option(min=1, max=100_000, help='problems that are drawn from each family')
+    ] = 5,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    verbose: Verbose = False,
+) -> None:
+    """Look whether domain folders contradict themselves, and draw problems from them.
+
+    Exit status: 0 they do not (there may be notes), 1 one does, 2 bad input, 3 internal error.
+    """
+
+    def whole() -> int:
+        from safegen_ros.worlds.pddl3.domains import domain_folders
+        from safegen_ros.worlds.pddl3.domains.inspection import inspect_domain
+
+        names = list(domain_folders()) if name is None else [name]
+        found = {each: list(inspect_domain(each, problems, seed)) for each in names}
+        if as_json:
+            values = {each: [asdict(finding) for finding in found[each]] for each in names}
+            print(json.dumps({'domains': values}))
+        else:
+            for each in names:
+                _print_findings(each, found[each], problems)
+        failed = any(not finding.note for each in names for finding in found[each])
+        return EXIT_FAILED if failed else EXIT_OK
+
+    raise typer.Exit(guarded(whole, _teller(as_json), verbose))
+
+
+def _teller(as_json: bool) -> Callable[[Exception, str], None]:
+    from safegen_ros.cli.failures import error_values
+
+    def tell(error: Exception, message: str) -> None:
+        if as_json:
+            print(json.dumps({'errors': error_values(error)}))
+        else:
+            print_error(message)
+
+    return tell
+
+
+def _kits(name: str | None) -> list[DomainKit]:
+    from safegen_ros.errors import ErrorCode, SafegenError
+    from safegen_ros.worlds.pddl3.domains import kits
+
+    if name is not None and name not in kits():
+        raise SafegenError(
+            f'there is no domain {name!r}: use one of {" ".join(kits())}', ErrorCode.UNKNOWN_DOMAIN
+        )
+    return list(kits().values()) if name is None else [kits()[name]]
+
+
+def _values(kit: DomainKit) -> dict[str, Any]:
+    """A domain as values for JSON."""
+    from safegen_ros.worlds.pddl3.domains import domain_files
+
+    return {
+        'name': kit.name,
+        'names': list(kit.names),
+        'file': str(domain_files()[kit.names[0]]),
+        'parameters': [asdict(parameter) for parameter in kit.parameters],
+        'rules': [rule.text for rule in kit.rules],
+        'families': [
+            {
+                'name': family.name,
+                'operators': list(family.operators),
+                'paper': family.paper,
+                'rules': [rule.text for rule in family.rules],
+                'summary': family.summary,
+            }
+            for family in kit.families.values()
+        ],
+    }
+
+
+def _print_domains(kits: Iterable[DomainKit]) -> None:
+    for kit in kits:
+        print(f'## {kit.name}\n')
+        rows = [
+            (p.name, _range(p.paper), _range(p.wide), _range((p.least, p.most)))
+            for p in kit.parameters
+        ]
+        _print_table(('size', 'paper', 'wide', 'possible'), rows)
+        families = [
+            (f.name, ', '.join(f.operators), 'yes' if f.paper else '', f.summary)
+            for f in kit.families.values()
+        ]
+        _print_table(('family', 'operators', 'paper', 'what it asks for'), families)
+
+
+def _range(limits: tuple[int, int]) -> str:
+    low, high = limits
+    return str(low) if low == high else f'{low} to {high:,}'
+
+
+def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a table as Markdown, which people and documents can both read."""
+    table = Table(*heads, box=box.MARKDOWN)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(width=_WIDTH, highlight=False, markup=False)
+    with console.capture() as capture:
+        console.print(table)
+    lines = [line.strip() for line in capture.get().splitlines()]
+    print('\n'.join([*filter(None, lines), '']))
+
+
+def _correlations(
+    kits: Sequence[DomainKit], problems: int, seed: int, time_limit: float
+) -> list[Correlation]:
+    from rich.progress import Progress
+
+    from safegen_ros.pddl.model import Problem
+    from safegen_ros.pddl.plan import Plan
+    from safegen_ros.search.solve import solve
+    from safegen_ros.worlds.pddl3.domains.correlation import correlation
+
+    def shortest(problem: Problem) -> Plan:
+        return solve(problem, optimal=True, time_limit_s=time_limit).plan
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task('solving', total=problems * len(kits))
+        return [
+            correlation(kit, problems, seed, shortest, lambda: progress.advance(bar))
+            for kit in kits
+        ]
+
+
+def _print_correlations(found: Iterable[Correlation], seed: int) -> None:
+    rows = []
+    for each in found:
+        ranks = ['-' if rank is None else f'{rank:.2f}' for rank in (each.score, each.size)]
+        rows.append((each.domain, f'{each.problems:,}', str(seed), f'{each.steps:.1f}', *ranks))
+    heads = ('domain', 'problems', 'seed', 'mean steps', 'score', 'sizes alone')
+    print("Spearman's rank correlation with the length of shortest safe plans:\n")
+    _print_table(heads, rows)
+
+
+def _print_findings(name: str, findings: Sequence[Finding], problems: int) -> None:
+    wrong = sum(not finding.note for finding in findings)
+    verdict = f'{wrong} to mend' if wrong else f'in order ({problems} problems of each family)'
+    print(f'{name}: {verdict}')
+    for finding in findings:
+        print(f'  {"note" if finding.note else "wrong"}: {finding.message}')

@@ -1,0 +1,139 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A cell without a robot: a set of ground atoms, which actions change as their domain says.
+
+It takes the place of the arm where the table cannot show a task, in any domain. All that surrounds
+the motion is as it is there: the proof, the monitors, the comparison after each step, stopping.
+What it cannot show is whether a robot would have done what the domain says.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.ground import GroundAction, Grounder
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Step
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicSample:
+    """The world at one moment.
+
+    Attributes:
+        time: simulated time since the preparation [s].
+        state: the atoms that are true.
+    """
+
+    time: float
+    state: State
+
+
+class SymbolicCell:
+    """The atoms of one task, which actions change by the semantics of its domain.
+
+    Args:
+        problem: the task; its domain may be any.
+        step_seconds: simulated time that an action takes [s].
+        real_time_factor: simulated seconds per second of the wall clock [1]; 0 for at once.
+        sample: called with the world when it is prepared and after each action.
+        disturb: what becomes of the world after an action, from the action and the state that it
+            should have led to; for rehearsing faults.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        step_seconds: float = 0.0,
+        real_time_factor: float = 0.0,
+        sample: Callable[[SymbolicSample], None] = lambda sample: None,
+        disturb: Callable[[Step, State], State] = lambda step, state: state,
+    ) -> None:
+        self._step_s = step_seconds
+        self._pause_s = step_seconds / real_time_factor if real_time_factor else 0.0
+        self._sample = sample
+        self._disturb = disturb
+        # Nothing is folded in: what no action changes may still be disturbed.
+        self._table = AtomTable(problem, fold_static=False)
+        self._grounder = Grounder(problem, self._table)
+        self._stopped = threading.Event()
+        self._time = 0.0
+        self._state = problem.init
+
+    @property
+    def time(self) -> float:
+        """Simulated time since the preparation [s]."""
+        return self._time
+
+    def prepare(self, objects: Sequence[str], init: State) -> None:
+        """Makes the atoms of the initial state true and all others false.
+
+        Raises:
+            Canceled: the cell was stopped.
+        """
+        self._check_ready()
+        self._time = 0.0
+        self._become(init)
+
+    def execute(self, action: str, arguments: Sequence[str]) -> None:
+        """Carries out one ground action; it takes its time, and its effects come at the end of it.
+
+        Raises:
+            RobotError: the domain has no such action (`UNSUPPORTED_SCENE`), or it is not applicable
+                in the state as it is (`STATE_MISMATCH`).
+            Canceled: the cell was stopped; the action has then had no effect.
+        """
+        self._check_ready()
+        step = Step(action, tuple(arguments))
+        ground = self._ground(step)
+        bits = self._table.encode(self._state)
+        if not ground.applicable(bits):
+            needed = ' and '.join(self._grounder.unsatisfied(step, bits))
+            raise RobotError(
+                f'{step} is not applicable in the world as it is, where {needed} does not hold: '
+                'look at the cell before the next goal',
+                ErrorCode.STATE_MISMATCH,
+            )
+        self._stopped.wait(self._pause_s)
+        self._check_ready()
+        self._time += self._step_s
+        self._become(self._disturb(step, self._table.decode(ground.apply(bits))))
+
+    def observe(self) -> State:
+        """The atoms that are true."""
+        return self._state
+
+    def stop(self) -> None:
+        """Ends the action under way, from any thread, and latches."""
+        self._stopped.set()
+
+    def reset_stop(self) -> None:
+        """Allows actions again."""
+        self._stopped.clear()
+
+    def _become(self, state: State) -> None:
+        self._state = state
+        self._sample(SymbolicSample(self._time, state))
+
+    def _ground(self, step: Step) -> GroundAction:
+        try:
+            return self._grounder.action(step)
+        except KeyError:
+            reason = 'its domain has none of that name'
+        except ValueError as error:
+            reason = str(error)
+        raise RobotError(
+            f'{step} is not an action of this task: {reason}', ErrorCode.UNSUPPORTED_SCENE
+        )
+
+    def _check_ready(self) -> None:
+        if self._stopped.is_set():
+            raise Canceled(
+                'the symbolic cell was stopped: reset the stop to go on',
+                ErrorCode.EXECUTION_CANCELED,
+            )

@@ -1,0 +1,120 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen dataset`: builds, shards, merges, checks and describes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from datasets_small import contents, small_recipe
+from typer.testing import CliRunner, Result
+
+from safegen_ros.cli.main import app
+from safegen_ros.errors import SafegenError
+from safegen_ros.worlds.pddl3.dataset.recipe import load_recipe
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ['dataset', *map(str, words)])
+
+
+@pytest.fixture(scope='module')
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('recipe') / 'recipe.json'
+    path.write_text(small_recipe().to_json())
+    return path
+
+
+@pytest.fixture(scope='module')
+def built(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp('built') / 'out'
+    done = run(
+        'build', out, '--recipe', recipe, '--domain', 'ferry', '--train', 6, '--jobs', 1, '--no-val'
+    )
+    assert done.exit_code == 0, done.output
+    assert f'built: {out}' in done.stdout.replace('\n', '')
+    assert 'Table VIII of SafeGen-LLM' in done.stdout
+    return out
+
+
+def test_options_change_the_recipe(built: Path) -> None:
+    recipe = load_recipe(built / 'recipe.json')
+    assert (recipe.val, list(recipe.domains)) == (False, ['ferry'])
+    assert recipe.domains['ferry'].quotas['train'] == 6
+    assert 'VAL was not asked.' in (built / 'README.md').read_text()
+    assert len((built / 'train.jsonl').read_text().splitlines()) == 6
+    assert {path.suffix for path in (built / 'plots').iterdir()} == {'.png'}
+
+
+def test_shards_are_made_and_put_together(built: Path, recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'out'
+    options = ('--recipe', recipe, '--domain', 'ferry', '--train', 6, '--no-val', '--jobs', 1)
+    for index in range(2):
+        done = run('shard', out, '--index', index, '--of', 2, '--blocks', 16, *options)
+        assert done.exit_code == 0, done.output
+        assert f'made 8 blocks of shard {index} of 2' in done.stdout
+    assert run('merge', out, '--jobs', 1).exit_code == 0
+    shutil.rmtree(out / '.work')
+    assert contents(out) == contents(built)
+    checked = run('check', out, '--against', built, '--jobs', 1)
+    assert checked.exit_code == 0, checked.output
+    assert '12 rows are what they promise' in checked.stdout
+    assert 'files and folders are those of' in checked.stdout
+
+
+def test_what_is_shipped_is_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run('stats')
+    assert done.exit_code == 0, done.output
+    assert 'Table VIII of SafeGen-LLM' in done.stdout
+    assert 'spanner' in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (['build', 'OUT', '--recipe', 'nowhere.json'], 'nowhere.json: cannot be read'),
+        (['build', 'OUT', '--domain', 'boats'], "there is no domain 'boats': use blocksworld"),
+        (['build', 'OUT', '--train', '3'], 'exceeds train, of which it is made'),
+        (['merge', 'OUT'], 'recipe.json: cannot be read'),
+        (['check', 'OUT'], 'OUT does not exist'),
+    ],
+)
+def test_bad_input_is_an_error_with_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*words)
+    assert isinstance(done.exception, SafegenError)
+    assert message in done.exception.message
+    assert not (tmp_path / 'OUT').exists()
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (['shard', 'OUT', '--index', '2', '--of', '2'], 'there is no shard 2 of 2'),
+        (['build', 'OUT', '--jobs', '0'], '--jobs'),
+        (['build', 'OUT', '--seed', '-1'], '--seed'),
+    ],
+)
+def test_bad_options_are_refused(words: list[str], message: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_a_domain_that_the_recipe_lacks_gets_values_of_its_own(
+    recipe: Path, tmp_path: Path
+) -> None:
+    done = run(
+        'build', tmp_path / 'out', '--recipe', recipe, '--domain', 'blocksworld', '--train', 3,
+        '--test', 0, '--test-renamed', 1, '--no-val', '--jobs', 1,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rows = (tmp_path / 'out' / 'train.jsonl').read_text().splitlines()
+    assert {json.loads(row)['domain'] for row in rows} == {'blocksworld'}

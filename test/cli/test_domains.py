@@ -1,0 +1,137 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen domains`, `new-domain` and `check-domain`, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from safegen_ros.cli.main import app
+from safegen_ros.worlds.pddl3.domains import SEARCH_PATH, kits
+
+DOCS = Path(__file__).parents[2] / 'docs' / 'domains.md'
+FOUR = ('blocksworld', 'ferry', 'grippers', 'spanner')
+
+
+def _run(*arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+    found = {} if directory is None else {SEARCH_PATH: str(directory)}
+    return subprocess.run(
+        [sys.executable, '-m', *arguments],
+        env={**os.environ, **found},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
+    safegen = ('safegen_ros.cli.main',)
+    made = _run(*safegen, 'new-domain', 'courier', '--into', str(tmp_path))
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.splitlines()[-2:] == [
+        f'export {SEARCH_PATH}={tmp_path}',
+        'safegen check-domain courier',
+    ]
+    checked = _run(*safegen, 'check-domain', 'courier', directory=tmp_path)
+    assert checked.stdout == 'courier: in order (5 problems of each family)\n'
+    assert checked.returncode == 0
+    tests = _run('pytest', '-q', '-p', 'no:cacheprovider', str(tmp_path), directory=tmp_path)
+    assert tests.returncode == 0, tests.stdout
+    assert '4 passed' in tests.stdout
+    words = tmp_path / 'courier' / 'wording.py'
+    words.write_text(words.read_text().replace('lies at {1}', 'lies there'))
+    checked = _run(*safegen, 'check-domain', '--json', directory=tmp_path)
+    assert checked.returncode == 1
+    found = json.loads(checked.stdout)['domains']
+    assert list(found) == [*FOUR, 'courier']
+    assert [finding['note'] for finding in found['courier']] == [False]
+    assert 'it needs {0} {1}, once' in found['courier'][0]['message']
+
+
+def test_what_is_wrong_and_what_is_noted_is_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from safegen_ros.worlds.pddl3.domains import inspection
+    from safegen_ros.worlds.pddl3.domains.inspection import Finding
+
+    found = [Finding('ferry: one thing', note=True)]
+    monkeypatch.setattr(inspection, 'inspect_domain', lambda *settings: iter(found))
+    done = CliRunner().invoke(app, ['check-domain', 'ferry', '--problems', '3'])
+    assert done.stdout == (
+        'ferry: in order (3 problems of each family)\n  note: ferry: one thing\n'
+    )
+    assert done.exit_code == 0
+    found.append(Finding('ferry: another thing'))
+    done = CliRunner().invoke(app, ['check-domain', 'ferry'])
+    assert 'ferry: 1 to mend\n' in done.stdout
+    assert '  wrong: ferry: another thing\n' in done.stdout
+    assert done.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['check-domain', 'boat'], "there is no domain folder 'boat': use one of blocksworld"),
+        (['domains', 'boat'], "there is no domain 'boat': use one of blocksworld"),
+        (['new-domain', 'ferry'], "the name 'ferry' is taken: choose another one"),
+        (['check-domain', '--problems', '0'], '--problems'),
+        (['domains', '--difficulty', '--problems', '1'], '--problems'),
+    ],
+)
+def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_errors_are_json_where_that_is_asked_for() -> None:
+    done = CliRunner().invoke(app, ['check-domain', 'boat', '--json'])
+    (error,) = json.loads(done.stdout)['errors']
+    assert error['code'] == 'UNKNOWN_DOMAIN'
+
+
+@pytest.mark.parametrize('name', FOUR)
+def test_the_tables_are_those_of_the_documentation(name: str) -> None:
+    done = CliRunner().invoke(app, ['domains', name])
+    assert done.exit_code == 0
+    assert done.stdout.strip() in DOCS.read_text(encoding='utf-8')
+    for family in kits()[name].families:
+        assert f'| {family} ' in done.stdout
+
+
+def test_domains_for_programs() -> None:
+    done = CliRunner().invoke(app, ['domains', '--json'])
+    found = {domain['name']: domain for domain in json.loads(done.stdout)['domains']}
+    assert found.keys() >= set(FOUR)
+    ferry = found['ferry']
+    assert ferry['parameters'][0] == {
+        'name': 'locations', 'paper': [3, 4], 'wide': [3, 5], 'least': 2, 'most': 200,
+    }  # fmt: skip
+    assert ferry['families'][0] == {
+        'name': 'stop-before-delivery',
+        'operators': ['sometime-before'],
+        'paper': True,
+        'rules': ['at least 3 locations'],
+        'summary': 'each car is delivered only after the ferry has stopped at a certain location',
+    }
+    assert Path(ferry['file']).is_file()
+
+
+def test_difficulty_is_measured() -> None:
+    command = ['domains', 'spanner', '--difficulty', '--problems', '20', '--seed', '3']
+    done = CliRunner().invoke(app, [*command, '--json'])
+    assert done.exit_code == 0, done.output
+    values = json.loads(done.stdout)
+    (found,) = values['difficulty']
+    assert (values['seed'], found['domain'], found['problems']) == (3, 'spanner', 20)
+    assert -1 <= found['size'] <= found['score'] <= 1
+    shown = CliRunner().invoke(app, command)
+    row = f'| spanner | 20       | 3    | {found["steps"]:.1f}        | {found["score"]:.2f} '
+    assert row in shown.stdout

@@ -1,0 +1,100 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The files that a user names, by path or by id, in each format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safegen_ros import paths
+from safegen_ros.cli import files
+from safegen_ros.cli.files import find_problem, read_task
+from safegen_ros.errors import PddlError, SafegenError
+from safegen_ros.worlds.pddl3.files import format_of
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with three test problems, and an empty working directory."""
+    folder = tmp_path / 'share' / files.TEST_PROBLEMS
+    folder.mkdir(parents=True)
+    for name in ('blocksworld-000', 'blocksworld-001', 'ferry-000'):
+        (folder / f'{name}.pddl').touch()
+    monkeypatch.setattr(paths, 'share_dir', lambda: tmp_path / 'share')
+    (tmp_path / 'work').mkdir()
+    monkeypatch.chdir(tmp_path / 'work')
+    return folder
+
+
+def test_an_id_is_a_test_problem_and_a_file_goes_first(shipped: Path) -> None:
+    assert find_problem(Path('ferry-000')) == shipped / 'ferry-000.pddl'
+    Path('ferry-000').touch()
+    assert find_problem(Path('ferry-000')) == Path('ferry-000')
+
+
+def test_a_shipped_file_is_found_from_anywhere(shipped: Path) -> None:
+    name = Path(files.TEST_PROBLEMS) / 'ferry-000.pddl'
+    assert find_problem(name) == shipped / 'ferry-000.pddl'
+
+
+@pytest.mark.parametrize('name', ['ferry-999', 'ferry', 'ferry-000 '])
+def test_an_unknown_id_is_refused_with_some_known_ones(shipped: Path, name: str) -> None:
+    with pytest.raises(SafegenError, match=r'one of 3 ids such as blocksworld-000 ferry-000$'):
+        find_problem(Path(name))
+
+
+def test_what_looks_like_a_file_is_left_to_the_reader(shipped: Path) -> None:
+    for name in ('ferry-999.json', 'somewhere/ferry-000', '/ferry-000'):
+        assert find_problem(Path(name)) == Path(name)
+        with pytest.raises(SafegenError, match='cannot be read'):
+            read_task(Path(name))
+
+
+@pytest.mark.parametrize(
+    ('name', 'format'),
+    [
+        ('a.pddl', 'pddl'), ('a.json', 'json'), ('a.txt', 'english'), ('a.JSON', 'json'),
+        ('a', 'pddl'), ('fd/63', 'pddl'), ('a.json.bak', 'pddl'),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_file_tells_its_format(name: str, format: str) -> None:
+    assert format_of(Path(name)) == format
+
+
+@pytest.mark.parametrize('format', list(FORMATS))
+def test_a_file_is_read_in_its_format(tmp_path: Path, tower_order: Pddl3Task, format: str) -> None:
+    text = tower_order.written_as(format).problem_text
+    for name, said in ((f'p{FORMATS[format].suffix}', ''), ('p', format), ('q.pddl', format)):
+        (tmp_path / name).write_text(text)
+        task = read_task(tmp_path / name, format=said)
+        assert (task.format, task.problem.goal) == (format, tower_order.problem.goal)
+
+
+@pytest.mark.parametrize('format', list(FORMATS))
+def test_an_error_shows_the_line_with_a_caret(
+    tmp_path: Path, tower_order: Pddl3Task, format: str
+) -> None:
+    path = tmp_path / f'p{FORMATS[format].suffix}'
+    path.write_text(tower_order.written_as(format).problem_text.replace('b4', 'b7', 1))
+    with pytest.raises(PddlError) as caught:
+        read_task(path)
+    first, shown, caret, *_ = caught.value.message.split('\n')
+    assert first.startswith(f'{path}:{caught.value.line}:{caught.value.column}: ')
+    assert shown.split(' | ', 1)[1] in path.read_text()
+    assert caret.strip() == '^'
+
+
+@pytest.mark.parametrize('format', list(FORMATS))
+def test_a_file_with_the_name_of_another_format_is_called_so(
+    tmp_path: Path, tower_order: Pddl3Task, format: str
+) -> None:
+    text = tower_order.written_as(format).problem_text
+    for other in FORMATS.keys() - {format}:
+        path = tmp_path / f'p{FORMATS[other].suffix}'
+        path.write_text(text[text.index('(define') :] if format == 'pddl' else text)
+        with pytest.raises(SafegenError, match=f'give --read-as {format}, or'):
+            read_task(path)

@@ -1,0 +1,166 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A stack with a symbolic cell: every domain and format, by the action that also moves the arm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+from action_msgs.msg import GoalStatus
+
+from safegen_msgs.msg import WorldState
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import qos
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.supervisor import Supervisor
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.task import load_task
+
+WAIT_S = 60.0
+STEP_S = 0.1
+"""What a step takes by the clock: its simulated second over the factor."""
+
+LAMP = """
+(define (domain lamp) (:predicates (lit ?x) (red ?x))
+  (:action light :parameters (?x) :precondition (red ?x) :effect (lit ?x)))
+"""
+PROBLEM = '(define (problem p) (:domain lamp) (:objects a) (:init (red a)) (:goal (lit a)))'
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    """The nodes of `safegen up sim cell:=symbolic`."""
+    specs = node_specs('sim', {'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S})
+    folder = tmp_path_factory.mktemp('stack')
+    with Supervisor(
+        specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(ros_domain)}
+    ) as running:
+        running.wait_ready()
+        yield running
+
+
+@pytest.mark.parametrize(
+    ('name', 'format'),
+    [('ferry', 'json'), ('grippers', 'english')],
+)
+def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
+    client: Client, name: str, format: str
+) -> None:
+    task = load_task(kits()[name].problem(3).text)
+    moved: list[int] = []
+
+    def hear(feedback: object) -> None:
+        if feedback.execution.phase == 'moving':
+            moved.append(feedback.execution.step)
+
+    text = task.written_as(format).problem_text
+    result = client.run(text, format=format, on_feedback=hear)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert result.steps_done == len(result.plan.steps) > 0
+    assert moved == [*range(result.steps_done)]
+    assert not result.final_state.objects
+    assert result.final_state.header.stamp.sec == result.steps_done
+    plan = '\n'.join(f'({" ".join((s.action, *s.arguments))})' for s in result.plan.steps)
+    assert task.verify(plan).category is Category.SUCCESS
+    wanted = {atom_text((g.predicate, *g.terms)) for g in task.problem.goal_conjuncts()}
+    assert wanted <= set(result.final_state.facts)
+
+
+def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> None:
+    heard: list[WorldState] = []
+    news = threading.Condition()
+
+    def take(world: WorldState) -> None:
+        with news:
+            heard.append(world)
+            news.notify_all()
+
+    client.node.create_subscription(WorldState, 'world_state', take, qos.SAMPLES)
+    plan = parse_plan('(light a)')
+    # The two sides of a new connection do not learn of it at once.
+    for _ in range(50):
+        assert client.execute(PROBLEM, plan, LAMP).error_code == ErrorCode.NONE
+        with news:
+            if news.wait_for(lambda: any('(lit a)' in w.facts for w in heard), 1.0):
+                break
+    assert heard, 'the world was not heard'
+    assert {tuple(world.facts) for world in heard} <= {('(red a)',), ('(lit a)', '(red a)')}
+    assert not any(world.objects for world in heard)
+    assert client.node.count_publishers('world_state') == 1
+    assert client.node.count_publishers('joint_states') == 0
+
+
+def test_a_cancel_ends_a_step_under_way_and_the_next_goal_runs(client: Client) -> None:
+    made = kits()['spanner'].problem(3)
+    moving = threading.Event()
+    goal = client.start_execute(
+        made.text,
+        made.witness,
+        on_feedback=lambda f: (
+            moving.set() if (f.progress.phase, f.progress.step) == ('moving', 1) else None
+        ),
+    )
+    assert moving.wait(WAIT_S)
+    result = goal.cancel()
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED, result.error_msg
+    assert goal.status == GoalStatus.STATUS_CANCELED
+    assert 1 <= result.steps_done < len(made.witness)
+    assert result.final_state.header.stamp.sec == result.steps_done
+    again = client.execute(PROBLEM, parse_plan('(light a)'), LAMP)
+    assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
+
+
+def test_a_plan_without_a_proof_is_refused_here_too(client: Client) -> None:
+    made = kits()['ferry'].problem(3)
+    result = client.execute(made.text, made.direct)
+    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
+    assert (result.steps_done, list(result.final_state.facts)) == (0, [])
+
+
+@pytest.mark.parametrize('format', list(FORMATS))
+def test_the_validator_reads_every_format(client: Client, format: str) -> None:
+    made = kits()['ferry'].problem(3)
+    text = load_task(made.text).written_as(format).problem_text
+    answer = client.validate(text, str(made.witness), format=format)
+    assert (answer.error_code, answer.verdict.category) == (ErrorCode.NONE, Category.SUCCESS)
+
+
+@pytest.mark.parametrize(
+    ('problem', 'format', 'code', 'words'),
+    [
+        (PROBLEM, 'yaml', ErrorCode.UNKNOWN_FORMAT, 'pddl json english'),
+        (PROBLEM, 'json', ErrorCode.BAD_PDDL, '<problem>:1:1:'),
+        ('{"problem": "p",\n "domian": "ferry"}', 'json', ErrorCode.BAD_PDDL, ':1:1:'),
+        ('Problem p of the domain ferry.\nGo.', 'english', ErrorCode.BAD_PDDL, ':2:1:'),
+        ('Problem p of the domain chess.', 'english', ErrorCode.UNKNOWN_DOMAIN, ':1:25:'),
+        ('', 'json', ErrorCode.EMPTY_TASK, 'empty'),
+    ],
+)
+def test_a_bad_text_has_its_code_and_place(
+    client: Client, problem: str, format: str, code: ErrorCode, words: str
+) -> None:
+    result = client.run(problem, format=format)
+    assert ErrorCode(result.error_code) is code, result.error_msg
+    assert words in result.error_msg
+    assert not result.attempts
+
+
+def test_a_cell_that_there_is_not_starts_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, '-m', 'safegen_ros.nodes.executor', '--ros-args', '-p', 'cell:=table'],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "'table' is no cell: use one of twin symbolic" in done.stderr
