@@ -33,17 +33,11 @@ EXTRAS = {
     'sim': ['mujoco>=3.3'],
     'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
+    'train': ['accelerate', 'datasets', 'peft', 'trl>=1.16'],
+    'quantize': ['bitsandbytes'],
     'cluster': ['ray'],
     'plots': ['matplotlib'],
-    'test': [
-        'datasets',
-        'hypothesis',
-        'jsonschema',
-        'packaging',
-        'pytest',
-        'pytest-timeout',
-        'pytest-xdist',
-    ],
+    'test': ['hypothesis', 'jsonschema', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist'],
     'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml', 'unified-planning'],
 }
 

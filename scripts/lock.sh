@@ -13,11 +13,16 @@ base_python=$(find_python)
 uv=$(find_uv "$base_python")
 take_pip_settings "$base_python"
 inputs=()
-for name in base proof ros build sim llm torch-deps record cluster plots dev; do
+for name in base proof ros build sim llm torch-deps train record cluster plots dev; do
   inputs+=("requirements/$name.in")
 done
 lock=requirements/lock.txt
+overrides=$(mktemp)
+trap 'rm -f "$overrides"' EXIT
+# The training libraries ask for torch: never installed from the lock, on no platform.
+echo "torch ; sys_platform == 'none'" > "$overrides"
 say 'resolving requirements/*.in'
 "$uv" pip compile --quiet --no-config --universal --python-version 3.10 --generate-hashes \
-  --no-header --no-emit-index-url --output-file "$lock" "$@" "${inputs[@]}"
+  --no-header --no-emit-index-url --overrides "$overrides" --no-emit-package torch \
+  --output-file "$lock" "$@" "${inputs[@]}"
 sed -i '1i # Made by `make lock` from requirements/*.in. Do not edit.' "$lock"

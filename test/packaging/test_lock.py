@@ -117,7 +117,8 @@ def test_extras_of_setup_py_mirror_the_requirements() -> None:
     assert written['proof'] == names_in('proof')
     assert written['sim'] == names_in('sim')
     assert written['llm'] == names_in('llm', 'torch')
-    assert written['record'] == names_in('record')
+    for extra in ('record', 'train', 'cluster', 'plots'):
+        assert written[extra] == names_in(extra)
     tools = {name for name in names_in('dev') if not name.startswith('colcon-')}
     assert written['test'] | written['dev'] == tools
 
