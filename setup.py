@@ -33,7 +33,7 @@ EXTRAS = {
     'sim': ['mujoco>=3.3'],
     'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
-    'train': ['accelerate', 'datasets', 'peft', 'trl>=1.16'],
+    'train': ['accelerate', 'datasets', 'matplotlib', 'peft', 'trl>=1.16'],
     'quantize': ['bitsandbytes'],
     'cluster': ['ray'],
     'plots': ['matplotlib'],

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from safegen_ros import __version__
 from safegen_ros.bringup import PROFILES, BringupError
-from safegen_ros.cli import bench, dataset, domains, learning
+from safegen_ros.cli import bench, dataset, domains, evaluation, learning
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -165,8 +165,8 @@ app.command()(validate)
 app.command()(solve)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
-app.command()(learning.train)
-app.command()(learning.evaluate)
+app.add_typer(learning.train_app, name='train')
+app.add_typer(evaluation.app, name='evaluate')
 app.command()(domains.domains)
 app.command()(domains.new_domain)
 app.command()(domains.check_domain)

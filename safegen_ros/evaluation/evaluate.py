@@ -1,119 +1,254 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Success of a model on unseen problems: single shot, with retries, and against controls."""
+"""Success of a model on unseen problems: single shot, with retries, and before training."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from safegen_ros import __version__
-from safegen_ros.errors import BackendError
-from safegen_ros.evaluation.problems import TestProblem
+from safegen_ros.errors import SafegenError
+from safegen_ros.evaluation.problems import GROUPS, Source, TestProblem
 from safegen_ros.evaluation.statistics import Tally
-from safegen_ros.llm.backend import Sampling
-from safegen_ros.llm.prompt_styles import PromptStyle, load_style
-from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.evaluation.subjects import Subject, load_subject, untrained
+from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
+from safegen_ros.worlds.pddl3.dataset.failures import writing
 
 MODES = ('greedy', 'sampled', 'feedback', 'resample', 'untrained')
 """Single shot without and with temperature (0.6, top-p 0.9); up to `attempts` tries with the
 verdict fed back, and the same number of independent draws; the network before training."""
 
+MAX_NEW_TOKENS = 256
+"""Longest answer [tokens]; no plan of a test problem has half as many words."""
+
+Notify = Callable[[str, int, int], None]
+"""Told what is measured, the attempts that are done, and the attempts that are expected."""
+
 History = list[tuple[str, Verdict]]
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One mode: the last verdict on each problem and how many attempts it took."""
+    """One mode: the last verdict on each problem and how many attempts it took.
+
+    Attributes:
+        mode: one of `MODES`.
+        problems: what was asked for.
+        verdicts: the last verdict on each of them.
+        attempts: how many there were.
+        steps_over_optimal: mean of plan length over shortest length, on the solved problems whose
+            shortest length is known; 0 when there is none.
+        seconds: wall-clock time [s].
+    """
 
     mode: str
+    problems: tuple[TestProblem, ...]
     verdicts: tuple[Verdict, ...]
     attempts: tuple[int, ...]
     steps_over_optimal: float
     seconds: float
 
-    def tally(self, keep: Callable[[int], bool] = lambda index: True) -> Tally:
-        """Counts over the problems whose index is kept."""
-        return Tally.of(v.category for i, v in enumerate(self.verdicts) if keep(i))
+    def tally(self) -> Tally:
+        """Counts over all problems."""
+        return Tally.of(verdict.category for verdict in self.verdicts)
+
+    def paper_tally(self) -> Tally:
+        """Counts of the classes that SafeGen-LLM appendix E would read off VAL's output."""
+        return Tally.of(verdict.paper_category() for verdict in self.verdicts)
+
+    def by(self, attribute: str) -> dict[str, Tally]:
+        """Counts for every value of one of `GROUPS`, in the order in which they come."""
+        found: dict[str, list[Category]] = {}
+        for problem, verdict in zip(self.problems, self.verdicts, strict=True):
+            found.setdefault(GROUPS[attribute](problem), []).append(verdict.category)
+        return {name: Tally.of(categories) for name, categories in found.items()}
 
     def solved_by_attempt(self, most: int) -> list[int]:
         """How many problems are solved within 1, 2, ... `most` attempts."""
         solved = [a for a, v in zip(self.attempts, self.verdicts, strict=True) if v.ok]
         return [sum(a <= limit for a in solved) for limit in range(1, most + 1)]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; times are left out, so that a repetition gives the same."""
+        return {
+            'mode': self.mode,
+            'total': self.tally().as_dict(),
+            'total_as_in_the_paper': self.paper_tally().as_dict(),
+            'steps_over_optimal': round(self.steps_over_optimal, 3),
+            **{
+                f'by_{name}': {value: tally.as_dict() for value, tally in self.by(name).items()}
+                for name in GROUPS
+                if name != 'size'  # there are nearly as many as problems
+            },
+        }
+
+
+class Exam:
+    """Problems with their validators, put to models.
+
+    Args:
+        problems: what to solve.
+        seed: seed of the sampling; a batch draws with a seed made from it, the number of the try
+            and the place of the batch.
+        batch: problems that are answered together.
+        max_new_tokens: longest answer [tokens].
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[TestProblem],
+        seed: int,
+        *,
+        batch: int = 50,
+        max_new_tokens: int = MAX_NEW_TOKENS,
+    ) -> None:
+        self.problems = tuple(problems)
+        self.seed = seed
+        self._validators = [Validator(p.problem) for p in problems]
+        self._batch = batch
+        self._max_new_tokens = max_new_tokens
+
+    def run(
+        self,
+        subject: Subject,
+        mode: str,
+        *,
+        form: str = 'pddl',
+        attempts: int = 1,
+        notify: Notify = _silent,
+    ) -> Result:
+        """Measures a model in one mode.
+
+        Args:
+            subject: the model.
+            mode: one of `MODES`; `untrained` draws like `sampled`.
+            form: the format that the problems are put in, a key of `FORMATS`.
+            attempts: tries at each problem.
+            notify: told after every batch.
+
+        Raises:
+            BackendError: the model cannot answer.
+        """
+        start = time.monotonic()
+        histories: list[History] = [[] for _ in self.problems]
+        done, total = 0, len(self.problems)
+        for number in range(attempts):
+            asked = self._questions(subject, histories, mode == 'feedback', form)
+            # Equal lengths together: less padding, the same answers.
+            left = sorted(asked, key=lambda i: len(str(asked[i])))
+            for at in range(0, len(left), self._batch):
+                rows = left[at : at + self._batch]
+                sampling = self._sampling(mode, number, at)
+                answers = subject.backend.generate_batch([asked[i] for i in rows], sampling)
+                for i, answer in zip(rows, answers, strict=True):
+                    plan = subject.style.plan_text(answer.text, self.problems[i].problem)
+                    histories[i].append((plan, self._validators[i].verify(plan)))
+                done += len(rows)
+                notify(mode, done, total)
+            total = done + sum(not h[-1][1].ok for h in histories)
+        return self._result(mode, histories, time.monotonic() - start)
+
+    def _questions(
+        self, subject: Subject, histories: list[History], feedback: bool, form: str
+    ) -> dict[int, list[Message]]:
+        """What is asked about every problem that is not solved yet.
+
+        A problem that cannot be put to this kind of model counts as one that it did not answer.
+        """
+        asked = {}
+        for number, history in enumerate(histories):
+            if history and history[-1][1].ok:
+                continue
+            problem = self.problems[number].problem
+            try:
+                asked[number] = subject.style.messages(problem, history if feedback else [], form)
+            except SafegenError as error:
+                refused = Verdict(Category.FORMAT_ERROR, f'not asked: {error.message}')
+                history.append(('', refused))
+        return asked
+
+    def judge(self, name: str, plans: Sequence[str]) -> Result:
+        """The result of plans that no model wrote, one for each problem."""
+        histories: list[History] = [
+            [(plan, validator.verify(plan))]
+            for plan, validator in zip(plans, self._validators, strict=True)
+        ]
+        return self._result(name, histories, 0.0)
+
+    def _sampling(self, mode: str, number: int, place: int) -> Sampling:
+        # The first try of every mode but `greedy` draws alike, so that modes can be compared.
+        seed = (self.seed * 1_000_003 + number * 10_007 + place) % (1 << 31)
+        temperature = 0.0 if mode == 'greedy' else Sampling().temperature
+        return Sampling(temperature, max_new_tokens=self._max_new_tokens, seed=seed)
+
+    def _result(self, mode: str, histories: list[History], seconds: float) -> Result:
+        ratios = [
+            len(parse_plan(history[-1][0])) / problem.reference_length
+            for history, problem in zip(histories, self.problems, strict=True)
+            if history[-1][1].ok and problem.reference_length
+        ]
+        return Result(
+            mode,
+            self.problems,
+            tuple(h[-1][1] for h in histories),
+            tuple(map(len, histories)),
+            sum(ratios) / len(ratios) if ratios else 0.0,
+            seconds,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A measurement, with all that is needed to repeat it."""
+    """A measurement of one model on one split, with all that is needed to repeat it."""
 
-    model: str
-    checksum: str
-    parameters: int
+    subject: Subject
+    source: Source | None
     seed: int
+    form: str
     max_attempts: int
-    problems: tuple[TestProblem, ...]
     results: tuple[Result, ...]
     version: str = field(default=__version__)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        sizes = sorted({p.size for p in self.problems})
-        families = list(dict.fromkeys(p.family for p in self.problems))
         return {
-            'model': self.model,
-            'checksum': self.checksum,
-            'parameters': self.parameters,
+            'model': self.subject.as_dict(),
+            'data': self.source.as_dict() if self.source else None,
             'version': self.version,
             'seed': self.seed,
-            'problems': len(self.problems),
+            'format': self.form,
             'max_attempts': self.max_attempts,
             'results': [
                 {
-                    'mode': result.mode,
-                    'total': result.tally().as_dict(),
+                    **result.as_dict(),
                     'solved_by_attempt': result.solved_by_attempt(self.max_attempts),
-                    'steps_over_optimal': round(result.steps_over_optimal, 3),
-                    'seconds': round(result.seconds, 2),
-                    'by_size': {str(n): self._by(result, 'size', n) for n in sizes},
-                    'by_family': {name: self._by(result, 'family', name) for name in families},
                 }
                 for result in self.results
             ],
         }
 
-    def _by(self, result: Result, attribute: str, value: Any) -> dict[str, Any]:
-        return result.tally(lambda i: getattr(self.problems[i], attribute) == value).as_dict()
-
     def write(self, path: str | Path) -> None:
-        """Writes the report as JSON."""
-        text = json.dumps(self.as_dict(), indent=2) + '\n'
-        Path(path).write_text(text, encoding='utf-8')
+        """Writes the report as JSON.
 
-
-def model_checksum(model_dir: str | Path) -> str:
-    """SHA-256 over the weight files of a model.
-
-    Raises:
-        BackendError: there are none.
-    """
-    files = sorted(Path(model_dir).glob('*.safetensors'))
-    if not files:
-        raise BackendError(f'{model_dir}: no *.safetensors file: give the folder of a model')
-    digest = sha256()
-    for path in files:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+        Raises:
+            DatasetError: the file cannot be written.
+        """
+        text = json.dumps(self.as_dict(), indent=1) + '\n'
+        with writing(Path(path)):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(text, encoding='utf-8')
 
 
 def evaluate(
@@ -121,23 +256,27 @@ def evaluate(
     problems: Sequence[TestProblem],
     seed: int,
     *,
+    source: Source | None = None,
+    form: str = 'pddl',
     modes: Sequence[str] = MODES,
     max_attempts: int = 5,
     batch: int = 50,
-    max_new_tokens: int = 256,
+    max_new_tokens: int = MAX_NEW_TOKENS,
     device: str = 'auto',
-    notify: Callable[[str, int, int], None] = lambda mode, done, total: None,
+    notify: Notify = _silent,
 ) -> Report:
     """Measures a model.
 
     Args:
         model_dir: folder of the model.
-        problems: what to solve, see `draw_problems`.
-        seed: seed of the sampling; batch k of round r draws with a seed made from all three.
+        problems: what to solve, see `load_problems`.
+        seed: seed of the sampling.
+        source: where the problems come from, for the report.
+        form: the format that the problems are put in, a key of `FORMATS`.
         modes: which of `MODES`, in this order.
         max_attempts: tries in the modes `feedback` and `resample`.
         batch: problems that are answered together.
-        max_new_tokens: longest answer; an optimal plan for 6 blocks has less than 100 tokens.
+        max_new_tokens: longest answer [tokens].
         device: `cpu`, `cuda` or `auto`.
         notify: told of the mode, the attempts done and the attempts expected.
 
@@ -148,116 +287,14 @@ def evaluate(
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
         raise ValueError(f'unknown mode {unknown[0]!r}: modes are {" ".join(MODES)}')
-    style = load_style(model_dir)
-    backend = TransformersBackend(model_dir, device)
-    exam = _Exam(style, list(problems), seed, batch, max_new_tokens)
+    subject = load_subject(model_dir, device)
+    exam = Exam(problems, seed, batch=batch, max_new_tokens=max_new_tokens)
     results = []
     for mode in modes:
-        rounds = max_attempts if mode in ('feedback', 'resample') else 1
+        attempts = max_attempts if mode in ('feedback', 'resample') else 1
         if mode == 'untrained':
-            with _untrained(model_dir, seed) as folder:
-                fresh = TransformersBackend(folder, device)
-                results.append(exam.run(fresh, mode, rounds, notify))
+            with untrained(model_dir, seed, device) as fresh:
+                results.append(exam.run(fresh, mode, form=form, notify=notify))
         else:
-            results.append(exam.run(backend, mode, rounds, notify))
-    return Report(
-        Path(model_dir).name,
-        model_checksum(model_dir),
-        backend.parameters,
-        seed,
-        max_attempts,
-        tuple(problems),
-        tuple(results),
-    )
-
-
-class _Exam:
-    """Problems with their validators, put to models in different modes."""
-
-    def __init__(
-        self,
-        style: PromptStyle,
-        problems: list[TestProblem],
-        seed: int,
-        batch: int,
-        max_new_tokens: int,
-    ) -> None:
-        self.style = style
-        self.problems = problems
-        self.validators = [Validator(p.problem) for p in problems]
-        self.seed = seed
-        self.batch = batch
-        self.max_new_tokens = max_new_tokens
-
-    def run(
-        self,
-        backend: TransformersBackend,
-        mode: str,
-        rounds: int,
-        notify: Callable[[str, int, int], None],
-    ) -> Result:
-        start = time.monotonic()
-        histories: list[History] = [[] for _ in self.problems]
-        done, total = 0, len(self.problems)
-        for number in range(rounds):
-            left = [i for i, h in enumerate(histories) if not h or not h[-1][1].ok]
-            # Equal lengths together: less padding, the same answers.
-            left.sort(key=lambda i: len(str(self._ask(i, histories[i], mode))))
-            for at in range(0, len(left), self.batch):
-                rows = left[at : at + self.batch]
-                self._answer(backend, rows, histories, mode, (number, at))
-                done += len(rows)
-                notify(mode, done, total)
-            total = done + sum(not h[-1][1].ok for h in histories)
-        return Result(
-            mode,
-            tuple(h[-1][1] for h in histories),
-            tuple(map(len, histories)),
-            self._excess(histories),
-            time.monotonic() - start,
-        )
-
-    def _ask(self, index: int, history: History, mode: str) -> list[dict[str, str]]:
-        shown = history if mode == 'feedback' else []
-        return self.style.messages(self.problems[index].problem, shown)
-
-    def _answer(
-        self,
-        backend: TransformersBackend,
-        rows: list[int],
-        histories: list[History],
-        mode: str,
-        place: tuple[int, int],
-    ) -> None:
-        # The first try of every mode but `greedy` draws alike, so that modes can be compared.
-        seed = (self.seed * 1_000_003 + place[0] * 10_007 + place[1]) % (1 << 31)
-        temperature = 0.0 if mode == 'greedy' else Sampling().temperature
-        sampling = Sampling(temperature, max_new_tokens=self.max_new_tokens, seed=seed)
-        asked = [self._ask(i, histories[i], mode) for i in rows]
-        for index, answer in zip(rows, backend.generate_batch(asked, sampling), strict=True):
-            plan = self.style.plan_text(answer.text, self.problems[index].problem)
-            histories[index].append((plan, self.validators[index].verify(plan)))
-
-    def _excess(self, histories: list[History]) -> float:
-        """Mean of plan length over optimal length, on solved problems; 0 when none is."""
-        ratios = [
-            len(parse_plan(history[-1][0])) / problem.reference_length
-            for history, problem in zip(histories, self.problems, strict=True)
-            if history[-1][1].category is Category.SUCCESS
-        ]
-        return sum(ratios) / len(ratios) if ratios else 0.0
-
-
-@contextmanager
-def _untrained(model_dir: str | Path, seed: int) -> Iterator[Path]:
-    """The same model with freshly initialised weights, in a temporary folder."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    with tempfile.TemporaryDirectory(prefix='safegen-untrained-') as name:
-        folder = Path(name) / 'model'
-        shutil.copytree(model_dir, folder, ignore=shutil.ignore_patterns('*.safetensors*'))
-        torch.manual_seed(seed)
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-        yield folder
+            results.append(exam.run(subject, mode, form=form, attempts=attempts, notify=notify))
+    return Report(subject, source, seed, form, max_attempts, tuple(results))

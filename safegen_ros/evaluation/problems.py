@@ -1,120 +1,203 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Unseen Blocksworld problems for measurements: new up to renaming, with binding constraints."""
+"""The problems of a measurement: a split of a dataset, or larger ones from the generators."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
 
-import numpy as np
-
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.worlds.pddl3.domains.blocksworld.generator import Sample, samples
-from safegen_ros.worlds.pddl3.domains.blocksworld.render import plan_pddl, problem_pddl
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
+from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, file_digest, load_manifest
+from safegen_ros.worlds.pddl3.dataset.problems import row_problem
+from safegen_ros.worlds.pddl3.dataset.recipe import RECIPE, DomainRecipe, Recipe, load_recipe
+from safegen_ros.worlds.pddl3.dataset.rows import read_rows
+from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.worlds.pddl3.domains.kit import DomainKit, SizeError
 
-NONE = 'none'
-TESTED_FAMILIES = (
-    'sometime-before on-table',
-    'sometime-before other',
-    'always not on-table',
-    'always not holding',
-    'always rule',
-    'sometime',
-    'at-most-once',
-    'mixed',
-    NONE,
-)
-"""Families with strict problems. `(not (on x y))` alone never makes the optimal plan unsafe, as
-that plan puts a block on a wrong one only when it must; such constraints are part of `mixed`."""
+LARGER: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    'blocksworld': tuple({'blocks': n} for n in range(7, 11)),
+    'ferry': tuple({'locations': 5, 'cars': n} for n in range(5, 9)),
+    'grippers': tuple({'robots': 2, 'rooms': 4, 'objects': n} for n in range(5, 9)),
+    'spanner': tuple({'spanners': n + 1, 'nuts': n, 'locations': 5} for n in range(4, 8)),
+}
+"""Sizes beyond table VIII of SafeGen-LLM and beyond the recipe of the shipped dataset."""
 
-SIZE_SHARES = {3: 0.1, 4: 0.2, 5: 0.3, 6: 0.4}
-_NAMES = tuple('abcdefghijklmnopqrstuvwxyz')
-_FALLBACK_SIZES = (4, 5, 6)
-_GOALS = 150
-_STARTS = 120
+GROWING = {'blocksworld': 'blocks', 'ferry': 'cars', 'grippers': 'objects', 'spanner': 'nuts'}
+"""The parameter by which they grow."""
+
+_ATTEMPTS = 100  # to draw a problem of a family that fits its size
 
 
 @dataclass(frozen=True, slots=True)
 class TestProblem:
-    """One problem of a measurement.
+    """One problem of a measurement, with what results are grouped by.
 
     Attributes:
-        problem: what the model is asked, with names that training never saw.
-        text: its PDDL.
-        size: number of blocks.
-        family: constraint family, `none` without constraints.
-        reference: an optimal safe plan, in PDDL.
-        reference_length: its number of steps.
+        domain: name of the domain's folder.
+        family: its constraint family.
+        operators: the PDDL3 operators of its constraints.
+        size: every size parameter with its value.
+        paper_size: whether its size is one of table VIII of SafeGen-LLM.
+        bucket: easy, medium or hard among the training rows of the domain; empty when unknown.
+        reference_length: steps of a shortest safe plan; 0 when unknown.
+        problem: the problem itself.
     """
 
     __test__ = False
 
-    problem: Problem
-    text: str
-    size: int
+    domain: str
     family: str
-    reference: str
+    operators: tuple[str, ...]
+    size: tuple[tuple[str, int], ...]
+    paper_size: bool
+    bucket: str
     reference_length: int
+    problem: Problem
 
 
-def draw_problems(
-    count: int, seed: int, families: tuple[str, ...] = TESTED_FAMILIES
-) -> list[TestProblem]:
-    """Problems of the test split, all different up to renaming.
+GROUPS: Mapping[str, Callable[[TestProblem], str]] = {
+    'domain': lambda p: p.domain,
+    'family': lambda p: f'{p.domain} {p.family}',
+    'operators': lambda p: ' '.join(p.operators) or 'none',
+    'size': lambda p: ' '.join((p.domain, *(f'{value} {name}' for name, value in p.size))),
+    'paper_size': lambda p: 'of table VIII' if p.paper_size else 'other',
+    'bucket': lambda p: p.bucket or 'unknown',
+}
+"""What results are grouped by."""
 
-    The families take turns; problems with constraints are strict (the unconstrained optimal plan
-    breaks a constraint). Where a family has no strict problem of the size that was drawn, another
-    size is taken.
 
-    Args:
-        count: how many.
-        seed: the same seed gives the same problems.
-        families: constraint families of the generator, or `mixed` or `none`.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where problems come from.
+
+    Attributes:
+        name: name of the dataset.
+        manifest: SHA-256 of its manifest, which stands for every byte of it.
+        seed: what its problems were drawn from.
+        split: name of the split, or what was made of the recipe instead.
+    """
+
+    name: str
+    manifest: str
+    seed: int
+    split: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        made = f'seed {self.seed}, manifest {self.manifest[:16]}'
+        return f'{self.split} of {self.name} ({made})'
+
+
+def load_source(folder: Path, split: str) -> Source:
+    """What is measured on, after a look whether the split is the one that was built.
 
     Raises:
-        SafegenError: so many are wanted that a family runs out of new problems.
+        DatasetError: the dataset is not whole, or the split is not what its manifest says.
     """
-    rng = np.random.default_rng([seed, 0])
-    seen: set[str] = set()
-    found: list[TestProblem] = []
-    while len(found) < count:
-        family = families[len(found) % len(families)]
-        size = int(rng.choice(list(SIZE_SHARES), p=list(SIZE_SHARES.values())))
-        sample = None
-        for blocks in (size, *_FALLBACK_SIZES):
-            sample = sample or _draw(rng, blocks, family, seen)
-        if sample is None:
-            raise SafegenError(f'no new problem of the family {family!r} is left: ask for fewer')
-        seen.add(' '.join(sample.text.words))
-        found.append(_problem(rng, sample, len(found) + 1))
+    manifest = load_manifest(folder)
+    path = folder / f'{split}.jsonl'
+    if path.name not in manifest.files:
+        known = ' '.join(
+            Path(n).stem for n in manifest.files if n.endswith('.jsonl') and '/' not in n
+        )
+        raise DatasetError(
+            f'{folder}: there is no split {split!r}: take one of {known}', ErrorCode.EMPTY_TASK
+        )
+    if not path.is_file():
+        raise DatasetError(f'{path}: is missing: build the dataset again')
+    if file_digest(path) != manifest.files[path.name]:
+        raise DatasetError(f'{path}: is not what the manifest says: build the dataset again')
+    recipe = load_recipe(folder / RECIPE)
+    return Source(recipe.name, file_digest(folder / MANIFEST), recipe.seed, split)
+
+
+def load_problems(
+    folder: Path, split: str = 'test', domains: Collection[str] = (), most: int = 0
+) -> list[TestProblem]:
+    """The problems of a split, in the order of the file.
+
+    Args:
+        folder: the dataset.
+        split: name of the split.
+        domains: only these domains; empty for all.
+        most: of each domain, the first ones only; 0 for all.
+
+    Raises:
+        SafegenError: there is no such split, or none of its problems is of these domains.
+    """
+    counts: dict[str, int] = {}
+    found = []
+    for row in read_rows(folder / f'{split}.jsonl'):
+        count = counts.setdefault(row.domain, 0)
+        if (domains and row.domain not in domains) or (most and count >= most):
+            continue
+        counts[row.domain] = count + 1
+        found.append(
+            TestProblem(
+                row.domain, row.family, row.operators, row.size, row.paper_size, row.bucket,
+                row.reference_length, row_problem(row),
+            )
+        )  # fmt: skip
+    if not found:
+        raise SafegenError(
+            f'{folder}: split {split} has no problem of {" ".join(domains) or "any domain"}: '
+            f'it has {" ".join(counts) or "no rows"}',
+            ErrorCode.EMPTY_TASK,
+        )
     return found
 
 
-def _draw(rng: np.random.Generator, size: int, family: str, seen: set[str]) -> Sample | None:
-    """A new sample, or None when many draws hold none."""
-    wanted = None if family == 'mixed' else family
-    entropy = [int(x) for x in rng.integers(1 << 31, size=4)]
-    stream = samples(
-        entropy, split='test', size=size, family=wanted, starts=_STARTS, patience=_GOALS
-    )
-    for sample in stream:
-        fits = sample.family == family and (sample.strict or family == NONE)
-        if fits and ' '.join(sample.text.words) not in seen:
-            return sample
-    return None
+def draw_larger(
+    recipe: Recipe, seed: int, count: int, sizes: Mapping[str, Sequence[Mapping[str, int]]] = LARGER
+) -> list[TestProblem]:
+    """Problems of larger sizes, with the constraint families of a recipe in its proportions.
+
+    Held-out families are left out, so that nothing but the size is new. The generators prove that
+    a problem can be solved and that a plan which ignores its constraints breaks them; a shortest
+    plan is not looked for.
+
+    Args:
+        recipe: of the dataset whose families are taken.
+        seed: the same arguments give the same problems.
+        count: problems of each size.
+        sizes: the sizes of every domain; domains that the recipe lacks are left out.
+
+    Raises:
+        SizeError: hardly any family of the recipe fits a size.
+    """
+    found = []
+    for domain, wanted in recipe.domains.items():
+        for size in sizes.get(domain, ()):
+            values = ' '.join(f'{value} {name}' for name, value in size.items())
+            rng = Random(f'larger {domain} {values} {seed}')  # noqa: S311
+            found += [_larger(rng, kits()[domain], wanted, size) for _ in range(count)]
+    return found
 
 
-def _problem(rng: np.random.Generator, sample: Sample, number: int) -> TestProblem:
-    picked = rng.permutation(len(_NAMES))[: sample.sketch.size]
-    names = [_NAMES[int(i)] for i in picked]
-    text = problem_pddl(sample.sketch, names, f'unseen-{number}')
-    return TestProblem(
-        problem=load_task(text).problem,
-        text=text,
-        size=sample.sketch.size,
-        family=sample.family,
-        reference=plan_pddl(sample.plan, names),
-        reference_length=len(sample.plan),
+def _larger(
+    rng: Random, kit: DomainKit, wanted: DomainRecipe, size: Mapping[str, int]
+) -> TestProblem:
+    weights = {n: w for n, w in wanted.weights.items() if n not in wanted.held_out}
+    for _ in range(_ATTEMPTS):
+        family = rng.choices(list(weights), list(weights.values()))[0]
+        try:
+            made = kit.problem(rng.getrandbits(63), size, family)
+        except SizeError:
+            continue
+        return TestProblem(
+            kit.name, family, kit.families[family].operators, tuple(made.size.items()),
+            kit.is_paper_size(made.size), '', 0, made.problem,
+        )  # fmt: skip
+    raise SizeError(
+        f'{kit.name}: none of {_ATTEMPTS} draws from the families of the recipe fits '
+        f'{dict(size)}: take other sizes'
     )

@@ -1,24 +1,19 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as tables for a terminal."""
+"""Measurements as tables, for a terminal and in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from safegen_ros.evaluation.comparison import CLASSES, Comparison, Figures, Line
 from safegen_ros.evaluation.evaluate import Report, Result
 from safegen_ros.evaluation.statistics import Tally
-from safegen_ros.verdict import Category
 
-_FAILURES = (
-    (Category.GOAL_NOT_SATISFIED, 'goal'),
-    (Category.PRECONDITION_VIOLATION, 'precond.'),
-    (Category.SAFETY_VIOLATION, 'safety'),
-    (Category.FORMAT_ERROR, 'format'),
-)
 _EXPLAINED = {
     'greedy': 'single shot, greedy',
     'sampled': 'single shot, T 0.6, top-p 0.9',
@@ -28,61 +23,121 @@ _EXPLAINED = {
 }
 """What the modes are; `length` in the table is plan length over optimal length, solved only."""
 
+_GROUPED = {
+    'domain': 'domain',
+    'family': 'constraint family',
+    'operators': 'operators',
+    'paper_size': 'size',
+    'bucket': 'difficulty',
+}
+
+_HEADINGS = ('n', 'success', '95 %', *CLASSES)
+
 
 def print_report(report: Report, console: Console | None = None) -> None:
-    """Prints success, failures, and success by size and by family, with seed and checksum."""
+    """Prints success, failures, and success by group, with seed and checksums."""
     console = console or Console()
+    subject = report.subject
     console.print(
-        f'{report.model}: {report.parameters:,} parameters, weights {report.checksum[:16]}, '
-        f'{len(report.problems)} unseen problems, seed {report.seed}'
+        f'{subject.name}: {subject.parameters:,} parameters, weights {subject.checksum[:16]}, '
+        f'format {report.form}, seed {report.seed}'
     )
+    if report.source is not None:
+        console.print(f'problems: {report.source}')
     for result in report.results:
         console.print(f'  {result.mode}: {_EXPLAINED[result.mode].format(n=report.max_attempts)}')
-    console.print(_overview(report))
-    sizes = sorted({problem.size for problem in report.problems})
-    console.print(
-        _grouped(report, 'blocks', [str(n) for n in sizes], lambda i: str(report.problems[i].size))
+    console.print(_overview(report.results))
+    for attribute, title in _GROUPED.items():
+        console.print(_grouped(report.results, attribute, title))
+
+
+def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
+    """Prints a table for each group, then what was measured and what differs between the sides."""
+    console = console or Console()
+    console.print(f'{comparison.title} [%]', style='bold', markup=False)
+    group, case, whose = comparison.headings
+    for name, lines in _groups(comparison).items():
+        table = _table(f'{group}: {name}', (case, whose), _HEADINGS)
+        before = None
+        for line in lines:
+            shown = '' if line.case == before else line.case
+            table.add_row(shown, line.whose, *_cells(line.figures))
+            before = line.case
+        console.print(table)
+    for note in (*comparison.facts, *comparison.differences):
+        console.print(f'- {note}', markup=False, highlight=False)
+
+
+def markdown(comparison: Comparison) -> str:
+    """The same as a page of Markdown."""
+    lines = [f'# {comparison.title}', '', f'Printed by `{comparison.command}`; in percent.', '']
+    names = (*comparison.headings, *_HEADINGS)
+    rules = ['---'] * len(comparison.headings) + ['---:'] * len(_HEADINGS)
+    lines += [_bar(names), _bar(rules)]
+    lines += [
+        _bar((line.group, line.case, line.whose, *_cells(line.figures)))
+        for line in comparison.lines
+    ]
+    lines += ['', *(f'- {fact}' for fact in comparison.facts)]
+    lines += ['', '## What differs', '', *(f'- {each}' for each in comparison.differences), '']
+    return '\n'.join(lines)
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return f'| {" | ".join(cells)} |'
+
+
+def _groups(comparison: Comparison) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = {}
+    for line in comparison.lines:
+        found.setdefault(line.group, []).append(line)
+    return found
+
+
+def _cells(figures: Figures) -> list[str]:
+    low, high = figures.interval
+    return [
+        str(figures.trials),
+        _percent(figures.success),
+        f'{low:.0f}-{high:.0f}',
+        *(_percent(figures.failures.get(name)) for name in CLASSES),
+    ]
+
+
+def _overview(results: Sequence[Result]) -> Table:
+    table = _table('All problems [%]', ('mode',), (*_HEADINGS, 'length', 's'))
+    for result in results:
+        length = f'{result.steps_over_optimal:.2f} x' if result.steps_over_optimal else '-'
+        figures = Figures.of(result.tally())
+        table.add_row(result.mode, *_cells(figures), length, f'{result.seconds:.1f}')
+    return table
+
+
+def _grouped(results: Sequence[Result], attribute: str, title: str) -> Table:
+    modes = [result.mode for result in results]
+    table = _table(f'Success by {title} [%]', (title,), ('n', *modes))
+    tallies = [result.by(attribute) for result in results]
+    for name in tallies[0] if tallies else ():
+        found: list[Tally] = [tally[name] for tally in tallies]
+        cells = [_percent(100 * tally.rate) for tally in found]
+        table.add_row(name, str(found[0].trials), *cells)
+    return table
+
+
+def _table(title: str, words: Iterable[str], numbers: Iterable[str]) -> Table:
+    table = Table(
+        title=title,
+        title_justify='left',
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )
-    families = list(dict.fromkeys(problem.family for problem in report.problems))
-    console.print(_grouped(report, 'constraints', families, lambda i: report.problems[i].family))
-
-
-def _overview(report: Report) -> Table:
-    table = Table(title='All problems [%]')
-    table.add_column('mode')
-    for heading in ('success', '95 % from-to', *(name for _, name in _FAILURES), 'length'):
+    for heading in words:
+        table.add_column(heading, overflow='fold')
+    for heading in numbers:
         table.add_column(heading, justify='right')
-    for result in report.results:
-        tally = result.tally()
-        low, high = tally.interval
-        failures = [_percent(tally.counts.get(c, 0), tally.trials) for c, _ in _FAILURES]
-        longer = f'{result.steps_over_optimal:.2f} x' if tally.successes else '-'
-        table.add_row(
-            result.mode,
-            _percent(tally.successes, tally.trials),
-            f'{100 * low:.0f} - {100 * high:.0f}',
-            *failures,
-            longer,
-        )
     return table
 
 
-def _grouped(report: Report, title: str, groups: list[str], key: Callable[[int], str]) -> Table:
-    table = Table(title=f'Success by {title} [%]')
-    table.add_column(title)
-    table.add_column('problems', justify='right')
-    for result in report.results:
-        table.add_column(result.mode, justify='right')
-    for group in groups:
-        tallies = [_tally(result, group, key) for result in report.results]
-        cells = [_percent(tally.successes, tally.trials) for tally in tallies]
-        table.add_row(group, str(tallies[0].trials) if tallies else '0', *cells)
-    return table
-
-
-def _tally(result: Result, group: str, key: Callable[[int], str]) -> Tally:
-    return result.tally(lambda index: key(index) == group)
-
-
-def _percent(part: int, whole: int) -> str:
-    return f'{100 * part / whole:.1f}' if whole else '-'
+def _percent(value: float | None) -> str:
+    return '-' if value is None else f'{value:.1f}'

@@ -1,160 +1,123 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks as token ids, with the labels of the plan and of the auxiliary state heads."""
+"""Examples as token ids, and batches of them with the labels of the state heads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import torch
 
-from safegen_ros.llm.canonical import attempt_words
-from safegen_ros.llm.vocabulary import (
-    ACTIONS,
-    BLOCK_WORDS,
-    BOS,
-    EOS,
-    MAX_BLOCKS,
-    PAD,
-    PLAN,
-    VERDICT_WORD,
-    WORD_ID,
-)
-from safegen_ros.worlds.pddl3.domains.blocksworld.attempts import Action
-from safegen_ros.worlds.pddl3.domains.blocksworld.generator import Sample, samples
+from safegen_ros.llm.marks import BOS, EOS, PAD, PLAN
+from safegen_ros.pddl.model import Atom
+from safegen_ros.training.examples import MOST_MONITORS, Example
+from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
 IGNORE = -100
-SUPPORTS = MAX_BLOCKS + 2
-MAX_LEFT = 40
-MONITORS = 4
-MONITOR_STATES = 3
-STATE_COLUMNS = MAX_BLOCKS + 1 + MONITORS
+MOST_LEFT = 64
+"""Steps that are left are told apart up to this number."""
 
-Ids = npt.NDArray[np.int64]
+WORD_ID: Mapping[str, int] = {word: number for number, word in enumerate(vocabulary())}
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """One training sequence.
-
-    Attributes:
-        ids: shape (L,), from `[bos]` to `[eos]`.
-        plan_start: position of `[plan]`; the tokens after it are learned.
-        states: shape (L - 1, STATE_COLUMNS); for the position before each plan token the support
-            of every block, the number of steps left and the states of the first constraints.
-    """
-
-    ids: Ids
-    plan_start: int
-    states: Ids
-
-
-def plan_words(actions: Sequence[Action], rank: Sequence[int]) -> list[str]:
-    """A plan in canonical words, e.g. `unstack b5 b4 stack b5 b3`."""
-    words = []
-    for name, *blocks in actions:
-        words += [str(name), *(BLOCK_WORDS[rank[int(block)]] for block in blocks)]
-    return words
-
-
-def encode(sample: Sample) -> Encoded:
-    """The training sequence of one solved task."""
-    rank = sample.text.rank
-    words = [BOS, *sample.text.words]
-    if sample.attempt:
-        failed = plan_words(sample.attempt.actions, rank)
-        verdict = VERDICT_WORD[sample.attempt.category]
-        words += attempt_words(failed, verdict, sample.attempt.failing_step)
-    words.append(PLAN)
-    plan_start = len(words) - 1
-    plan = plan_words(sample.plan, rank)
-    words += [*plan, EOS]
-    ids = np.array([WORD_ID[word] for word in words], dtype=np.int64)
-    steps = np.cumsum([word in ACTIONS for word in plan]) - 1
-    steps = np.append(steps, len(sample.plan))
-    states = np.full((len(ids) - 1, STATE_COLUMNS), IGNORE, dtype=np.int64)
-    states[plan_start:] = _state_rows(sample)[steps]
-    return Encoded(ids, plan_start, states)
-
-
-def _state_rows(sample: Sample) -> Ids:
-    """What the heads predict before each step and after the last, shape (T + 1, columns)."""
-    size, length = sample.sketch.size, len(sample.plan)
-    rows = np.full((length + 1, STATE_COLUMNS), IGNORE, dtype=np.int64)
-    support = sample.support
-    # The table and the gripper have fixed classes, whatever the number of blocks is.
-    rows[:, :size] = np.where(support >= size, support - size + MAX_BLOCKS, support)
-    rows[:, MAX_BLOCKS] = np.minimum(np.arange(length, -1, -1), MAX_LEFT - 1)
-    order = sample.text.constraint_order
-    moving = [i for i in order if sample.sketch.constraints[i][0] != 'always'][:MONITORS]
-    rows[:, MAX_BLOCKS + 1 : MAX_BLOCKS + 1 + len(moving)] = sample.monitors[:, moving]
-    return rows
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Right-padded sequences; causal attention makes a mask unnecessary.
-
-    Attributes:
-        ids: shape (B, L).
-        labels: shape (B, L), the next token where it belongs to the plan, else `IGNORE`.
-        states: shape (B, L, STATE_COLUMNS).
-    """
-
-    ids: Ids
-    labels: Ids
-    states: Ids
-
-
-def collate(items: Sequence[Encoded]) -> Batch:
-    """Pads sequences to one batch."""
-    length = max(len(item.ids) for item in items) - 1
-    ids = np.full((len(items), length), WORD_ID[PAD], dtype=np.int64)
-    labels = np.full_like(ids, IGNORE)
-    states = np.full((len(items), length, STATE_COLUMNS), IGNORE, dtype=np.int64)
-    for row, item in enumerate(items):
-        end = len(item.ids) - 1
-        ids[row, :end] = item.ids[:-1]
-        labels[row, item.plan_start : end] = item.ids[item.plan_start + 1 :]
-        states[row, :end] = item.states
-    return Batch(ids, labels, states)
-
-
-class BatchSource:
-    """Batch number i of a training run: a function of the seed and i only.
+def encoded(example: Example, form: str, *, repair: bool = False) -> dict[str, list[int]]:
+    """An example in one format as `input_ids` and `labels`; only the plan has labels.
 
     Args:
-        seed: seed of the run.
-        chunk: tasks per chunk.
-        batch: sequences per batch.
-        repair_share: see `samples`.
+        example: the example.
+        form: the format.
+        repair: whether the prompt shows the failed attempt.
+
+    Raises:
+        KeyError: a word that the vocabulary lacks.
+    """
+    task = (*example.prompts[form], *(example.attempt if repair else ()))
+    prompt = [WORD_ID[word] for word in (BOS, *task, PLAN)]
+    plan = [WORD_ID[word] for word in (*example.plan, EOS)]
+    return {'input_ids': prompt + plan, 'labels': [IGNORE] * len(prompt) + plan}
+
+
+@dataclass(frozen=True, slots=True)
+class StateTargets:
+    """What the state heads are to say before each word of the plans of a batch, N in all.
+
+    Attributes:
+        atoms: shape (N, atoms), 1 where the atom is true.
+        known: shape (N, atoms), whether the atom is one of the problem.
+        left: shape (N,), steps that are left.
+        standings: shape (N, MOST_MONITORS), values of the automata; IGNORE where there is none.
     """
 
-    def __init__(self, seed: int, chunk: int, batch: int, repair_share: float) -> None:
-        self.seed = seed
-        self.chunk = chunk
-        self.batch = batch
-        self.repair_share = repair_share
-        self._number = -1
-        self._batches: list[list[Encoded]] = []
+    atoms: torch.Tensor
+    known: torch.Tensor
+    left: torch.Tensor
+    standings: torch.Tensor
 
-    def __getitem__(self, step: int) -> Batch:
-        number, place = divmod(step, self.chunk // self.batch)
-        if number != self._number:
-            self._batches = self._draw(number)
-            self._number = number
-        return collate(self._batches[place])
+    def to(self, device: torch.device, non_blocking: bool = False) -> StateTargets:
+        """The same on a device; the trainer moves a batch by this."""
+        parts = (self.atoms, self.known, self.left, self.standings)
+        return StateTargets(*(part.to(device, non_blocking=non_blocking) for part in parts))
 
-    def _draw(self, number: int) -> list[list[Encoded]]:
-        stream = samples([self.seed, number], repair_share=self.repair_share)
-        encoded = [encode(sample) for sample in islice(stream, self.chunk)]
-        # Neighbours in the stream share goal and constraints: shuffle, then sort by length, so
-        # that batches carry little padding.
-        rng = np.random.default_rng([self.seed, number, 1])
-        shuffled = [encoded[i] for i in rng.permutation(len(encoded))]
-        shuffled.sort(key=lambda item: len(item.ids))
-        batches = [shuffled[i : i + self.batch] for i in range(0, self.chunk, self.batch)]
-        return [batches[i] for i in rng.permutation(len(batches))]
+
+class Collator:
+    """Pads examples to a batch, on the right: causal attention makes a mask unnecessary.
+
+    Args:
+        examples: all examples; a feature names its own by `number`.
+        atoms: the numbers of atoms (see `examples.changing_atoms`); empty leaves the states out.
+    """
+
+    def __init__(self, examples: Sequence[Example], atoms: Mapping[tuple[str, Atom], int]) -> None:
+        self._examples = examples
+        self._atoms = atoms
+        self._known: dict[tuple[str, frozenset[str]], torch.Tensor] = {}
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """A batch with `input_ids` and `labels`, shape (B, L), and `states`."""
+        length = max(len(f['input_ids']) for f in features)
+        ids = torch.full((len(features), length), WORD_ID[PAD])
+        labels = torch.full((len(features), length), IGNORE)
+        for row, feature in enumerate(features):
+            ids[row, : len(feature['input_ids'])] = torch.tensor(feature['input_ids'])
+            labels[row, : len(feature['labels'])] = torch.tensor(feature['labels'])
+        batch: dict[str, Any] = {'input_ids': ids, 'labels': labels}
+        if self._atoms:
+            batch['states'] = self._states([self._examples[f['number']] for f in features])
+        return batch
+
+    def _states(self, examples: Sequence[Example]) -> StateTargets:
+        atoms, known, left, standings = [], [], [], []
+        for example in examples:
+            moments = [m for m, words in enumerate(example.arities) for _ in range(words)]
+            moments.append(len(example.arities))  # before the end mark
+            truth = torch.zeros(len(example.arities) + 1, len(self._atoms))
+            for moment, true in enumerate(example.trace.atoms):
+                numbers = [
+                    self._atoms[example.domain, a]
+                    for a in true
+                    if (example.domain, a) in self._atoms
+                ]
+                truth[moment, numbers] = 1.0
+            values = torch.full((len(truth), MOST_MONITORS), IGNORE)
+            watched = len(example.trace.standings[0])
+            values[:, :watched] = torch.tensor(example.trace.standings)
+            index = torch.tensor(moments)
+            atoms.append(truth[index])
+            known.append(self._of(example).expand(len(moments), -1))
+            left.append((len(example.arities) - index).clamp(max=MOST_LEFT - 1))
+            standings.append(values[index])
+        return StateTargets(
+            torch.cat(atoms), torch.cat(known), torch.cat(left), torch.cat(standings)
+        )
+
+    def _of(self, example: Example) -> torch.Tensor:
+        """Which atoms are of the example's problem."""
+        key = example.domain, example.objects
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = torch.tensor(
+                [d == example.domain and example.objects.issuperset(a[1:]) for d, a in self._atoms]
+            )
+        return found

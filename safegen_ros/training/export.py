@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a trained decoder as a folder that `AutoModelForCausalLM` loads, with checksums."""
+"""Writes a trained model as a folder that `AutoModelForCausalLM` loads, with checksums."""
 
 from __future__ import annotations
 
@@ -8,46 +8,94 @@ import json
 import shutil
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from transformers import GenerationConfig, LlamaForCausalLM
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
-from safegen_ros.llm.tokenizer import build_tokenizer
-from safegen_ros.llm.vocabulary import BOS, EOS, PAD, WORD_ID
 from safegen_ros.training.config import TrainConfig
+from safegen_ros.training.metrics import METRICS
+from safegen_ros.training.network import TaughtDecoder
+from safegen_ros.worlds.pddl3.prompts.styles import SETTINGS
 
 CHECKSUMS = 'checksums.sha256'
+MODEL = 'model'
+"""Folder of the model in the folder of a run."""
 
 
-def export_model(decoder: LlamaForCausalLM, config: TrainConfig, out: Path) -> Path:
+def export_model(trainer: Any, config: TrainConfig, out: Path) -> Path:
+    """Writes the model of a trainer after its last step, as `write_model` does.
+
+    Adapters are merged into the weights, and state heads are left out, so that the folder is a
+    plain model.
+
+    Args:
+        trainer: the trainer.
+        config: the recipe it was trained with.
+        out: folder of the run.
+
+    Returns:
+        The folder, `out/model`.
+    """
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if isinstance(model, TaughtDecoder):
+        model = model.plain()
+    elif config.model.four_bit:
+        model = _merged_unpacked(model, config, out)
+    elif config.model.lora is not None:
+        model = model.merge_and_unload()
+    return write_model(model, trainer.processing_class, config, out)
+
+
+def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
+    """The adapters of a 4-bit model merged into the base as it was before it was packed.
+
+    Merging into packed weights would round them a second time.
+    """
+    adapter = out / 'adapter.partial'
+    shutil.rmtree(adapter, ignore_errors=True)
+    model.save_pretrained(adapter)
+    base = AutoModelForCausalLM.from_pretrained(
+        config.model.base, local_files_only=True, dtype=config.optimizer.precision
+    )
+    merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
+    shutil.rmtree(adapter)
+    return merged
+
+
+def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> Path:
     """Writes weights, tokenizer, configurations, recipe, training log and checksums.
 
     Args:
-        decoder: the network without its auxiliary heads.
+        model: a `transformers` model.
+        tokenizer: its tokenizer.
         config: the recipe it was trained with.
         out: folder of the run; `metrics.jsonl` there becomes the training log.
 
     Returns:
-        the folder, `out/model`. It is complete or not there at all.
+        The folder, `out/model`. It is complete or not there at all.
     """
-    folder, partial = out / 'model', out / 'model.partial'
+    folder, partial = out / MODEL, out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
-    decoder.generation_config = GenerationConfig(
-        do_sample=True,
-        temperature=0.6,
-        top_p=0.9,
-        top_k=0,
-        max_new_tokens=256,
-        pad_token_id=WORD_ID[PAD],
-        bos_token_id=WORD_ID[BOS],
-        eos_token_id=WORD_ID[EOS],
-    )
+    if config.model.network is not None:
+        model.generation_config = GenerationConfig(
+            do_sample=True,
+            temperature=0.6,
+            top_p=0.9,
+            top_k=0,
+            max_new_tokens=256,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+        )
     logging.disable_progress_bar()
-    decoder.save_pretrained(partial)
-    build_tokenizer(config.model.context).save_pretrained(partial)
-    (partial / 'safegen.json').write_text(json.dumps({'prompt_style': 'canonical'}) + '\n')
-    (partial / 'training.json').write_text(json.dumps(config.as_dict(), indent=2) + '\n')
-    log = out / 'metrics.jsonl'
+    model.save_pretrained(partial)
+    tokenizer.save_pretrained(partial)
+    _write_settings(config, partial)
+    recipe = json.dumps(config.as_dict(), indent=2) + '\n'
+    (partial / 'training.json').write_text(recipe, encoding='utf-8')
+    log = out / METRICS
     if log.exists():
         shutil.copy(log, partial / 'training_log.jsonl')
     for path in partial.iterdir():
@@ -56,6 +104,15 @@ def export_model(decoder: LlamaForCausalLM, config: TrainConfig, out: Path) -> P
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     return folder
+
+
+def _write_settings(config: TrainConfig, folder: Path) -> None:
+    """The prompt style: that of words for a new network, otherwise that of the base."""
+    settings = folder / SETTINGS
+    if config.model.network is not None:
+        settings.write_text(json.dumps({'prompt_style': 'words'}) + '\n', encoding='utf-8')
+    elif (Path(config.model.base) / SETTINGS).exists():
+        shutil.copy(Path(config.model.base) / SETTINGS, settings)
 
 
 def write_checksums(folder: Path) -> None:

@@ -1,96 +1,140 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The decoder and the auxiliary heads that are dropped when it is exported."""
+"""The decoder that is trained from scratch, and the heads that teach it to follow the world."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from safegen_ros.llm.vocabulary import BOS, EOS, MAX_BLOCKS, PAD, WORD_ID, WORDS
-from safegen_ros.training.config import ModelConfig
-from safegen_ros.training.encoding import (
-    IGNORE,
-    MAX_LEFT,
-    MONITOR_STATES,
-    MONITORS,
-    SUPPORTS,
-    Batch,
-)
+from safegen_ros.llm.marks import BOS, EOS, PAD
+from safegen_ros.training.config import NetworkConfig
+from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets
+from safegen_ros.training.examples import MOST_MONITORS, MOST_STANDING
 
-_SUPPORT_END = MAX_BLOCKS * SUPPORTS
-_LEFT_END = _SUPPORT_END + MAX_LEFT
-STATE_OUTPUTS = _LEFT_END + MONITORS * MONITOR_STATES
+_HEADS = 'state_heads.'
 
 
-def build_decoder(config: ModelConfig, seed: int) -> LlamaForCausalLM:
-    """A freshly initialised Llama decoder over the words of `vocabulary`."""
-    torch.manual_seed(seed)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(WORDS),
-            hidden_size=config.width,
-            intermediate_size=config.mlp,
-            num_hidden_layers=config.layers,
-            num_attention_heads=config.heads,
-            num_key_value_heads=config.heads,
-            max_position_embeddings=config.context,
-            tie_word_embeddings=True,
-            attention_bias=False,
-            pad_token_id=WORD_ID[PAD],
-            bos_token_id=WORD_ID[BOS],
-            eos_token_id=WORD_ID[EOS],
-            attn_implementation='sdpa',
-        )
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What the words of the plans of a batch cost.
+
+    Attributes:
+        words: the negative log-likelihood of the words, summed.
+        states: the losses of the state heads, summed over the words; 0 without heads.
+        count: number of words.
+        right: words that are the most likely ones.
+        whole: plans all of whose words are.
+    """
+
+    words: Tensor
+    states: Tensor
+    count: int
+    right: int
+    whole: int
+
+
+def decoder_config(config: NetworkConfig) -> LlamaConfig:
+    """The configuration of the network."""
+    return LlamaConfig(
+        vocab_size=len(WORD_ID),
+        hidden_size=config.width,
+        intermediate_size=config.mlp,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        num_key_value_heads=config.heads,
+        max_position_embeddings=config.context,
+        tie_word_embeddings=True,
+        attention_bias=False,
+        pad_token_id=WORD_ID[PAD],
+        bos_token_id=WORD_ID[BOS],
+        eos_token_id=WORD_ID[EOS],
+        attn_implementation='sdpa',
     )
 
 
-class TrainedDecoder(nn.Module):
-    """The decoder with a linear head that reads the world state off the last hidden layer.
+def new_decoder(config: NetworkConfig, seed: int) -> LlamaForCausalLM:
+    """A freshly initialised Llama decoder over the words of `prompts.words`."""
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(decoder_config(config))
 
-    The head predicts, before each plan token, what every block stands on, how many steps are
-    left and the state of each constraint's automaton. It costs almost nothing and teaches the
-    decoder to keep track of the world.
+
+class TaughtDecoder(LlamaForCausalLM):
+    """The network while it is trained: with state heads, and a forward pass that gives losses.
+
+    Args:
+        config: of the network.
+        atoms: number of atoms that the state heads speak of; 0 for no heads.
     """
 
-    def __init__(self, config: ModelConfig, seed: int) -> None:
-        super().__init__()
-        self.decoder = build_decoder(config, seed)
-        self.state_head = nn.Linear(config.width, STATE_OUTPUTS)
+    def __init__(self, config: LlamaConfig, atoms: int) -> None:
+        super().__init__(config)
+        self.state_heads = StateHeads(config.hidden_size, atoms) if atoms else None
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Losses over the plan tokens of a batch.
-
-        Returns:
-            the mean token loss, the mean loss of the state head, the share of tokens whose most
-            likely word is right, and for each sequence whether all of them are.
-        """
-        ids = torch.from_numpy(batch.ids)
-        hidden = self.decoder.model(input_ids=ids, use_cache=False).last_hidden_state
-        labels = torch.from_numpy(batch.labels)
+    def forward(
+        self, input_ids: Tensor, labels: Tensor, states: StateTargets | None = None, **_: Any
+    ) -> Losses:
+        """The losses of a batch; only words with a label count."""
+        hidden = self.model(input_ids=input_ids, use_cache=False).last_hidden_state
+        labels = labels[:, 1:]
         wanted = labels != IGNORE
-        chosen, targets = hidden[wanted], labels[wanted]
-        logits = self.decoder.lm_head(chosen)
-        token_loss = functional.cross_entropy(logits, targets)
-        state_loss = self._state_loss(chosen, torch.from_numpy(batch.states)[wanted])
+        chosen, targets = hidden[:, :-1][wanted], labels[wanted]
+        logits = self.lm_head(chosen)
+        words = functional.cross_entropy(logits.float(), targets, reduction='sum')
+        heard = words.new_zeros(())
+        if self.state_heads is not None and states is not None:
+            heard = self.state_heads.loss(chosen, states)
         with torch.no_grad():
             right = logits.argmax(dim=-1) == targets
-            table = torch.ones_like(labels, dtype=torch.bool)
-            table[wanted] = right
-        return token_loss, state_loss, right.float().mean(), table.all(dim=1)
+            every = torch.ones_like(wanted)
+            every[wanted] = right
+        return Losses(words, heard, len(targets), int(right.sum()), int(every.all(dim=1).sum()))
 
-    def _state_loss(self, hidden: Tensor, states: Tensor) -> Tensor:
-        outputs = self.state_head(hidden)
-        support = outputs[:, :_SUPPORT_END].reshape(-1, SUPPORTS)
-        left = outputs[:, _SUPPORT_END:_LEFT_END]
-        monitors = outputs[:, _LEFT_END:].reshape(-1, MONITOR_STATES)
-        total = functional.cross_entropy(
-            support, states[:, :MAX_BLOCKS].reshape(-1), ignore_index=IGNORE
+    def plain(self) -> LlamaForCausalLM:
+        """The decoder without its heads, as any program loads it."""
+        plain = LlamaForCausalLM(self.config)
+        plain.load_state_dict(
+            {name: w for name, w in self.state_dict().items() if not name.startswith(_HEADS)}
         )
-        total = total + 0.3 * functional.cross_entropy(left, states[:, MAX_BLOCKS])
-        watched = states[:, MAX_BLOCKS + 1 :].reshape(-1)
-        if (watched != IGNORE).any():
-            total = total + functional.cross_entropy(monitors, watched, ignore_index=IGNORE)
-        return total
+        return plain
+
+
+class StateHeads(nn.Module):
+    """Reads the world off the last hidden layer; used while training and left out of the model.
+
+    Before each word of the plan it says which atoms are true, how many steps are left, and where
+    the automaton of each constraint stands. That costs little and teaches the decoder to keep
+    track of the world.
+
+    Args:
+        width: size of the hidden state.
+        atoms: number of atoms.
+    """
+
+    def __init__(self, width: int, atoms: int) -> None:
+        super().__init__()
+        self._sizes = (atoms, MOST_LEFT, MOST_MONITORS * MOST_STANDING)
+        self.read = nn.Linear(width, sum(self._sizes))
+
+    def loss(self, hidden: Tensor, targets: StateTargets) -> Tensor:
+        """The losses of the three heads, summed over all words; `hidden` has shape (N, width)."""
+        atoms, left, standings = self.read(hidden).split(self._sizes, dim=1)
+        each = functional.binary_cross_entropy_with_logits(
+            atoms, targets.atoms.to(atoms.dtype), reduction='none'
+        )
+        # The sum over an example's atoms, a few of which change at each step, beside one word.
+        total = (each * targets.known).sum()
+        total = total + 0.3 * functional.cross_entropy(left, targets.left, reduction='sum')
+        errors = functional.cross_entropy(
+            standings.reshape(-1, MOST_STANDING),
+            targets.standings.reshape(-1),
+            ignore_index=IGNORE,
+            reduction='none',
+        ).reshape(targets.standings.shape)
+        watched = (targets.standings != IGNORE).sum(dim=1).clamp(min=1)
+        return total + (errors.sum(dim=1) / watched).sum()

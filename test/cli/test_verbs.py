@@ -65,9 +65,9 @@ def test_validate_tells_the_category_and_fails(tmp_path: Path, text: str, catego
         (['up', 'moon'], 2, "profile 'moon' does not exist"),
         (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
         (['up', 'sim', 'model'], 1, "'model' is not an argument"),
-        (['evaluate', '--mode', 'guess'], 2, "'guess' is none of"),
-        (['evaluate', '--model', 'models/none'], 1, 'models/none does not exist'),
-        (['train', '--config', 'none.yaml', '--out', 'x'], 1, 'none.yaml does not exist'),
+        (['evaluate', 'model', '--mode', 'guess'], 2, "'guess' is none of"),
+        (['evaluate', 'model', '--model', 'models/none'], 1, 'models/none does not exist'),
+        (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 1, 'none.yaml does not exist'),
     ],
 )
 def test_errors_name_the_cure_in_a_line(

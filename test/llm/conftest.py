@@ -11,10 +11,14 @@ import pytest
 
 @pytest.fixture(scope='session')
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from safegen_ros.training.config import ModelConfig, TrainConfig
-    from safegen_ros.training.export import export_model
-    from safegen_ros.training.network import build_decoder
+    from safegen_ros.llm.word_tokenizer import word_tokenizer
+    from safegen_ros.training.config import NetworkConfig
+    from safegen_ros.training.network import new_decoder
+    from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
-    config = TrainConfig(model=ModelConfig(width=32, layers=1, heads=2, mlp=64))
+    network = NetworkConfig(width=32, layers=1, heads=2, mlp=64)
     folder = tmp_path_factory.mktemp('tiny')
-    return export_model(build_decoder(config.model, seed=3), config, folder)
+    new_decoder(network, seed=3).save_pretrained(folder)
+    word_tokenizer(vocabulary(), network.context).save_pretrained(folder)
+    (folder / 'safegen.json').write_text('{"prompt_style": "words"}\n')
+    return folder

@@ -15,10 +15,11 @@ import pytest
 from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
-TASK = '[blocksworld] [init] on-table b1 on b2 b1 on-table b3 [goal] on b1 b2 [constraints]'
+TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
 MESSAGES = [{'role': 'user', 'content': TASK}]
-LONGER = [{'role': 'user', 'content': f'{TASK} sometime on b3 b1 always clear b2'}]
+LONGER = [{'role': 'user', 'content': f'{TASK} sometime on block3 block1 always clear block2'}]
 GREEDY = Sampling(temperature=0.0, max_new_tokens=24)
 
 
@@ -38,7 +39,7 @@ def test_greedy_answers_are_repeatable_and_batches_change_nothing(
     alone = [backend.generate(m, GREEDY) for m in (MESSAGES, LONGER)]
     together = backend.generate_batch([MESSAGES, LONGER], GREEDY)
     assert [c.text for c in alone] == [c.text for c in together]
-    assert [c.prompt_tokens for c in alone] == [16, 23]
+    assert [c.prompt_tokens for c in alone] == [15, 22]
     assert all(1 <= c.completion_tokens <= 24 for c in alone)
     assert {c.finish_reason for c in alone} <= {'stop', 'length'}
 
@@ -55,7 +56,7 @@ def test_the_context_bounds_the_answer(backend: TransformersBackend) -> None:
     # With one legal token after another the tiny network rarely ends by itself.
     answers = [backend.generate(MESSAGES, Sampling(1.5, 1.0, 5000, seed)) for seed in range(3)]
     assert all(a.prompt_tokens + a.completion_tokens <= backend.context for a in answers)
-    long = [{'role': 'user', 'content': 'clear b1 ' * 300}]
+    long = [{'role': 'user', 'content': 'clear block1 ' * 300}]
     with pytest.raises(BackendError, match='context is 512'):
         backend.generate(long, GREEDY)
 
@@ -94,7 +95,7 @@ def test_other_architectures_go_through_the_same_code(copy: Path, architecture: 
     import transformers
 
     config = getattr(transformers, f'{architecture}Config')(
-        vocab_size=128, hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+        vocab_size=len(vocabulary()), hidden_size=32, intermediate_size=64, num_hidden_layers=1,
         num_attention_heads=2, num_key_value_heads=1, head_dim=16, max_position_embeddings=256,
         pad_token_id=0, bos_token_id=1, eos_token_id=2, sliding_window=None,
     )  # fmt: skip
@@ -103,7 +104,7 @@ def test_other_architectures_go_through_the_same_code(copy: Path, architecture: 
     model.save_pretrained(copy)
     other = TransformersBackend(copy, 'cpu')
     assert type(other._model).__name__ == f'{architecture}ForCausalLM'
-    assert other.generate(MESSAGES, GREEDY).prompt_tokens == 16
+    assert other.generate(MESSAGES, GREEDY).prompt_tokens == 15
 
 
 def test_a_missing_folder(tmp_path: Path) -> None:
@@ -152,7 +153,8 @@ def test_a_gpu_that_is_not_there(tiny_model: Path) -> None:
 
 def test_importing_the_module_is_cheap() -> None:
     code = (
-        'import sys, safegen_ros.llm.transformers_backend, safegen_ros.llm.prompt_styles\n'
-        'assert not {"torch", "transformers", "numpy"} & set(sys.modules), "heavy import"'
+        'import sys, safegen_ros.llm.transformers_backend\n'
+        'import safegen_ros.worlds.pddl3.prompts.styles\n'
+        'assert not {"torch", "transformers"} & set(sys.modules), "heavy import"'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)

@@ -11,31 +11,52 @@ import pytest
 from safegen_ros.training.config import ConfigError, load_config
 
 RECIPES = sorted((Path(__file__).parents[2] / 'config/train').glob('*.yaml'))
+NET = 'model: {network: {}}'
+GRPO = 'stage: grpo\nmodel: {base: x}\noptimizer: {batch: 8}'
+STEPS = f'{GRPO}\nbudget: {{steps: 1}}'
 
 
-@pytest.mark.parametrize('path', RECIPES, ids=lambda path: path.name)
+@pytest.mark.parametrize('path', RECIPES, ids=lambda path: path.stem)
 def test_shipped_recipes_can_be_read(path: Path) -> None:
-    assert load_config(path).budget.steps > 0
-
-
-def test_there_are_recipes() -> None:
-    assert {path.name for path in RECIPES} >= {'mini.yaml', 'mini-smoke.yaml'}
+    config = load_config(path)
+    assert config.stage == ('grpo' if 'grpo' in path.stem else 'sft')
+    assert config.as_dict()['name'] == config.name
 
 
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('sead: 1', "unknown key 'sead': known keys are name seed"),
+        ('sead: 1', "unknown key 'sead': known keys are name stage seed"),
         ('model: {depth: 3}', "model: unknown key 'depth'"),
+        ('model: {network: {depth: 3}}', "model: network: unknown key 'depth'"),
+        ('stage: dpo', "stage must be one of sft grpo, found 'dpo'"),
         ('seed: one', "seed must be of type int, found 'one'"),
         ('threads: true', 'threads must be of type int'),
-        ('optimizer: {learning_rate: -1}', 'learning_rate must be greater than 0'),
-        ('model: {width: 100, heads: 3}', 'multiple of twice model.heads'),
-        ('data: {chunk: 100}', 'data.chunk must be a multiple of optimizer.batch'),
-        ('data: {repair_share: 1.5}', 'between 0 and 1'),
         ('model: 3', 'expected keys and values'),
         ('[1, 2]', 'expected keys and values'),
         ('a: [', 'is not YAML'),
+        ('', 'give either base, the folder of a model, or network'),
+        ('model: {base: x, network: {}}', 'give either base'),
+        ('model: {network: {width: 100, heads: 3}}', 'multiple of twice model.network.heads'),
+        ('model: {network: {}, lora: {}}', 'leave lora and four_bit out'),
+        ('model: {base: x, four_bit: true}', 'add lora'),
+        (f'{NET}\noptimizer: {{learning_rate: -1}}', 'learning_rate must be greater than 0'),
+        (f'{NET}\noptimizer: {{schedule: warmup_stable_decay}}', 'needs budget.steps'),
+        (f'{NET}\nbudget: {{epochs: 0}}', 'budget.steps or budget.epochs'),
+        (f'{NET}\ndata: {{repair_share: 1.5}}', 'between 0 and 1'),
+        (f'{NET}\ndata: {{formats: {{yaml: 1}}}}', "there is no format 'yaml'"),
+        (f'{NET}\ndata: {{formats: {{}}}}', 'data.formats must be greater than 0'),
+        (f'{NET}\nstage: grpo\ngrpo: {{}}', 'stage grpo starts from a model'),
+        (STEPS, 'needs a section grpo'),
+        (f'{GRPO}\ngrpo: {{}}', 'needs budget.steps'),
+        (f'{STEPS}\ngrpo: {{generations: 1}}', 'must be at least 2'),
+        (f'{STEPS}\ngrpo: {{generations: 3}}', 'must divide optimizer.batch times'),
+        (f'{STEPS}\ngrpo: {{max_completion: 4096}}', 'raise it above grpo.max_completion'),
+        (f'{STEPS}\ngrpo: {{rewards: [0, 1]}}', 'grpo.rewards must be 8 numbers'),
+        (f'{STEPS}\ngrpo: {{rewards: 3}}', 'rewards must be a list'),
+        (f'{STEPS}\ngrpo: {{curriculum: [[0.5, 1, 1, 1]]}}', 'the last at 1'),
+        (f'{STEPS}\ngrpo: {{curriculum: [[1, 0, 0, 0]]}}', 'give each phase shares'),
+        (f'{STEPS}\ngrpo: {{curriculum: [[1, 1]]}}', 'must have 4 items'),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:

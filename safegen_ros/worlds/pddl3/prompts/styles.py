@@ -15,14 +15,14 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from safegen_ros.errors import BackendError, ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.prompts.canonical_style import CanonicalStyle
-from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
+from safegen_ros.worlds.pddl3.prompts.slots import slotted
 from safegen_ros.worlds.pddl3.prompts.words import (
     VERDICT_WORD,
     attempt_words,
@@ -158,16 +158,11 @@ class WordStyle:
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         if history and history[-1][1].category in VERDICT_WORD:
-            words += self._attempt(task, *history[-1])
+            text, verdict = history[-1]
+            words += attempt_words(
+                text, verdict.category, verdict.failing_step, self._known, task.names
+            )
         return [{'role': 'user', 'content': ' '.join(words)}]
-
-    def _attempt(self, task: SlottedProblem, text: str, verdict: Verdict) -> list[str]:
-        try:
-            plan = task.plan(parse_plan(text))
-        except PlanFormatError:
-            plan = Plan()
-        words = attempt_words(plan, verdict.category, verdict.failing_step)
-        return [word for word in words if word in self._known]
 
     def answer(self, plan: Plan, problem: Problem) -> str:
         """The plan under canonical names."""

@@ -9,13 +9,15 @@ prefix notation with two parts each, and actions have a fixed number of argument
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
+from safegen_ros.errors import PlanFormatError
 from safegen_ros.llm.marks import ATTEMPT, BETWEEN_WORDS, MARKS, VERDICT
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
-from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.verdict import Category
 from safegen_ros.worlds.pddl3.domains import builtin_domain, kits
 from safegen_ros.worlds.pddl3.domains.kit import DomainKit
@@ -59,17 +61,30 @@ def plan_words(plan: Plan) -> list[str]:
     return [word for step in plan.steps for word in (step.action, *step.arguments)]
 
 
-def attempt_words(plan: Plan, category: Category, failing_step: int) -> list[str]:
+def attempt_words(
+    text: str,
+    category: Category,
+    failing_step: int,
+    known: Collection[str],
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """The words that tell of a failed attempt.
 
     Args:
-        plan: the attempt under canonical names.
+        text: the attempt; one that is no plan is told by its verdict alone.
         category: what was found about it.
         failing_step: index of the step that fails, or -1 when no single one does; what comes after
             it is left out, so that the last step is the one to change.
+        known: the words of the model; others are left out.
+        names: from the names in the text to canonical ones, where they differ.
     """
-    steps = plan.steps if failing_step < 0 else plan.steps[: failing_step + 1]
-    return [ATTEMPT, *plan_words(Plan(tuple(steps))), VERDICT, VERDICT_WORD[category]]
+    try:
+        steps = parse_plan(text).steps
+    except PlanFormatError:
+        steps = ()
+    shown = steps if failing_step < 0 else steps[: failing_step + 1]
+    words = [names.get(word, word) for word in plan_words(Plan(shown))]
+    return [ATTEMPT, *(w for w in words if w in known), VERDICT, VERDICT_WORD[category]]
 
 
 def read_steps(words: Iterable[str], arities: Mapping[str, int]) -> Plan | None:

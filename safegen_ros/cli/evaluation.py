@@ -1,0 +1,301 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen evaluate`: measures models on problems that training never saw, beside the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from safegen_ros.cli.dataset import BENCH
+from safegen_ros.paths import data_path
+
+if TYPE_CHECKING:
+    from safegen_ros.evaluation.comparison import Comparison
+    from safegen_ros.evaluation.evaluate import Notify
+    from safegen_ros.evaluation.study import Options
+    from safegen_ros.evaluation.subjects import Subject
+
+MODEL = 'models/safegen-mini'
+RESULTS = Path('docs/results')
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help='Measure models on problems that training never saw, beside the figures of the paper.',
+)
+
+Model = Annotated[Path, typer.Option(help='folder of the model')]
+Stage = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar='NAME=FOLDER',
+        help='a stage PT, SFT or GRPO; may be given several times; else as stages.json of the '
+        'model says',
+    ),
+]
+Data = Annotated[Path, typer.Option(help='folder of a dataset; build one from another seed')]
+Seed = Annotated[int, typer.Option(min=0, help='of the sampling, and of problems that are drawn')]
+Most = Annotated[int, typer.Option(min=0, help='of each domain at most; 0 takes all')]
+Out = Annotated[Path, typer.Option(file_okay=False, help='folder for JSON, Markdown and plot')]
+Batch = Annotated[int, typer.Option(min=1, help='problems that are answered together')]
+Tokens = Annotated[int, typer.Option(min=1, help='longest answer')]
+Device = Annotated[str, typer.Option(help='cpu, cuda, or auto: a GPU when there is one')]
+
+_BATCH, _TOKENS = 50, 256  # as Exam and MAX_NEW_TOKENS, which are not to be imported for --help
+
+
+@app.command()
+def model(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    split: Annotated[str, typer.Option(help='test, test_family or test_renamed')] = 'test',
+    domain: Annotated[list[str] | None, typer.Option(help='only these domains')] = None,
+    form: Annotated[str, typer.Option('--format', help='pddl, json or english')] = 'pddl',
+    problems: Most = 0,
+    seed: Seed = 0,
+    modes: Annotated[
+        list[str] | None,
+        typer.Option('--mode', help='greedy, sampled, feedback, resample, untrained; default all'),
+    ] = None,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    json: Annotated[Path | None, typer.Option(help='also write the figures here')] = None,
+) -> None:
+    """Measure one model on one split and format, single shot, with retries, and untrained."""
+    from safegen_ros.evaluation.evaluate import MODES, evaluate
+    from safegen_ros.evaluation.problems import load_problems, load_source
+    from safegen_ros.evaluation.tables import print_report
+    from safegen_ros.worlds.pddl3.formats import FORMATS
+
+    chosen = tuple(modes or MODES)
+    unknown = [mode for mode in chosen if mode not in MODES]
+    if unknown:
+        raise typer.BadParameter(f'{unknown[0]!r} is none of {" ".join(MODES)}')
+    if form not in FORMATS:
+        raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
+    folder, data, console = data_path(model), data_path(data), Console()
+    source = load_source(data, split)
+    with _progress(console) as notify:
+        report = evaluate(
+            folder, load_problems(data, split, domain or (), problems), seed,
+            source=source, form=form, modes=chosen, batch=batch,
+            max_new_tokens=max_new_tokens, device=device, notify=notify,
+        )  # fmt: skip
+    print_report(report, console)
+    if json is not None:
+        report.write(json)
+
+
+@app.command()
+def table2(
+    model: Model = Path(MODEL),
+    stage: Stage = None,
+    data: Data = Path(BENCH),
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Stages of training: success and four classes of failures by domain (table II)."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    _show(lambda options: studies.table2(_stages(model, stage, options), options), given, out)
+
+
+@app.command()
+def table3(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Formats: the same problems in PDDL3, English and JSON (table III)."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    _show(lambda options: studies.table3(_subject(model, options), options), given, out)
+
+
+@app.command()
+def figure4(
+    model: Model = Path(MODEL),
+    stage: Stage = None,
+    data: Data = Path(BENCH),
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Errors in Blocksworld after each stage of training (figure 4)."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    _show(lambda options: studies.figure4(_stages(model, stage, options), options), given, out)
+
+
+@app.command()
+def figure5(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Success by domain beside the models of the paper and GPT-5 Nano (figure 5)."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    _show(lambda options: studies.figure5(_subject(model, options), options), given, out)
+
+
+@app.command()
+def heldout(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """New problems, problems of constraint families that were held out, and new texts."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    _show(lambda options: studies.heldout(_subject(model, options), options), given, out)
+
+
+@app.command()
+def larger(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    count: Annotated[int, typer.Option(min=1, help='problems of each size')] = 25,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Larger problems than those of training, such as 7 to 10 blocks."""
+    from safegen_ros.evaluation import studies
+
+    given = _given(data, seed, 0, batch, max_new_tokens, device)
+    _show(lambda options: studies.larger(_subject(model, options), options, count), given, out)
+
+
+@app.command()
+def controls(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    train_data: Annotated[
+        Path | None,
+        typer.Option(help='folder of a dataset with its training rows; by default --data'),
+    ] = None,
+    problems: Most = 0,
+    seed: Seed = 0,
+    batch: Batch = _BATCH,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """The untrained network, and copies of the plans of the most similar training problems."""
+    from safegen_ros.evaluation import studies
+
+    train = data_path(train_data or data) / 'train.jsonl'
+    given = _given(data, seed, problems, batch, max_new_tokens, device)
+    folder = data_path(model)
+    _show(
+        lambda options: studies.controls(_subject(model, options), folder, options, train),
+        given, out,
+    )  # fmt: skip
+
+
+def _given(
+    data: Path, seed: int, most: int, batch: int, tokens: int, device: str
+) -> Callable[[Notify], Options]:
+    """The options of a command, once there is somebody to notify."""
+    from safegen_ros.evaluation.study import Options
+
+    folder = data_path(data)
+    return lambda notify: Options(folder, seed, most, batch, tokens, device, notify)
+
+
+def _show(
+    measure: Callable[[Options], Comparison], given: Callable[[Notify], Options], out: Path
+) -> None:
+    """Measures, prints, and writes the files."""
+    from safegen_ros.evaluation.comparison import write_comparison
+    from safegen_ros.evaluation.dataset_plots import plots_available
+    from safegen_ros.evaluation.tables import markdown, print_comparison
+
+    console = Console()
+    with _progress(console) as notify:
+        comparison = measure(given(notify))
+    paths = write_comparison(comparison, out, markdown(comparison))
+    if plots_available():
+        from safegen_ros.evaluation.plots import draw_comparison
+
+        paths.append(draw_comparison(comparison, out))
+    print_comparison(comparison, console)
+    if not plots_available():
+        console.print("no plot, matplotlib is missing: run pip install 'safegen_ros[plots]'")
+    console.print(f'written: {" ".join(map(str, paths))}', soft_wrap=True)
+
+
+def _subject(model: Path, options: Options) -> Subject:
+    from safegen_ros.evaluation.subjects import load_subject
+
+    return load_subject(data_path(model), options.device)
+
+
+def _stages(model: Path, stages: list[str] | None, options: Options) -> Iterator[Subject]:
+    """The models of the stages, each loaded when it is its turn."""
+    from safegen_ros.evaluation.subjects import load_stages, load_subject
+
+    given = {}
+    for text in stages or ():
+        name, separator, folder = text.partition('=')
+        if not separator:
+            raise typer.BadParameter(f'{text!r} is no stage: write NAME=FOLDER')
+        given[name] = data_path(folder)
+    # With all stages given, the folder of the last one need not be a model of ours.
+    folders = load_stages(model if given else data_path(model), given)
+    for name in folders:
+        yield load_subject(folders[name], options.device, name)
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Notify]:
+    """A bar for each thing that is measured."""
+    columns = (
+        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        bars: dict[str, Any] = {}
+
+        def notify(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                bars[what] = progress.add_task(what, total=total)
+            progress.update(bars[what], completed=done, total=total)
+
+        yield notify

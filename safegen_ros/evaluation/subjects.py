@@ -1,0 +1,151 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The models of a measurement: a folder, its training stages, and the network before training."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
+
+STAGES = ('PT', 'SFT', 'GRPO')
+"""Before fine-tuning, after supervised fine-tuning, after reinforcement (SafeGen-LLM table II)."""
+
+STAGES_FILE = 'stages.json'
+"""Beside a model: from the name of each stage to its folder, relative to that of the model."""
+
+
+class BatchBackend(Protocol):
+    """A model that answers many conversations together."""
+
+    def generate_batch(
+        self, conversations: Sequence[Sequence[Message]], sampling: Sampling
+    ) -> list[Completion]:
+        """Answers conversations, in their order.
+
+        Raises:
+            BackendError: the model cannot answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model that is measured.
+
+    Attributes:
+        name: what it is called in tables.
+        checksum: SHA-256 of its weights.
+        parameters: how many it has.
+        style: how it is asked.
+        backend: what answers.
+    """
+
+    name: str
+    checksum: str
+    parameters: int
+    style: PromptStyle
+    backend: BatchBackend
+
+    def as_dict(self) -> dict[str, Any]:
+        """What tells it from others, as plain values for JSON."""
+        return {'name': self.name, 'checksum': self.checksum, 'parameters': self.parameters}
+
+
+def model_checksum(model_dir: str | Path) -> str:
+    """SHA-256 over the weight files of a model.
+
+    Raises:
+        BackendError: there are none.
+    """
+    files = sorted(Path(model_dir).glob('*.safetensors'))
+    if not files:
+        raise BackendError(f'{model_dir}: no *.safetensors file: give the folder of a model')
+    digest = sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def load_subject(model_dir: str | Path, device: str = 'auto', name: str = '') -> Subject:
+    """The model of a folder.
+
+    Args:
+        model_dir: the folder.
+        device: `cpu`, `cuda` or `auto`.
+        name: what it is called; by default as its folder.
+
+    Raises:
+        BackendError: the model cannot be loaded.
+    """
+    backend = TransformersBackend(model_dir, device)
+    style = load_style(model_dir)
+    called = name or Path(model_dir).name
+    return Subject(called, model_checksum(model_dir), backend.parameters, style, backend)
+
+
+@contextmanager
+def untrained(model_dir: str | Path, seed: int, device: str = 'auto') -> Iterator[Subject]:
+    """The same network with freshly initialised weights; raises as `load_subject`."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with tempfile.TemporaryDirectory(prefix='safegen-untrained-') as name:
+        folder = Path(name) / 'model'
+        left_out = shutil.ignore_patterns('*.safetensors*', 'stages')
+        try:
+            shutil.copytree(model_dir, folder, ignore=left_out)
+            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise BackendError(f'{model_dir}: the model cannot be loaded: {error}') from error
+        torch.manual_seed(seed)
+        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+        yield load_subject(folder, device, 'untrained')
+
+
+def load_stages(model_dir: Path, given: Mapping[str, Path] | None = None) -> dict[str, Path]:
+    """The folders of the training stages, in the order of `STAGES`.
+
+    Args:
+        model_dir: a model with a `stages.json`, which is read when nothing is given.
+        given: folders by the names of stages, instead.
+
+    Raises:
+        BackendError: there is no such file, it is not what it should be, or a stage or its folder
+            does not exist.
+    """
+    path = model_dir / STAGES_FILE
+    found: dict[str, Path] = dict(given or {})
+    if not found:
+        try:
+            values = json.loads(path.read_text(encoding='utf-8'))
+            found = {name: model_dir / folder for name, folder in values.items()}
+        except FileNotFoundError as error:
+            raise BackendError(
+                f'{path}: is missing: name the stages with --stage NAME=FOLDER, such as '
+                '--stage SFT=runs/sft/model'
+            ) from error
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            raise BackendError(
+                f'{path}: expected {{"PT": "stages/pt", ...}}, from stage to folder: {error}: '
+                'mend it, or name the stages with --stage NAME=FOLDER'
+            ) from error
+    for name, folder in found.items():
+        if name not in STAGES:
+            raise BackendError(f'stage {name!r} is none of {" ".join(STAGES)}: use one of them')
+        if not folder.is_dir():
+            raise BackendError(f'{folder}: there is no such folder of stage {name}: mend {path}')
+    if not found:
+        raise BackendError(f'{path}: names no stage: add them, {" ".join(STAGES)}')
+    return {name: found[name] for name in STAGES if name in found}

@@ -1,0 +1,109 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A recipe in the words of transformers, PEFT and TRL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, TaskType
+from transformers import BitsAndBytesConfig
+
+from safegen_ros.training.config import ConfigError, TrainConfig
+
+CHECKPOINTS = 'checkpoints'
+"""Folder of the checkpoints in the folder of a run."""
+
+
+def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
+    """The arguments that SFT and GRPO have in common.
+
+    Args:
+        config: the recipe.
+        out: the folder of the run.
+    """
+    optimizer, budget = config.optimizer, config.budget
+    gpu = torch.cuda.is_available()
+    schedule = {}
+    if optimizer.schedule == 'warmup_stable_decay':
+        schedule['num_decay_steps'] = math.ceil(optimizer.decay * budget.steps)
+    return {
+        'output_dir': str(out / CHECKPOINTS),
+        'seed': config.seed,
+        'per_device_train_batch_size': optimizer.batch,
+        'gradient_accumulation_steps': optimizer.accumulate,
+        'learning_rate': optimizer.learning_rate,
+        'lr_scheduler_type': optimizer.schedule,
+        'lr_scheduler_kwargs': schedule,
+        'warmup_steps': optimizer.warmup,
+        'weight_decay': optimizer.weight_decay,
+        'adam_beta2': optimizer.beta2,
+        'max_grad_norm': optimizer.clip,
+        'bf16': optimizer.precision == 'bfloat16',
+        'max_steps': budget.steps or -1,
+        'num_train_epochs': budget.epochs,
+        'logging_steps': budget.log_steps,
+        'save_steps': budget.save_steps,
+        'save_total_limit': 2,
+        'report_to': 'none',
+        'disable_tqdm': True,  # `run` shows a bar of its own
+        'activation_checkpointing': config.model.lora is not None and gpu,
+        'use_cpu': not gpu,
+        'dataloader_pin_memory': gpu,
+        'ddp_find_unused_parameters': False,
+    }
+
+
+def validation_arguments(config: TrainConfig, validation: Sequence[Any]) -> dict[str, Any]:
+    """The arguments for measuring the loss on problems that are not trained on."""
+    return {
+        'eval_strategy': 'steps' if validation else 'no',
+        'eval_steps': config.budget.save_steps,
+        'per_device_eval_batch_size': config.optimizer.batch,
+    }
+
+
+def model_arguments(config: TrainConfig) -> dict[str, Any]:
+    """How the base is loaded.
+
+    Weights that are trained whole stay in single precision, since a step is smaller than what
+    bfloat16 can tell apart; the arithmetic is in the precision of the recipe all the same.
+
+    Raises:
+        ConfigError: 4 bits are asked for where there is no CUDA.
+    """
+    found: dict[str, Any] = {
+        'dtype': 'float32' if config.model.lora is None else config.optimizer.precision,
+        'local_files_only': True,
+    }
+    if config.model.four_bit:
+        if not torch.cuda.is_available():
+            raise ConfigError(
+                'model.four_bit needs CUDA, and torch finds no GPU: set it to false, or train on '
+                'a machine with one'
+            )
+        found['quantization_config'] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type='nf4',
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=torch.bfloat16,
+        )
+    return found
+
+
+def adapters(config: TrainConfig) -> LoraConfig | None:
+    """The low-rank adapters of a recipe, if it has some."""
+    lora = config.model.lora
+    if lora is None:
+        return None
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules='all-linear',
+        task_type=TaskType.CAUSAL_LM,
+    )

@@ -1,0 +1,171 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""All examples of a dataset, ready for a trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from safegen_ros.pddl.model import Atom
+from safegen_ros.training.config import ConfigError, TrainConfig
+from safegen_ros.training.encoding import encoded
+from safegen_ros.training.examples import Example, changing_atoms, example
+from safegen_ros.training.pairs import Pair, for_all_rows, instruction_pairs
+from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, faults, load_manifest
+from safegen_ros.worlds.pddl3.dataset.rows import Row, read_rows
+from safegen_ros.worlds.pddl3.dataset.split import is_test_class
+from safegen_ros.worlds.pddl3.prompts.styles import load_style
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Examples and what is trained on.
+
+    Attributes:
+        examples: one for each problem.
+        items: for each problem and format one or, with `data.repair_share`, two: `input_ids`,
+            `labels`, the `number` of its example and its `weight`.
+        validation: likewise of problems that are not trained on, without attempts.
+        atoms: the numbers of the atoms that the state heads speak of.
+    """
+
+    examples: tuple[Example, ...]
+    items: list[dict[str, Any]]
+    validation: list[dict[str, Any]]
+    atoms: Mapping[tuple[str, Atom], int]
+
+
+def training_rows(config: TrainConfig) -> list[Row]:
+    """The rows to train on.
+
+    Raises:
+        ConfigError: there are none, or one is of a class that is kept for tests.
+        DatasetError: a file is not what the manifest of the dataset says, or is unreadable.
+    """
+    folder = Path(config.data.folder)
+    path = folder / 'train.jsonl'
+    if not path.is_file():
+        raise ConfigError(
+            f'{path}: there is no such file: build the dataset (safegen dataset build), or give '
+            'its folder as data.folder'
+        )
+    if (folder / MANIFEST).exists():
+        for fault in faults(folder, load_manifest(folder), partial=True):
+            raise ConfigError(fault)
+    rows = list(read_rows(path))
+    if not rows:
+        raise ConfigError(f'{path}: holds no rows: build the dataset again')
+    for row in rows:
+        if is_test_class(row.key):
+            raise ConfigError(
+                f'{path}: row {row.id} is of a class that is kept for tests: build the dataset '
+                'again'
+            )
+    return rows
+
+
+def _validation_rows(config: TrainConfig) -> list[Row]:
+    """Rows of the test split, from all over the file, since it is in the order of the domains."""
+    wanted = config.data.validation
+    if not wanted:
+        return []
+    rows = list(read_rows(Path(config.data.folder) / 'test.jsonl'))
+    return rows[:: max(1, len(rows) // wanted)][:wanted]
+
+
+def load_corpus(config: TrainConfig) -> Corpus:
+    """Reads a dataset and puts its rows into words, on all cores.
+
+    Raises:
+        ConfigError: the dataset cannot be trained on, see `training_rows`, or no example is short
+            enough.
+        SafegenError: a row cannot be read or put into words.
+    """
+    train = for_all_rows(
+        partial(example, repair=config.data.repair_share > 0), training_rows(config)
+    )
+    held_out = for_all_rows(example, _validation_rows(config))
+    network = config.model.network
+    most = min(config.budget.max_length, network.context if network else config.budget.max_length)
+    items = [item for item in _items(train, 0, config) if len(item['input_ids']) <= most]
+    if not items:
+        raise ConfigError(f'no example has at most {most} tokens: raise budget.max_length')
+    others = _items(held_out, len(train), config)
+    return Corpus(
+        (*train, *held_out),
+        items,
+        [item for item in others if len(item['input_ids']) <= most],
+        changing_atoms(train),
+    )
+
+
+def _items(
+    examples: Sequence[Example], first: int, config: TrainConfig
+) -> Iterator[dict[str, Any]]:
+    for number, each in enumerate(examples, first):
+        share = config.data.repair_share if each.attempt else 0.0
+        for form, weight in config.data.formats.items():
+            for repair, part in ((False, 1 - share), (True, share)):
+                if part > 0:
+                    item = encoded(each, form, repair=repair)
+                    yield {**item, 'number': number, 'weight': weight * part}
+
+
+def load_pairs(
+    config: TrainConfig, tokenizer: PreTrainedTokenizerBase
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Instruction pairs for a model from a folder, to train on and to validate with.
+
+    Each has `prompt` and `completion` as chat messages in the model's own prompt style, `domain`,
+    `weight` and its `tokens`. Pairs that are longer than `budget.max_length` are left out, since
+    cut plans teach the model to stop early.
+
+    Raises:
+        ConfigError: the dataset cannot be trained on, see `training_rows`, or no pair is short
+            enough.
+        BackendError: the model's `safegen.json` is no good.
+    """
+    style, formats = load_style(config.model.base), config.data.formats
+    found = []
+    for rows, share in (
+        (training_rows(config), config.data.repair_share),
+        (_validation_rows(config), 0.0),
+    ):
+        make = partial(instruction_pairs, style=style, formats=formats, repair_share=share)
+        items = [_item(pair, tokenizer) for pairs in for_all_rows(make, rows) for pair in pairs]
+        found.append([item for item in items if item['tokens'] <= config.budget.max_length])
+    if not found[0]:
+        raise ConfigError(
+            f'no example has at most {config.budget.max_length} tokens: raise budget.max_length'
+        )
+    return found[0], found[1]
+
+
+def _item(pair: Pair, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    completion = [{'role': 'assistant', 'content': pair.answer}]
+    return {
+        'prompt': pair.prompt,
+        'completion': completion,
+        'domain': pair.domain,
+        'weight': pair.weight,
+        'tokens': token_count(tokenizer, pair.prompt + completion),
+    }
+
+
+def token_count(
+    tokenizer: PreTrainedTokenizerBase,
+    messages: Sequence[Mapping[str, str]],
+    *,
+    asking: bool = False,
+) -> int:
+    """Tokens of a conversation; `asking` counts those that ask for an answer, too."""
+    text = tokenizer.apply_chat_template(
+        list(messages), tokenize=False, add_generation_prompt=asking
+    )
+    return len(tokenizer(text, add_special_tokens=False)['input_ids'])

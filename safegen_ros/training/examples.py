@@ -1,0 +1,136 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a dataset as what the small model reads and is to write, with the states on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import Atom, Problem
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.training.attempts import failed_attempt
+from safegen_ros.verify.monitors import Monitor, MonitorSet
+from safegen_ros.worlds.pddl3.dataset.problems import row_problem
+from safegen_ros.worlds.pddl3.dataset.rows import Row
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
+from safegen_ros.worlds.pddl3.prompts.words import (
+    attempt_words,
+    plan_words,
+    task_words,
+    vocabulary,
+)
+
+MOST_MONITORS = 6
+"""Constraints whose automata are taught, the first ones of a problem."""
+
+MOST_STANDING = 8
+"""Values of an automaton that are told apart; the last one stands for all above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is true before each step of a plan and after the last, T + 1 moments.
+
+    Attributes:
+        atoms: the atoms that are true and that some action can change.
+        standings: the value of the automaton of each of the first constraints.
+    """
+
+    atoms: tuple[tuple[Atom, ...], ...]
+    standings: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A problem with the plan that is to be learned, under canonical names.
+
+    Attributes:
+        row: id of the row.
+        domain: name of the domain's folder.
+        bucket: easy, medium or hard.
+        reference_length: steps of the plan.
+        prompts: the words of the task in each format.
+        attempt: the words of a failed attempt and of the verdict on it; empty for none.
+        plan: the words of the plan.
+        arities: words of each step.
+        objects: every object.
+        trace: the states on the way.
+    """
+
+    row: str
+    domain: str
+    bucket: str
+    reference_length: int
+    prompts: dict[str, tuple[str, ...]]
+    attempt: tuple[str, ...]
+    plan: tuple[str, ...]
+    arities: tuple[int, ...]
+    objects: frozenset[str]
+    trace: Trace
+
+
+def example(row: Row, repair: bool = False) -> Example:
+    """What a row teaches.
+
+    Args:
+        row: the row.
+        repair: whether a failed attempt is wanted.
+
+    Raises:
+        SafegenError: its problem cannot be put into words.
+    """
+    task = slotted(row_problem(row))
+    plan = task.plan(parse_plan(row.plan))
+    return Example(
+        row.id,
+        row.domain,
+        row.bucket,
+        row.reference_length,
+        {form: tuple(task_words(task, form)) for form in FORMATS},
+        _attempt(task, row, plan) if repair else (),
+        tuple(plan_words(plan)),
+        tuple(1 + len(step.arguments) for step in plan.steps),
+        frozenset(task.problem.objects),
+        _trace(task.problem, plan),
+    )
+
+
+def _attempt(task: SlottedProblem, row: Row, plan: Plan) -> tuple[str, ...]:
+    unsafe = task.plan(parse_plan(row.unconstrained_plan)) if row.unconstrained_plan else Plan()
+    found = failed_attempt(task.problem, plan, unsafe, row.id)
+    if found is None:
+        return ()
+    text, verdict = found
+    return tuple(attempt_words(text, verdict.category, verdict.failing_step, vocabulary()))
+
+
+def _trace(problem: Problem, plan: Plan) -> Trace:
+    table = AtomTable(problem)
+    grounder, monitors = Grounder(problem, table), MonitorSet(problem, table)
+    watched = monitors.monitors[:MOST_MONITORS]
+    state = table.encode(problem.init)
+    standing = monitors.start(state)
+    states, values = [state], [_values(watched, standing)]
+    for step in plan.steps:
+        after = grounder.action(step).apply(state)
+        standing = monitors.progress(standing, after, state ^ after)
+        state = after
+        states.append(state)
+        values.append(_values(watched, standing))
+    return Trace(tuple(tuple(table.atoms(bits)) for bits in states), tuple(values))
+
+
+def _values(monitors: Sequence[Monitor], standing: int) -> tuple[int, ...]:
+    return tuple(
+        min((standing >> monitor.shift) & monitor.limit, MOST_STANDING - 1) for monitor in monitors
+    )
+
+
+def changing_atoms(examples: Iterable[Example]) -> dict[tuple[str, Atom], int]:
+    """A number for every atom that is true somewhere, by domain and atom, in a fixed order."""
+    found = {(e.domain, atom) for e in examples for moment in e.trace.atoms for atom in moment}
+    return {atom: number for number, atom in enumerate(sorted(found))}

@@ -1,0 +1,99 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A training run: from a recipe to a folder with a model, through any number of kills."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+from transformers import PrinterCallback
+
+from safegen_ros.training.checkpoints import (
+    is_finished,
+    last_checkpoint,
+    prepare_folder,
+    remove_partial,
+    step_of,
+)
+from safegen_ros.training.config import ConfigError, TrainConfig, load_config
+from safegen_ros.training.export import MODEL, export_model
+from safegen_ros.training.failures import named_failures
+from safegen_ros.training.metrics import METRICS, Bar, MetricsWriter, draw_metrics, forget_after
+from safegen_ros.training.sft import sft_trainer
+
+
+def train(
+    config_path: str | Path, out_dir: str | Path, resume: bool = False, stage: str = ''
+) -> Path:
+    """Trains a model and exports it.
+
+    Under `accelerate launch` every process calls it; the first one writes.
+
+    Args:
+        config_path: the recipe, see `TrainConfig`.
+        out_dir: receives the checkpoints, `metrics.jsonl` with its picture, and the model under
+            `model/`.
+        resume: go on from the last whole checkpoint in `out_dir`; the budget of the recipe may
+            have grown since.
+        stage: the stage that the recipe must be of; empty for any.
+
+    Returns:
+        The folder of the model.
+
+    Raises:
+        ConfigError: the recipe cannot be used, or the folder holds another run.
+        SafegenError: the dataset or the model is no good, or memory or disk ran out.
+    """
+    config = load_config(config_path)
+    if stage and config.stage != stage:
+        raise ConfigError(
+            f'{config_path}: is a recipe of stage {config.stage}: use train {config.stage}'
+        )
+    out = Path(out_dir)
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    # About what the libraries call in one another.
+    warnings.simplefilter('ignore', FutureWarning)
+    processes = PartialState(cpu=not torch.cuda.is_available())
+    with named_failures(out):
+        if processes.is_main_process:
+            prepare_folder(config, out, resume=resume)
+            remove_partial(out)
+            forget_after(out / METRICS, step_of(last_checkpoint(out)))
+        processes.wait_for_everyone()
+        checkpoint = last_checkpoint(out)
+        trainer = _trainer(config, out)
+        _run(trainer, config, checkpoint, out)
+        trainer.accelerator.wait_for_everyone()
+        if trainer.accelerator.is_main_process:
+            export_model(trainer, config, out)
+            draw_metrics(out)
+        trainer.accelerator.wait_for_everyone()
+    return out / MODEL
+
+
+def _run(trainer: Any, config: TrainConfig, checkpoint: Path | None, out: Path) -> None:
+    """Trains to the end of the budget, from a checkpoint if there is one."""
+    if checkpoint is not None and is_finished(checkpoint, config):
+        trainer._load_from_checkpoint(str(checkpoint))
+        return
+    bar = Bar()
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(MetricsWriter(out / METRICS))
+    trainer.add_callback(bar)
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    finally:
+        bar.end()
+
+
+def _trainer(config: TrainConfig, out: Path) -> Any:
+    if config.stage == 'grpo':
+        from safegen_ros.training.grpo import grpo_trainer
+
+        return grpo_trainer(config, out)
+    return sft_trainer(config, out)

@@ -1,0 +1,115 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen evaluate`: commands print, write their files, and refuse what they cannot measure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from scripted_model import BENCH, tiny_model
+from typer.testing import CliRunner, Result
+
+from safegen_ros.cli.main import app
+from safegen_ros.errors import SafegenError
+
+FEW = ('--problems', 1, '--max-new-tokens', 2)
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ['evaluate', *map(str, words)])
+
+
+@pytest.fixture(scope='module')
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tiny_model(tmp_path_factory.mktemp('models') / 'tiny')
+    (folder / 'stages.json').write_text('{"PT": ".", "GRPO": "."}')
+    return folder
+
+
+def test_the_model_command_measures_every_mode(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'figures.json'
+    done = run('model', '--model', model, '--split', 'test_family', '--json', out, *FEW)
+    assert done.exit_code == 0, done.output
+    for text in ('up to 5 attempts, verdict fed back', 'manifest', 'Success by operators'):
+        assert text in done.stdout
+    values = json.loads(out.read_text())
+    assert [r['mode'] for r in values['results']] == [
+        'greedy', 'sampled', 'feedback', 'resample', 'untrained',
+    ]  # fmt: skip
+    assert values['data']['split'] == 'test_family'
+
+
+@pytest.mark.parametrize(
+    ('command', 'more'),
+    [
+        ('table2', FEW),
+        ('table3', FEW),
+        ('figure4', FEW),
+        ('figure5', FEW),
+        ('heldout', FEW),
+        ('larger', ('--count', 1, '--max-new-tokens', 2)),
+    ],
+)
+def test_a_command_prints_and_writes(
+    command: str, more: tuple[object, ...], model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / 'results'
+    done = run(command, '--model', model, '--out', out, '--seed', 3, *more)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in out.iterdir()} == {
+        f'{command}.{suffix}' for suffix in ('json', 'md', 'png')
+    }
+    values = json.loads((out / f'{command}.json').read_text())
+    assert values['conditions']['seed'] == 3
+    assert values['differences']
+    assert 'parameters, weights' in done.stdout
+    if command in ('table2', 'figure4'):
+        assert {line['stage'] for line in values['lines']} == {'PT', 'GRPO'}
+
+
+def test_controls_read_the_training_rows_that_are_named(model: Path, tmp_path: Path) -> None:
+    (tmp_path / 'train.jsonl').write_bytes((BENCH / 'test_renamed.jsonl').read_bytes())
+    out = tmp_path / 'results'
+    done = run('controls', '--model', model, '--train-data', tmp_path, '--out', out, *FEW)
+    assert done.exit_code == 0, done.output
+    assert 'copied plan' in done.stdout
+    assert (out / 'controls.png').exists()
+
+
+def test_stages_can_be_named(model: Path, tmp_path: Path) -> None:
+    done = run('table2', '--stage', f'SFT={model}', '--out', tmp_path / 'out', *FEW)
+    assert done.exit_code == 0, done.output
+    values = json.loads((tmp_path / 'out' / 'table2.json').read_text())
+    assert {line['stage'] for line in values['lines']} == {'SFT'}
+    assert run('table2', '--stage', 'SFT').exit_code == 2
+    with pytest.raises(SafegenError, match="stage 'RLHF' is none of"):
+        CliRunner().invoke(
+            app, ['evaluate', 'table2', '--stage', f'RLHF={model}'], catch_exceptions=False
+        )
+
+
+@pytest.mark.parametrize(
+    ('words', 'message'),
+    [
+        (('model', '--model', 'models/none'), 'models/none does not exist'),
+        (('table3', '--model', 'MODEL', '--data', 'data/none'), 'data/none does not exist'),
+        (('model', '--model', 'MODEL', '--split', 'lucky'), "no split 'lucky'"),
+        (('model', '--model', 'MODEL', '--domain', 'harbour'), 'no problem of harbour'),
+        (('controls', '--model', 'MODEL'), 'copying needs the training rows'),
+    ],
+)
+def test_what_is_missing_is_named(
+    words: tuple[str, ...], message: str, model: Path, tmp_path: Path
+) -> None:
+    given = [str(model) if word == 'MODEL' else word for word in words]
+    with pytest.raises(SafegenError, match=message):
+        CliRunner().invoke(app, ['evaluate', *given], catch_exceptions=False)
+
+
+def test_modes_and_formats_are_checked(model: Path) -> None:
+    for option in (('--mode', 'guess'), ('--format', 'latin')):
+        done = run('model', '--model', model, *option)
+        assert done.exit_code == 2
+        assert f"'{option[1]}' is none of" in done.output

@@ -1,0 +1,206 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Every shipped recipe runs, through both stages and out through serving.
+
+The networks are of the classes that the recipes are for, tiny and with random weights. Replaced
+are paths, sizes, and the four bits, which need CUDA.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tokenizers import Tokenizer
+from tokenizers.decoders import ByteLevel as ByteDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.trainers import BpeTrainer
+from training_small import drawn, reports, weights, write_dataset, write_recipe
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedTokenizerFast,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.training.config import load_config
+from safegen_ros.training.run import train
+from safegen_ros.verdict import Category
+from safegen_ros.verify.validator import verify
+from safegen_ros.worlds.pddl3.dataset.problems import row_problem
+from safegen_ros.worlds.pddl3.dataset.rows import read_rows
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, load_style
+
+RECIPES = Path(__file__).parents[2] / 'config/train'
+ARCHITECTURES: dict[str, tuple[type, type]] = {
+    'qwen3-14b': (Qwen3Config, Qwen3ForCausalLM),
+    'llama-3.1-8b': (LlamaConfig, LlamaForCausalLM),
+    'mistral-7b': (MistralConfig, MistralForCausalLM),
+}
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>"
+    '{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}'
+)
+
+
+def shipped(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((RECIPES / f'{name}.yaml').read_text(encoding='utf-8'))
+    return found
+
+
+def chat_model(folder: Path, name: str) -> Path:
+    """A model folder with random weights and a tokenizer that was fitted to a few prompts."""
+    texts = [
+        message['content']
+        for domain in ('blocksworld', 'ferry', 'grippers', 'spanner')
+        for row in drawn(domain, 'train', 3)
+        for message in InstructStyle().messages(row_problem(row), [])
+    ]
+    bpe = Tokenizer(BPE())
+    bpe.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    bpe.decoder = ByteDecoder()
+    marks = ['<|end|>', '<|pad|>', '<|user|>', '<|assistant|>']
+    bpe.train_from_iterator(
+        texts,
+        BpeTrainer(
+            vocab_size=600, special_tokens=marks, initial_alphabet=ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe, eos_token='<|end|>', pad_token='<|pad|>', model_max_length=4096
+    )
+    tokenizer.chat_template = CHAT_TEMPLATE
+    config_class, model_class = ARCHITECTURES[name]
+    config = config_class(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8, max_position_embeddings=4096,
+        eos_token_id=0, pad_token_id=1, bos_token_id=None, tie_word_embeddings=False,
+    )  # fmt: skip
+    model_class(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def answers(model: Path, dataset: Path, form: str) -> str:
+    """What a model says to a test problem through the server of the planner."""
+    problem = row_problem(next(iter(read_rows(dataset / 'test.jsonl'))))
+    messages = load_style(model).messages(problem, [], form)
+    backend = TransformersBackend(model, 'cpu')
+    completion = backend.generate(messages, Sampling(temperature=0, max_new_tokens=8))
+    assert 1 <= completion.completion_tokens <= 8
+    return completion.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', ARCHITECTURES)
+def test_recipes_of_chat_models_run(name: str, dataset: Path, tmp_path: Path) -> None:
+    base = chat_model(tmp_path / 'base', name)
+    changes: dict[str, Any] = {'data__folder': str(dataset), 'model__four_bit': False}
+    stages: dict[str, tuple[Path, dict[str, Any]]] = {
+        'sft': (base, {'data__validation': 2, 'budget__epochs': 0.0, 'budget__steps': 2}),
+        'grpo': (tmp_path / 'sft/model', {'grpo__max_completion': 12, 'budget__steps': 2}),
+    }
+    for stage, (start, sizes) in stages.items():
+        recipe = write_recipe(
+            tmp_path / f'{stage}.yaml', shipped(f'{name}-{stage}'), model__base=str(start),
+            budget__log_steps=1, budget__save_steps=2, **changes, **sizes,
+        )  # fmt: skip
+        model = train(recipe, tmp_path / stage, stage=stage)
+        before = weights(model)
+        shutil.rmtree(model)
+        assert weights(train(recipe, tmp_path / stage, resume=True)) == before
+        config = json.loads((model / 'config.json').read_text())
+        assert config['architectures'] == [ARCHITECTURES[name][1].__name__]
+        lines = reports(tmp_path / stage)
+        assert [line['step'] for line in lines if 'grad_norm' in line] == [1, 2]
+        assert isinstance(answers(model, dataset, 'pddl'), str)
+    assert {'reward', 'kl', 'success', 'format_error'} <= lines[0].keys()
+    assert lines[0]['kl'] == pytest.approx(0, abs=1e-3)  # measured from where it starts
+
+
+@pytest.mark.slow
+def test_recipes_of_the_small_model_run(dataset: Path, tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        'data__folder': str(dataset), 'budget__steps': 3, 'budget__log_steps': 1,
+        'budget__save_steps': 2,
+    }  # fmt: skip
+    recipe = write_recipe(
+        tmp_path / 'sft.yaml', shipped('mini'), data__validation=4, optimizer__warmup=1, **changes
+    )
+    model = train(recipe, tmp_path / 'sft', stage='sft')
+    recipe = write_recipe(
+        tmp_path / 'grpo.yaml', shipped('mini-grpo'), model__base=str(model),
+        grpo__max_completion=16, **changes,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / 'grpo', stage='grpo')
+    for form in ('pddl', 'json', 'english'):
+        assert isinstance(answers(model, dataset, form), str)
+    lines = reports(tmp_path / 'grpo')
+    assert all(-1 <= line['reward'] <= 1 for line in lines)
+    assert lines[0]['kl'] == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_the_smoke_recipe_learns(tmp_path: Path) -> None:
+    """On rows of the kits, as many as the command in the recipe builds."""
+    dataset = write_dataset(tmp_path / 'data', 600, 16, ['ferry'])
+    run = tmp_path / 'run'
+    recipe = write_recipe(tmp_path / 'smoke.yaml', shipped('mini-smoke'), data__folder=str(dataset))
+    start = time.process_time()
+    model = train(recipe, run, stage='sft')
+    assert time.process_time() - start < 60
+    lines = [line for line in reports(run) if 'eval_loss' in line]
+    assert lines[-1]['eval_loss'] < 0.6 * lines[0]['eval_loss']
+    assert lines[-1]['eval_word_accuracy'] > 0.75
+    style, backend = load_style(model), TransformersBackend(model, 'cpu')
+    problems = [row_problem(row) for row in read_rows(dataset / 'test.jsonl')]
+    found = backend.generate_batch(
+        [style.messages(problem, []) for problem in problems], Sampling(0, max_new_tokens=96)
+    )
+    texts = [style.plan_text(a.text, p) for a, p in zip(found, problems, strict=True)]
+    verdicts = [verify(p, text) for p, text in zip(problems, texts, strict=True)]
+    # Random weights write nothing that is a plan, so all of this is learned.
+    assert sum(v.category > Category.FORMAT_ERROR for v in verdicts) >= 12
+    assert sum(v.category > Category.PRECONDITION_VIOLATION for v in verdicts) >= 4
+
+
+def test_the_recipes_say_what_the_paper_says() -> None:
+    """Tables V and VII, where the text of the paper gives them."""
+    for name in ARCHITECTURES:
+        sft, grpo = (load_config(RECIPES / f'{name}-{stage}.yaml') for stage in ('sft', 'grpo'))
+        for config in (sft, grpo):
+            assert config.model.lora is not None
+            assert asdict(config.model.lora) == {'rank': 32, 'alpha': 64, 'dropout': 0.05}
+            assert config.model.four_bit
+            assert config.optimizer.precision == 'bfloat16'
+            assert config.optimizer.schedule == 'cosine'
+        assert (sft.optimizer.batch, sft.optimizer.accumulate) == (4, 2)
+        assert (sft.optimizer.warmup, sft.optimizer.weight_decay) == (0.1, 0.05)
+        assert (sft.budget.steps, sft.budget.epochs, sft.budget.max_length) == (0, 3, 4096)
+        assert grpo.grpo is not None
+        assert (grpo.optimizer.batch, grpo.optimizer.accumulate) == (8, 4)
+        assert (grpo.budget.steps, grpo.budget.max_length) == (1000, 2048)
+        assert (grpo.grpo.kl, grpo.grpo.generations, grpo.grpo.temperature) == (0.01, 8, 0.6)
+        assert grpo.grpo.curriculum == (
+            (0.3, 0.70, 0.25, 0.05), (0.7, 0.40, 0.40, 0.20), (1.0, 0.20, 0.40, 0.40),
+        )  # fmt: skip
+        assert grpo.model.base == f'runs/{name}-sft/model'
+
+
+def test_there_are_recipes() -> None:
+    names = {f'{name}-{stage}' for name in ARCHITECTURES for stage in ('sft', 'grpo')}
+    found = {path.stem for path in RECIPES.glob('*.yaml')}
+    assert found == names | {'mini', 'mini-grpo', 'mini-smoke'}
