@@ -18,7 +18,7 @@ from safegen_ros.benchmarks.corpus import Case, Notify, draw_cases
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.benchmarks.rivals import UP_MISSING, up_seconds, val_seconds
 from safegen_ros.benchmarks.stress import large_plan, memory, queries
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.task import load_task
@@ -35,7 +35,7 @@ VAL_BRIEF = 'VAL -v -a, one process per plan'
 UP = 'unified-planning, SequentialPlanValidator'
 
 _NOTES = {
-    KEPT: 'the validator has judged other plans of the same problem',
+    KEPT: 'the validator has judged as many other plans of the same problem, and not these',
     READ: 'likewise',
     FRESH: 'the problem is read already',
     FROM_TEXT: 'what each run of VAL does, without a process',
@@ -45,7 +45,7 @@ _NOTES = {
 }
 
 _ROUNDS = 3  # the median counts
-_PASSES = 10  # over all plans, of what takes microseconds
+_PASSES = 10  # of what takes microseconds, each over plans that nothing has seen before
 
 _Work = Callable[[], object]
 
@@ -106,8 +106,8 @@ def _speeds(warm: Sequence[Case], timed: Sequence[Case], notify: Notify) -> list
     rounds: dict[str, list[float]] = {name: [] for name in _NOTES}
     for _ in range(_ROUNDS):  # all in turn, so that a slow moment of the machine meets them all
         seconds: dict[str, float | None] = {
-            KEPT: _seconds(_kept(warm, timed)) / _PASSES,
-            READ: _seconds(_kept_steps(warm, timed)) / _PASSES,
+            KEPT: _mean([_seconds(_kept(warm, timed)) for _ in range(_PASSES)]),
+            READ: _mean([_seconds(_kept_steps(warm, timed)) for _ in range(_PASSES)]),
             FRESH: _seconds(_fresh(timed)),
             FROM_TEXT: _seconds(_from_text(timed)),
             VAL: val_seconds(timed, ('-v',), notify),
@@ -138,16 +138,19 @@ def _seconds(work: _Work) -> float:
     return time.process_time() - begun
 
 
-def _judge(
-    validators: Sequence[Validator], plans: Sequence[Sequence[str | Plan]], passes: int = 1
-) -> None:
-    for _ in range(passes):
-        for validator, own in zip(validators, plans, strict=True):
-            for plan in own:
-                validator.verify(plan)
+def _mean(seconds: Sequence[float]) -> float:
+    return statistics.fmean(seconds)
+
+
+def _judge(validators: Sequence[Validator], plans: Sequence[Sequence[str | Plan]]) -> None:
+    for validator, own in zip(validators, plans, strict=True):
+        for plan in own:
+            validator.verify(plan)
 
 
 def _warmed(warm: Sequence[Case]) -> list[Validator]:
+    """Validators that have judged other plans of their problems, and none of those to come."""
+    forget_lines()
     validators = [Validator(case.problem) for case in warm]
     _judge(validators, [case.plans for case in warm])
     return validators
@@ -155,14 +158,14 @@ def _warmed(warm: Sequence[Case]) -> list[Validator]:
 
 def _kept(warm: Sequence[Case], timed: Sequence[Case]) -> _Work:
     validators = _warmed(warm)
-    return lambda: _judge(validators, [case.plans for case in timed], _PASSES)
+    return lambda: _judge(validators, [case.plans for case in timed])
 
 
 def _kept_steps(warm: Sequence[Case], timed: Sequence[Case]) -> _Work:
     """As `_kept`; a text that is no plan has no steps and is left out."""
-    validators = _warmed(warm)
     plans = [[parse_plan(p) for p in case.plans if p.startswith('(')] for case in timed]
-    return lambda: _judge(validators, plans, _PASSES)
+    validators = _warmed(warm)
+    return lambda: _judge(validators, plans)
 
 
 def _fresh(timed: Sequence[Case]) -> _Work:

@@ -35,8 +35,8 @@ Out = Annotated[
 
 @app.command()
 def validator(
-    problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 10,
-    plans: Annotated[int, typer.Option(min=4, help='plans of each problem, at most')] = 20,
+    problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 8,
+    plans: Annotated[int, typer.Option(min=4, help='plans of each problem, at most')] = 60,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:

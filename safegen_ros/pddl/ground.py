@@ -8,7 +8,7 @@ Only search asks for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -151,6 +151,23 @@ class _Schema:
             tuple(conditions),
         )  # fmt: skip
 
+    def unmet(self, step: Step, state: int) -> tuple[str, ...] | None:
+        """The literals of the precondition that fail, as PDDL; None if it has other parts."""
+        if self._formulas:
+            return None
+        table, values = self._table, step.arguments + self._tail
+        found = []
+        for positive, (predicate, arguments) in self._plain:
+            atom = (predicate, *arguments(values))
+            if predicate in table.fluents:
+                holds = bool(state & table.bit(atom))
+            else:
+                holds = table.initially(atom)
+            if holds != positive:
+                text = f'({" ".join(atom)})'
+                found.append(text if positive else f'(not {text})')
+        return tuple(found)
+
     def _precondition(self, values: tuple[str, ...], binding: Mapping[str, str]) -> Condition:
         table = self._table
         true = false = 0
@@ -223,11 +240,17 @@ class Grounder:
 
     def ground(self, step: Step) -> GroundAction:
         """The ground action of a step that is known to be one of the problem's; it is not kept."""
-        schema = self._schemas.get(step.action)
+        return self._schema(step.action).ground(step)
+
+    def _schema(self, name: str) -> _Schema:
+        schema = self._schemas.get(name)
         if schema is None:
-            schema = _Schema(self.problem.domain.actions[step.action], self.table)
-            self._schemas[step.action] = schema
-        return schema.ground(step)
+            schema = self._schemas[name] = _Schema(self.problem.domain.actions[name], self.table)
+        return schema
+
+    def are_known(self, steps: Iterable[Step]) -> bool:
+        """Whether all steps are remembered as actions of the problem; if not, `check` tells."""
+        return all(map(self._kept.__contains__, steps))
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.
@@ -255,6 +278,9 @@ class Grounder:
 
     def unsatisfied(self, step: Step, state: int) -> tuple[str, ...]:
         """The parts of a step's precondition that do not hold, as PDDL, in the domain's order."""
+        unmet = self._schema(step.action).unmet(step, state)
+        if unmet is not None:
+            return unmet
         parts = self._parts.get(step)
         if parts is None:
             schema = self.problem.domain.actions[step.action]

@@ -11,7 +11,6 @@ safety violation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
@@ -58,13 +57,15 @@ class _Place:
         self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until somebody asks
 
 
-@dataclass(frozen=True, slots=True)
 class _Reached:
     """How far a plan was followed."""
 
-    plan: Plan
-    index: int  # of the step that comes next, and of the state
-    place: _Place
+    __slots__ = ('index', 'place', 'plan')
+
+    def __init__(self, plan: Plan, index: int, place: _Place) -> None:
+        self.plan = plan
+        self.index = index  # of the step that comes next, and of the state
+        self.place = place
 
     def before(self) -> str:
         """Names the moment, for messages."""
@@ -84,6 +85,9 @@ def _name(plan: Plan, index: int) -> str:
 
 def _join(parts: Sequence[str], separator: str) -> str:
     """The first few parts; a reason is read by a person or a model."""
+    text = separator.join(parts)
+    if len(text) <= _LONGEST and len(parts) <= _MOST:
+        return text
     few = [p if len(p) <= _LONGEST else p[:_LONGEST] + '...' for p in parts[:_MOST]]
     more = [f'{len(parts) - _MOST} more'] if len(parts) > _MOST else []
     return separator.join(few + more)
@@ -104,6 +108,7 @@ class Validator:
         state = self._table.encode(problem.init)
         self._start = self._place(state, self._monitors.start(state))
         self._told: dict[int, tuple[str, str]] = {}
+        self._actions = ''  # the names of all, once somebody asks
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
@@ -170,9 +175,11 @@ class Validator:
     def _not_a_step(self, at: _Reached) -> Verdict | None:
         """The verdict on a plan of which some step from here on is no action of the problem."""
         plan = at.plan
+        if self._grounder.are_known(plan.steps[at.index :]):
+            return None
         for index in range(at.index, len(plan)):
             try:
-                self._grounder.action(plan.steps[index])
+                self._grounder.check(plan.steps[index])
             except KeyError:
                 return self._unknown_action(plan, index, plan.steps[index])
             except ValueError as error:
@@ -181,8 +188,10 @@ class Validator:
         return None
 
     def _unknown_action(self, plan: Plan, index: int, step: Step) -> Verdict:
-        known = names_text(self.problem.domain.actions)
-        reason = f'{_name(plan, index)}: {step.action[:40]!r} is not an action (actions: {known})'
+        if not self._actions:
+            self._actions = names_text(self.problem.domain.actions)
+        what = f'{step.action[:40]!r} is not an action (actions: {self._actions})'
+        reason = f'{_name(plan, index)}: {what}'
         return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
 
     def _goal_fraction(self, place: _Place) -> float:

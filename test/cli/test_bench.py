@@ -58,7 +58,7 @@ def test_a_validator_run_has_a_folder_of_its_own(
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     done = CliRunner().invoke(app, ['bench', 'validator', '--seed', '5', '--problems', '2'])
     assert done.exit_code == 0, done.output
-    assert asked == [Settings(problems=2, plans=20, seed=5)]
+    assert asked == [Settings(problems=2, plans=60, seed=5)]
     (folder,) = tmp_path.iterdir()
     assert folder.name.startswith('bench-')
     assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}

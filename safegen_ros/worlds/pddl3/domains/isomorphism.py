@@ -211,7 +211,7 @@ class _Search:
         names = self._graph.names
         constants = self._graph.problem.domain.constants
         rank = {names[n]: f'o{place}' for place, n in enumerate(order)}
-        rank.update((name, name) for name in constants)
+        rank.update((name, f'={name}') for name in constants)  # which no rank of an object is
         text = self._graph.text(rank)
         known = self._seen.setdefault(text, order)
         if known is not order:

@@ -9,9 +9,11 @@ order, does not change what comes out.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 
 from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
@@ -19,7 +21,14 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.worlds.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.worlds.pddl3.formats.phrases import Phrases
-from safegen_ros.worlds.pddl3.prompts.normal import in_order, normal_constraints, normal_formula
+from safegen_ros.worlds.pddl3.prompts.normal import (
+    in_order,
+    normal_constraints,
+    normal_formula,
+    paired,
+)
+
+_LINKS = re.compile(r'[^A-Za-z0-9_]+')  # what no name may hold: blanks, and what joins types
 
 TITLE = 'task'
 """What every problem is called when it is put to a model."""
@@ -33,12 +42,14 @@ class SlottedProblem:
         problem: with objects, goals and constraints renamed, written out and in canonical order.
         names: from the names of the user to those of `problem`.
         told: atoms of the initial state that the names say already: what an object is, and that
-            any two of a kind are different.
+            any two of a kind are different, where the domain has a predicate for that.
+        usual: whether that predicate, if there is one, holds for just those.
     """
 
     problem: Problem
     names: Mapping[str, str]
     told: frozenset[Atom]
+    usual: bool = True
 
     def plan(self, plan: Plan) -> Plan:
         """A plan of the user under the canonical names; objects that are unknown keep theirs."""
@@ -55,7 +66,7 @@ def slotted(problem: Problem) -> SlottedProblem:
     Raises:
         SafegenError: a formula of it is too large (see `normal.normal_formula`).
     """
-    kinds, told = _kinds(problem)
+    kinds, told, usual = _kinds(problem)
     order = _order(problem, told)
     names = _names(problem, order, kinds)
     objects = problem.objects_by_type()
@@ -79,10 +90,10 @@ def slotted(problem: Problem) -> SlottedProblem:
             **{names[name]: problem.objects[name] for name in declared},
         },
         _renamed_state(problem.init, names),
-        And(tuple(goals[text] for text in sorted(goals))),
+        And(tuple(paired(goals[text]) for text in sorted(goals))),
         in_order(constraints),
     )
-    return SlottedProblem(renamed, names, _renamed_state(told, names))
+    return SlottedProblem(renamed, names, _renamed_state(told, names), usual)
 
 
 def _parts(formula: Formula) -> tuple[Formula, ...]:
@@ -99,30 +110,25 @@ def _renamed_state(atoms: frozenset[Atom], names: Mapping[str, str]) -> frozense
     return frozenset((head, *(names[name] for name in rest)) for head, *rest in atoms)
 
 
-def _kinds(problem: Problem) -> tuple[dict[str, str], frozenset[Atom]]:
-    """A noun for every object, and the atoms that need not be told beside it."""
+def _kinds(problem: Problem) -> tuple[dict[str, str], frozenset[Atom], bool]:
+    """A noun for every object, the atoms that need not be told beside it, and `usual`."""
     phrases = Phrases.of(problem.domain)
+    constants = problem.domain.constants
     fixed = problem.domain.predicates.keys() - changed_predicates(problem)
     told: set[Atom] = set()
     kinds = {name: phrases.noun(kind) for name, kind in problem.objects.items()}
     own = [atom for atom in problem.init if len(atom) == 2 and atom[0] in fixed]
     if len(own) == len({atom[1] for atom in own}) == len(problem.objects):
         kinds |= {name: predicate for predicate, name in own}
-        told.update(own)
-    for predicate in fixed:
-        pairs: set[tuple[str, ...]] = {
-            atom[1:] for atom in problem.init if len(atom) == 3 and atom[0] == predicate
-        }
-        if pairs and _complete(pairs, kinds):
-            told.update((predicate, *pair) for pair in pairs)
-    return {name: kind.replace(' ', '-') for name, kind in kinds.items()}, frozenset(told)
-
-
-def _complete(pairs: set[tuple[str, ...]], kinds: Mapping[str, str]) -> bool:
-    """Whether a relation is that of any two different objects of a kind."""
-    first = kinds[next(iter(pairs))[0]]
-    members = [name for name, kind in kinds.items() if kind == first]
-    return pairs == {(one, other) for one in members for other in members if one != other}
+        told.update(atom for atom in own if atom[1] not in constants)
+    usual = True
+    if phrases.wording.distinct is not None:
+        predicate, kind = phrases.wording.distinct
+        members = [name for name, own_kind in kinds.items() if own_kind == kind]
+        pairs = {(predicate, *pair) for pair in permutations(members, 2)}
+        usual = pairs == {atom for atom in problem.init if atom[0] == predicate}
+        told |= pairs if usual else set()
+    return {name: _LINKS.sub('-', kind) for name, kind in kinds.items()}, frozenset(told), usual
 
 
 def _order(problem: Problem, told: frozenset[Atom]) -> list[str]:
@@ -170,15 +176,17 @@ def _names(problem: Problem, order: list[str], kinds: Mapping[str, str]) -> dict
     """`block1`, `block2`, ... in order; constants of the domain keep their names."""
     constants = problem.domain.constants
     names = {name: name for name in constants}
+    given = set(constants)
     counts: Counter[str] = Counter()
     for name in order:
         if name in constants:
             continue
         kind = kinds[name]
         counts[kind] += 1
-        while f'{kind}{counts[kind]}' in constants:
+        while f'{kind}{counts[kind]}' in given:  # by a constant, or by a kind that ends in a digit
             counts[kind] += 1
         names[name] = f'{kind}{counts[kind]}'
+        given.add(names[name])
     return names
 
 

@@ -148,6 +148,12 @@ class WordStyle:
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
         """The task in one message, with the last failed attempt; earlier ones are left out."""
         task = slotted(problem)
+        if not task.usual:
+            raise SafegenError(
+                f'problem {problem.name}: this model takes any two objects of a kind for '
+                'different ones, and the initial state does not say so: state it for all of them',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
         words = task_words(task, form)
         unknown = [word for word in words if word not in self._known]
         if unknown:
@@ -172,7 +178,11 @@ class WordStyle:
         """The steps with the problem's names; what is no plan is left as it came."""
         actions = problem.domain.actions
         plan = read_steps(words_of(completion), {n: len(a.parameters) for n, a in actions.items()})
-        return completion if plan is None else str(slotted(problem).original(plan))
+        task = slotted(problem)
+        known = set(task.names.values())
+        if plan is None or any(known.isdisjoint([a]) for s in plan.steps for a in s.arguments):
+            return completion
+        return str(task.original(plan))
 
 
 _PLAIN: dict[str, type[InstructStyle] | type[CanonicalStyle]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 import strategies
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import And, Formula, Imply, Not, Or, Problem
-from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.worlds.pddl3.domains import kits
 from safegen_ros.worlds.pddl3.domains.isomorphism import canonical_problem
 
@@ -169,3 +169,22 @@ def test_few_problems_of_spanner_are_new_up_to_names() -> None:
     problems = [kit.problem(seed, size, 'none') for seed in range(60)]
     assert len({p.text for p in problems}) > 6
     assert len({canonical_problem(p.problem).key for p in problems}) == 6
+
+
+def test_a_constant_is_not_taken_for_an_object() -> None:
+    """A constant may have any name, also one that looks like a rank of the canonical text."""
+    domain = read_domain(
+        '(define (domain d) (:constants o1) (:predicates (p ?x) (q ?x) (r ?x))'
+        ' (:action go :parameters (?x) :precondition (p ?x) :effect (q ?x)))'
+    )
+    keys: dict[str, set[tuple[str, ...]]] = {}
+    for terms in product(('o1', 'x', 'y'), repeat=3):
+        text = (
+            '(define (problem t) (:domain d) (:objects x y) (:init (p {}) (r {})) (:goal (q {})))'
+        )
+        found = canonical_problem(read_problem(text.format(*terms), domain)).key
+        names = {'o1': 'constant'}
+        shape = tuple(names.setdefault(term, str(len(names))) for term in terms)
+        keys.setdefault(found, set()).add(shape)
+    assert all(len(shapes) == 1 for shapes in keys.values())
+    assert len(keys) == len({shape for shapes in keys.values() for shape in shapes})

@@ -12,7 +12,10 @@ from hypothesis import given, reject, settings
 from prompt_problems import shuffled
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import problem_text
 from safegen_ros.verify.validator import verify
 from safegen_ros.worlds.pddl3.domains import builtin_domain, kits
 from safegen_ros.worlds.pddl3.prompts.normal import MAX_PARTS
@@ -98,3 +101,65 @@ def test_a_formula_that_is_too_large_is_refused() -> None:
     with pytest.raises(SafegenError, match='use fewer objects') as caught:
         slotted(problem)
     assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
+def own_problem(domain: str, problem: str) -> Problem:
+    return read_problem(f'(define (problem p) (:domain d) {problem})', read_domain(domain))
+
+
+def test_kinds_that_end_in_digits_share_no_name() -> None:
+    bays = ' '.join(f'a{number}' for number in range(12))
+    rules = ' '.join(f'(always (not (q a{number})))' for number in range(12))
+    problem = own_problem(
+        '(define (domain d) (:requirements :typing) (:types bay bay1 - object)'
+        '(:predicates (p ?x) (q ?x)) (:action go :parameters (?x) :precondition (p ?x)'
+        ' :effect (q ?x)))',
+        f'(:objects {bays} - bay z - bay1) (:init (p z)) (:goal (q z))(:constraints (and {rules}))',
+    )
+    task = slotted(problem)
+    assert len(set(task.names.values())) == 13
+    plan = parse_plan('(go z)')
+    assert verify(problem, plan).ok
+    assert verify(task.problem, task.plan(plan)).ok
+
+
+def test_names_of_joined_types_can_be_read() -> None:
+    problem = own_problem(
+        '(define (domain d) (:requirements :typing) (:types bench site - object)'
+        '(:predicates (p ?x)) (:action go :parameters (?x) :effect (p ?x)))',
+        '(:objects a - (either bench site)) (:init) (:goal (p a))',
+    )
+    task = slotted(problem)
+    assert task.names == {'a': 'bench-site1'}
+    text = problem_text(task.problem)
+    assert read_problem(text, problem.domain) == task.problem
+
+
+def test_only_what_the_domain_calls_distinct_goes_without_saying() -> None:
+    roads = (
+        '(define (domain d) (:predicates (link ?a ?b) (here ?a)) (:action go :parameters (?a ?b)'
+        ' :precondition (and (here ?a) (link ?a ?b)) :effect (and (here ?b) (not (here ?a)))))'
+    )
+    links = ' '.join(f'(link {a} {b})' for a in 'xyz' for b in 'xyz' if a != b)
+    whole = own_problem(roads, f'(:objects x y z) (:init (here x) {links}) (:goal (here z))')
+    assert slotted(whole).told == frozenset()
+    gates = (
+        '(define (domain d) (:constants gate) (:predicates (open ?a) (shut ?a) (here ?a))'
+        ' (:action go :parameters (?a) :precondition (open gate) :effect (here ?a)))'
+    )
+    shut = own_problem(gates, '(:objects a) (:init (open a) (shut gate)) (:goal (here a))')
+    assert ('shut', 'gate') not in slotted(shut).told
+
+
+def test_a_ferry_whose_places_do_not_differ_is_not_usual() -> None:
+    def ferry(pairs: str) -> bool:
+        text = (
+            '(define (problem p) (:domain ferry) (:objects l0 l1 c0) (:init (location l0)'
+            f'(location l1) (car c0) (empty-ferry) (at-ferry l0) (at c0 l0) {pairs})'
+            '(:goal (at c0 l1)))'
+        )
+        return slotted(read_problem(text, builtin_domain('ferry'))).usual
+
+    assert ferry('(not-eq l0 l1) (not-eq l1 l0)')
+    assert not ferry('(not-eq l0 l1)')
+    assert not ferry('')

@@ -135,3 +135,19 @@ def test_words_need_their_tokenizer(tmp_path: Path) -> None:
 
 def test_folders_of_other_makers_are_instruct(tmp_path: Path) -> None:
     assert isinstance(load_style(tmp_path), InstructStyle)
+
+
+def test_a_slot_that_the_task_lacks_is_no_object_of_the_user() -> None:
+    own = load_task(TEXT.replace('red', 'block7').replace('green', 'block1'))
+    words = 'unstack block2 block7'
+    assert WordStyle().plan_text(words, own.problem) == words
+    assert own.verify(words).category is Category.FORMAT_ERROR
+
+
+def test_places_that_do_not_differ_are_refused() -> None:
+    ferry = load_task(
+        '(define (problem p) (:domain ferry) (:objects l0 l1 c0) (:init (location l0)'
+        '(location l1) (car c0) (empty-ferry) (at-ferry l0) (at c0 l0)) (:goal (at c0 l1)))'
+    )
+    with pytest.raises(SafegenError, match='state it for all of them'):
+        WordStyle().messages(ferry.problem, [])

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from safegen_ros.llm.marks import MARKS, PLAN
 from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.worlds.pddl3.domains import builtin_domain, kits
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.prompts.slots import slotted
 from safegen_ros.worlds.pddl3.prompts.words import (
@@ -99,3 +100,16 @@ def test_any_words_are_a_plan_or_none(words: list[str]) -> None:
 def test_no_words_are_the_empty_plan() -> None:
     assert read_steps([], ARITIES) == Plan()
     assert parse_plan('') == Plan()
+
+
+def test_goals_that_differ_by_brackets_alone_have_different_words() -> None:
+    def words(goal: str) -> list[str]:
+        text = (
+            '(define (problem p) (:domain blocksworld) (:objects a b c) (:init (arm-empty)'
+            f'(on-table a) (on b a) (on c b) (clear c)) (:goal {goal}))'
+        )
+        return task_words(slotted(read_problem(text, builtin_domain('blocksworld'))), 'pddl')
+
+    one = '(or (and (on a b) (on b a)) (on-table b) (on-table c))'
+    other = '(or (and (on a b) (on b a) (on-table b)) (on-table c))'
+    assert words(one) != words(other)
