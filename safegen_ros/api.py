@@ -58,34 +58,43 @@ class Problem(model.Problem):
 
     @classmethod
     def load(
-        cls, path: PathLike, domain: PathLike | None = None, *, any_name: bool = False
+        cls,
+        path: PathLike,
+        domain: PathLike | None = None,
+        *,
+        format: str = '',
+        any_name: bool = False,
     ) -> Problem:
-        """Reads a problem file.
+        """Reads a problem file, in PDDL, JSON or English.
 
         Args:
-            path: the file of the problem, with its `:constraints`.
-            domain: the file of its domain; None for the built-in one that the problem names.
+            path: the file of the problem, with its constraints.
+            domain: the PDDL file of its domain; None for the built-in one that the problem names.
+            format: what the problem is written in, `pddl`, `json` or `english`; empty for what the
+                name of its file tells: `.json`, `.txt` for English, and PDDL for any other.
             any_name: whether the problem may name another domain than the one in that file.
 
         Raises:
-            SafegenError: a file cannot be read, or is not PDDL that is supported; the message has
-                the file, the line, the column and the cure.
+            SafegenError: a file cannot be read, or holds nothing that is supported; the message
+                has the file, the line, the column and the cure.
         """
-        task = load_files(Path(path), None if domain is None else Path(domain), any_name=any_name)
+        own = None if domain is None else Path(domain)
+        task = load_files(Path(path), own, format=format, any_name=any_name)
         return cls._of(task.problem)
 
     @classmethod
-    def from_text(cls, text: str, domain: str = '') -> Problem:
-        """Reads a problem from its PDDL text.
+    def from_text(cls, text: str, domain: str = '', *, format: str = 'pddl') -> Problem:
+        """Reads a problem from its text.
 
         Args:
-            text: the problem, with its `:constraints`.
-            domain: the text of its domain; empty for the built-in one that the problem names.
+            text: the problem, with its constraints.
+            domain: PDDL of its domain; empty for the built-in one that the problem names.
+            format: what the problem is written in, `pddl`, `json` or `english`.
 
         Raises:
             SafegenError: as `load`.
         """
-        return cls._of(load_task(text, domain).problem)
+        return cls._of(load_task(text, domain, format=format).problem)
 
     @classmethod
     def _of(cls, problem: model.Problem) -> Problem:
@@ -104,20 +113,60 @@ class Problem(model.Problem):
         )
 
 
-def verify(problem: model.Problem, plan: Plan | str | os.PathLike[str]) -> Verdict:
+def verify(problem: model.Problem, plan: Plan | Solution | str | os.PathLike[str]) -> Verdict:
     """The verdict on a plan.
 
     Args:
         problem: the problem, with its constraints.
-        plan: a plan, the text of one, or the path of a file with one (a `pathlib.Path`).
+        plan: a plan, what `solve` returned, the text of a plan, or the path of a file with one (a
+            `pathlib.Path`).
 
     Returns:
         The verdict; a text that is no plan is a `FORMAT_ERROR`, not an exception.
 
     Raises:
         SafegenError: the file cannot be read.
+        TypeError: an argument is none of these, or a step of the plan is no `Step` of strings.
     """
+    if not isinstance(problem, model.Problem):
+        raise TypeError(f'the problem is {_kind(problem)}: give what Problem.load returns')
+    if isinstance(plan, Solution):
+        plan = plan.plan
     if isinstance(plan, os.PathLike):
         plan = read_text(Path(plan), 'plan')
+    if isinstance(plan, Plan):
+        _check_steps(plan)
+    elif not isinstance(plan, str):
+        raise TypeError(
+            f'the plan is {_kind(plan)}: give a Plan, a Solution, the text of a plan, or the '
+            'pathlib.Path of its file; parse_plan makes a Plan of text'
+        )
     validator = problem.validator if isinstance(problem, Problem) else Validator(problem)
     return validator.verify(plan)
+
+
+def _check_steps(plan: Plan) -> None:
+    """Refuses a plan that was put together of something else than steps.
+
+    Raises:
+        TypeError: a step is no `Step` whose action is a string and whose arguments are a tuple of
+            strings.
+    """
+    for number, step in enumerate(plan.steps, 1):
+        if not isinstance(step, Step) or not isinstance(step.arguments, tuple):
+            raise _no_step(number, step)
+        for name in (step.action, *step.arguments):
+            if not isinstance(name, str):
+                raise _no_step(number, step)
+
+
+def _no_step(number: int, step: object) -> TypeError:
+    return TypeError(
+        f"step {number} of the plan is {step!r:.100}: write Step('stack', ('b1', 'b2')), a name "
+        'and a tuple of names'
+    )
+
+
+def _kind(value: object) -> str:
+    """What a value is, for messages."""
+    return 'None' if value is None else f'of type {type(value).__name__}'

@@ -10,13 +10,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from safegen_ros import api
-from safegen_ros.api import Category, PddlError, Problem, SafegenError, parse_plan, verify
+from safegen_ros.api import (
+    Category,
+    PddlError,
+    Plan,
+    Problem,
+    SafegenError,
+    Step,
+    parse_plan,
+    solve,
+    verify,
+)
 from safegen_ros.pddl import model
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[1]
@@ -67,6 +79,60 @@ def test_a_plan_is_text_or_steps_or_a_file(tmp_path: Path) -> None:
     assert verdicts == [verdicts[0]] * 3
     with pytest.raises(SafegenError, match='the plan cannot be read'):
         verify(problem, tmp_path / 'none')
+
+
+def test_what_the_planner_found_is_a_plan() -> None:
+    problem = Problem.load(EXAMPLE)
+    solution = solve(problem)
+    assert verify(problem, solution) == verify(problem, solution.plan)
+    assert verify(problem, solution).ok
+
+
+@pytest.mark.parametrize(
+    ('plan', 'what'),
+    [
+        (None, 'the plan is None: give a Plan'),
+        ([Step('pickup', ('b1',))], 'the plan is of type list: give a Plan'),
+        (b'(pickup b1)', 'the plan is of type bytes: give a Plan'),
+        (
+            Plan((Step('pickup', ('b1',)), Step('stack', ['b1', 'b2']))),
+            'step 2 of the plan is Step',
+        ),
+        (Plan((Step('putdown', 'b1'),)), 'step 1 of the plan is Step'),
+        (Plan((Step('putdown', (1,)),)), 'step 1 of the plan is Step'),
+        (Plan((Step(None),)), 'step 1 of the plan is Step'),
+        (Plan((('putdown', ('b1',)),)), r"step 1 of the plan is \('putdown'"),
+        (Plan('(putdown b1)'), r"step 1 of the plan is '\('"),
+    ],
+)
+def test_what_is_no_plan_is_refused_by_name(plan: Any, what: str) -> None:
+    with pytest.raises(TypeError, match=what):
+        verify(Problem.load(EXAMPLE), plan)
+
+
+def test_what_is_no_problem_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r'the problem is of type str: give what Problem\.load'):
+        verify(str(EXAMPLE), UNSAFE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize('format', FORMATS)
+def test_a_problem_is_read_in_every_format(tmp_path: Path, format: str) -> None:
+    problem = Problem.load(EXAMPLE)
+    text = FORMATS[format].write(problem)
+    path = tmp_path / f'problem{FORMATS[format].suffix}'
+    path.write_text(text)
+    other = tmp_path / 'problem.data'
+    other.write_text(text)
+    found = [
+        Problem.load(path),
+        Problem.load(other, format=format),
+        Problem.from_text(text, format=format),
+    ]
+    for each in found:
+        assert (each.init, each.goal) == (problem.init, problem.goal)
+        assert [c.arguments for c in each.constraints] == [c.arguments for c in problem.constraints]
+    with pytest.raises(SafegenError, match='is not known'):
+        Problem.from_text(text, format='yaml')
 
 
 def test_what_is_changed_is_judged_anew(tower_order: Pddl3Task) -> None:

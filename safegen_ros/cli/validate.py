@@ -26,7 +26,7 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.files import ReadAs, read_task, read_text
 from safegen_ros.cli.verdicts import show_verdict, verdict_values
-from safegen_ros.errors import PlanFormatError
+from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -161,7 +161,8 @@ def validate(
     plans: Annotated[
         list[str],
         typer.Argument(
-            metavar='PLAN...', help='plan files, one step such as (stack a b) per line; - for stdin'
+            metavar='PLAN...',
+            help='plan files, one step such as (stack a b) per line; - for stdin (once)',
         ),
     ],
     as_json: Annotated[
@@ -186,6 +187,12 @@ def validate(
     options = Options(lenient, second_opinion)
 
     def whole() -> int:
+        if plans.count(STDIN) > 1:
+            raise SafegenError(
+                f'{STDIN}: {plans.count(STDIN)} plans are to come from standard input, which can '
+                'be read once only: write the others to files',
+                ErrorCode.BAD_PDDL,
+            )
         file = None if domain == STDIN else Path(domain)
         task = read_task(problem, file, format=read_as, any_name=any_name)
         return max(

@@ -66,10 +66,15 @@ class Budget:
         if self._cancelled():
             raise Canceled('the search was cancelled', ErrorCode.PLANNING_CANCELED)
         if now >= self._deadline:
+            limit = f'{max(self.time_limit_s, 0.0):.3f}'.rstrip('0').rstrip('.')
             raise SearchLimit(
-                f'the search ended at its time limit of {self.time_limit_s:g} s: '
+                f'the search ended at its time limit of {limit} s: '
                 'allow more time, or make the problem smaller'
             )
+
+    def part(self, seconds: float) -> Budget:
+        """A budget of its own that is over after some of the time that is left [s]."""
+        return Budget(seconds, self.memory_limit_mb, self._cancelled)
 
     def use(self, size: int) -> None:
         """Counts memory that is kept to the end [bytes].

@@ -10,7 +10,6 @@ up-fast-downward and run as processes of their own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,22 +70,14 @@ def _folder() -> Path | None:
     return folder if (folder / 'downward').is_file() else None
 
 
-def solve_with_fast_downward(
-    problem: Problem,
-    *,
-    time_limit_s: float = 60.0,
-    memory_limit_mb: float = 4096.0,
-    optimal: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Plan:
+def solve_with_fast_downward(problem: Problem, budget: Budget, *, optimal: bool = False) -> Plan:
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
         problem: what to solve.
-        time_limit_s: wall-clock limit [s].
-        memory_limit_mb: the most that Fast Downward may take [MiB].
+        budget: what may be used; each program may take as much memory as it allows, and the
+            caller is asked some fifty times a second.
         optimal: whether the plan has to be a shortest one.
-        cancelled: asked some fifty times a second.
 
     Returns:
         A plan that `verify` accepts.
@@ -94,7 +85,7 @@ def solve_with_fast_downward(
     Raises:
         Unsolvable: there is none.
         SearchLimit: time or memory ran out.
-        Canceled: `cancelled` said so.
+        Canceled: the caller wants to stop.
         SafegenError: Fast Downward is not installed or failed.
     """
     folder = _folder()
@@ -103,11 +94,10 @@ def solve_with_fast_downward(
             'Fast Downward is not installed: install the Python package up-fast-downward',
             ErrorCode.BACKEND_FAILED,
         )
-    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
     budget.tick()
     task = _translate(problem, folder, budget)
     task = relevant_part(compile_constraints(problem, task, budget.tick))
-    plan = _search(problem.name, task, optimal, folder, budget, cancelled)
+    plan = _search(problem.name, task, optimal, folder, budget)
     verdict = verify(problem, plan)
     if not verdict.ok:
         raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
@@ -131,20 +121,13 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     return replace(task, operators=tuple(own))
 
 
-def _search(
-    name: str,
-    task: SasTask,
-    optimal: bool,
-    folder: Path,
-    budget: Budget,
-    cancelled: Callable[[], bool],
-) -> Plan:
+def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:
     """A plan of a task."""
     program = str(folder / 'downward')
     with memory_files(write_sas(task), '') as (sas, found):
         command = [program, '--internal-plan-file', found.path, '--search']
         for share, configuration in _attempts(task, optimal):
-            part = Budget(share * budget.left_s, budget.memory_limit_mb, cancelled)
+            part = budget.part(share * budget.left_s)
             try:
                 ended = run_program([*command, configuration], part, [found], stdin=sas)
             except SearchLimit:
@@ -174,8 +157,9 @@ def _failure(what: str, ended: Ended, budget: Budget) -> SafegenError:
 def _attempts(task: SasTask, optimal: bool) -> list[tuple[float, str]]:
     """Searches to try in turn, each with its share of the time that is left to it.
 
-    Axioms make heuristics inadmissible, and unsafe as to what has no plan; then blind search alone
-    proves anything.
+    LAMA comes first and gets half of it: a large task takes it a while, and a search that was ended
+    has to begin anew. Axioms make heuristics inadmissible, and unsafe as to what has no plan; then
+    blind search alone proves anything.
     """
     if optimal:
         conditional = any(effect.condition for op in task.operators for effect in op.effects)
@@ -183,5 +167,5 @@ def _attempts(task: SasTask, optimal: bool) -> list[tuple[float, str]]:
             (1.0, _BLIND if task.rules else 'astar(hmax())' if conditional else 'astar(lmcut())')
         ]
     if task.rules:
-        return [(0.2, _LAMA), (0.6, _TYPES), (1.0, _BLIND)]
-    return [(0.2, _LAMA), (0.5, _TYPES), (1.0, _LAMA)]
+        return [(0.5, _LAMA), (0.6, _TYPES), (1.0, _BLIND)]
+    return [(0.5, _LAMA), (1.0, _TYPES)]

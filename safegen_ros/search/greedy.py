@@ -121,7 +121,7 @@ class GreedySearch:
         self._budget.tick()
         node = self._nodes[number]
         after, standing = self._task.follow(action, node.state, node.standing)
-        if not self._task.monitors.broken(standing):
+        if not self._task.monitors.lost(standing):
             self._add(_Node(after, standing, node.accepted, number, action))
 
     def _add(self, node: _Node) -> None:

@@ -106,7 +106,7 @@ class OptimalSearch:
         task, length = self._task, node.length + 1
         for action in bit_numbers(self._successors.mask(node.state)):
             after, standing = task.follow(action, node.state, node.standing)
-            if not task.monitors.broken(standing):
+            if not task.monitors.lost(standing):
                 self._offer(_Node(after, standing, node, action, length))
 
     def _offer(self, node: _Node) -> None:

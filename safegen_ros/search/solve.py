@@ -18,8 +18,12 @@ Route = Literal['auto', 'in-process', 'fast-downward']
 MEMORY_LIMIT_MB = 2048.0
 """Most memory of a search when the caller does not say [MiB]."""
 
-_SHARE = 0.4  # of the time that is left to the search in this process before the other one is asked
-_SHARE_LIMIT_S = 20.0
+_SHARE = (0.25, 5.0)
+"""What the search in this process has before the other one is asked: a share of the time, and the
+most of it [s]. A small problem takes milliseconds here; what takes longer goes to the other one."""
+
+_OPTIMAL_SHARE = (0.4, 20.0)
+"""Likewise for a shortest plan, for which the other one has no heuristic where there are axioms."""
 
 
 def solve(
@@ -53,24 +57,17 @@ def solve(
     """
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
     if route == FAST_DOWNWARD:
-        return _with_fast_downward(problem, budget, cancelled, optimal)
+        return _with_fast_downward(problem, budget, optimal)
     if route == IN_PROCESS or not fast_downward_available():
         return solve_in_process(problem, budget, optimal=optimal)
-    share = Budget(min(_SHARE * time_limit_s, _SHARE_LIMIT_S), memory_limit_mb, cancelled)
+    share, most_s = _OPTIMAL_SHARE if optimal else _SHARE
+    part = budget.part(min(share * time_limit_s, most_s))
     try:
-        return solve_in_process(problem, share, optimal=optimal)
+        return solve_in_process(problem, part, optimal=optimal)
     except SearchLimit:
-        return _with_fast_downward(problem, budget, cancelled, optimal)
+        return _with_fast_downward(problem, budget, optimal)
 
 
-def _with_fast_downward(
-    problem: Problem, budget: Budget, cancelled: Callable[[], bool], optimal: bool
-) -> Solution:
-    plan = solve_with_fast_downward(
-        problem,
-        time_limit_s=budget.left_s,
-        memory_limit_mb=budget.memory_limit_mb,
-        optimal=optimal,
-        cancelled=cancelled,
-    )
+def _with_fast_downward(problem: Problem, budget: Budget, optimal: bool) -> Solution:
+    plan = solve_with_fast_downward(problem, budget, optimal=optimal)
     return Solution(plan, FAST_DOWNWARD, optimal, budget.seconds, 0)

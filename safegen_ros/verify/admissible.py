@@ -44,8 +44,8 @@ class Shield:
     def admissible(self, situation: Situation, step: Step) -> bool:
         """Whether a step is one of the problem, applies, and leaves every constraint satisfiable.
 
-        A constraint counts as satisfiable while its automaton is not in its violated state: the
-        prefix alone does not rule it out, though the world may.
+        A constraint counts as satisfiable while the states so far and the time do not rule it out
+        (see `MonitorSet.lost`), though the world, or another constraint, may.
         """
         return self.after(situation, step) is not None
 
@@ -59,11 +59,11 @@ class Shield:
 
     def _after(self, situation: Situation, action: GroundAction) -> Situation | None:
         state, standing = situation
-        if self.monitors.broken(standing) or not action.applicable(state):
+        if self.monitors.lost(standing) or not action.applicable(state):
             return None
         after = action.apply(state)
         standing = self.monitors.progress(standing, after, state ^ after)
-        return None if self.monitors.broken(standing) else Situation(after, standing)
+        return None if self.monitors.lost(standing) else Situation(after, standing)
 
     def steps(self, situation: Situation) -> dict[Step, Situation]:
         """Every admissible step with the situation that it leads to, in a fixed order.

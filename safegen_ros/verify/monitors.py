@@ -34,6 +34,9 @@ ALL = -1
 _Progress = Callable[[int, int, int], int]
 """The next value of a field, from its value, the bits of the state and the time of the state."""
 
+_Lost = Callable[[int, int], bool]
+"""Whether any next state violates it, from the value of a field and the time."""
+
 _BROKEN = 1  # the bit of a standing that says that some field has its last value
 _MOST_SCANNED = 16  # monitors that are looked through one by one; more are found by their atoms
 
@@ -42,8 +45,8 @@ class Status(Enum):
     """What a constraint says of the trajectory so far."""
 
     SATISFIED = 'satisfied'  # it would hold if the trajectory ended here
-    PENDING = 'pending'  # it would not, but a continuation can still satisfy it
-    VIOLATED = 'violated'  # no continuation can
+    PENDING = 'pending'  # it would not, and no state has broken it yet; it may be `lost`
+    VIOLATED = 'violated'  # no continuation can satisfy it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Monitor:
             `timed`, it stands still.
         timed: whether it also moves with time alone.
         progress: the next value of its field.
+        lost: whether its last chance has passed, from field and time; None without a deadline.
         pending: the values with which the constraint would not hold if the trajectory ended.
         violated: the value from which no continuation helps; -1 when there is none.
         shift: where its field begins in a standing.
@@ -66,6 +70,7 @@ class Monitor:
     mask: int
     timed: bool
     progress: _Progress
+    lost: _Lost | None
     pending: range
     violated: int
     shift: int
@@ -94,6 +99,7 @@ class _Automaton:
     largest: int = 1
     horizon: int = 0  # from this time on the clock says no more
     timed: bool = False
+    lost: _Lost | None = None
 
 
 def _always(f: Test) -> _Automaton:
@@ -147,7 +153,13 @@ def _within(f: Test, deadline: int) -> _Automaton:
         return int(f(state))
 
     return _Automaton(
-        progress, violated=2, pending=range(1), largest=3, horizon=deadline + 1, timed=True
+        progress,
+        violated=2,
+        pending=range(1),
+        largest=3,
+        horizon=deadline + 1,
+        timed=True,
+        lost=lambda value, time: value == 0 and time >= deadline,
     )
 
 
@@ -165,7 +177,12 @@ def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
         return int(f(state))
 
     return _Automaton(
-        progress, violated=delay + 2, pending=range(1, delay + 2), largest=delay + 2, timed=True
+        progress,
+        violated=delay + 2,
+        pending=range(1, delay + 2),
+        largest=delay + 2,
+        timed=True,
+        lost=lambda value, time: value == delay + 1,
     )
 
 
@@ -227,6 +244,7 @@ class MonitorSet:
         self._clock = self._place
         self._tick = 1 << self._clock
         self._timed = tuple(monitor for monitor in self.monitors if monitor.timed)
+        self._with_deadline = tuple((m, m.lost) for m in self._timed if m.lost is not None)
         self._untimed = tuple(monitor for monitor in self.monitors if not monitor.timed)
         self._watching: dict[int, list[Monitor]] = {}
         if len(self._untimed) > _MOST_SCANNED:
@@ -245,8 +263,8 @@ class MonitorSet:
         shift = self._place
         self._place += width
         monitor = Monitor(
-            constraint, mask, automaton.timed, automaton.progress, automaton.pending,
-            automaton.violated, shift, (1 << width) - 1,
+            constraint, mask, automaton.timed, automaton.progress, automaton.lost,
+            automaton.pending, automaton.violated, shift, (1 << width) - 1,
         )  # fmt: skip
         return monitor, automaton.horizon
 
@@ -300,8 +318,22 @@ class MonitorSet:
 
     @staticmethod
     def broken(standing: Standing) -> bool:
-        """Whether some constraint can no longer be satisfied."""
+        """Whether some constraint is violated."""
         return bool(standing & _BROKEN)
+
+    def lost(self, standing: Standing) -> bool:
+        """Whether some constraint can no longer be satisfied, as far as the trajectory tells.
+
+        It is violated, or it is not satisfied and this is the last state that is in time: then it
+        does not hold if the trajectory ends here, and the next state violates it.
+        """
+        if standing & _BROKEN:
+            return True
+        time = standing >> self._clock
+        for monitor, late in self._with_deadline:
+            if late((standing >> monitor.shift) & monitor.limit, time):
+                return True
+        return False
 
     def violated(self, standing: Standing) -> tuple[Monitor, ...]:
         """The monitors that no continuation can satisfy."""

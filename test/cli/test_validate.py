@@ -164,6 +164,17 @@ def test_a_plan_comes_from_standard_input() -> None:
     assert 'not UTF-8' in done.stderr
 
 
+def test_standard_input_is_one_plan(plans: dict[str, str]) -> None:
+    done = _run('-', EXAMPLE, '-', plans['good'], '-', stdin=GOOD)
+    assert (done.exit_code, done.stdout) == (2, '')
+    assert '2 plans are to come from standard input' in done.stderr
+    assert 'write the others to files' in done.stderr
+    status, values = _json('-', EXAMPLE, '-', '-', stdin=GOOD)
+    assert (status, [each['category'] for each in values]) == (2, ['UNKNOWN'] * 2)
+    status, values = _json('-', EXAMPLE, '-', plans['good'], stdin=GOOD)
+    assert (status, [each['category'] for each in values]) == (0, ['SUCCESS'] * 2)
+
+
 def test_a_domain_of_ones_own_is_taken(tmp_path: Path, plans: dict[str, str]) -> None:
     domain = tmp_path / 'domain.pddl'
     domain.write_text(builtin_domain_text('blocksworld'))

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from safegen_ros.errors import Canceled, ErrorCode
@@ -36,6 +38,31 @@ def test_time_runs_out(clock: _Clock) -> None:
     with pytest.raises(SearchLimit, match='time limit of 2 s') as caught:
         budget.tick()
     assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ('limit_s', 'told'),
+    [(30.0, '30'), (17.9997, '18'), (0.001, '0.001'), (2.5, '2.5'), (3600.0, '3600'), (-0.1, '0')],
+)
+def test_the_limit_is_told_as_a_person_would(clock: _Clock, limit_s: float, told: str) -> None:
+    budget = Budget(limit_s, 1.0)
+    clock.now += limit_s + 1.0
+    with pytest.raises(SearchLimit, match=rf'time limit of {re.escape(told)} s:'):
+        budget.tick()
+
+
+def test_a_part_ends_by_itself_and_asks_the_same_caller(clock: _Clock) -> None:
+    stop = False
+    whole = Budget(10.0, 7.0, lambda: stop)
+    part = whole.part(1.0)
+    assert part.memory_limit_mb == 7.0
+    clock.now += 1.0
+    whole.tick()
+    with pytest.raises(SearchLimit):
+        part.tick()
+    stop = True
+    with pytest.raises(Canceled):
+        whole.part(1.0).tick()
 
 
 def test_the_caller_is_asked_a_hundred_times_a_second(clock: _Clock) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,11 +29,24 @@ from safegen_ros.search import fast_downward
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.search.programs import Ended
 from safegen_ros.search.regression import compile_constraints
-from safegen_ros.search.sas import SasTask
+from safegen_ros.search.sas import Rule, SasTask
 from safegen_ros.verify.validator import Validator
 
 PATIENCE_S = 60.0
+
+
+def _solve(
+    problem: Problem,
+    *,
+    time_limit_s: float = PATIENCE_S,
+    memory_limit_mb: float = 1024.0,
+    optimal: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Plan:
+    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+    return solve_with_fast_downward(problem, budget, optimal=optimal)
 
 
 def _translated(problem: Problem) -> SasTask:
@@ -87,9 +101,9 @@ def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
         return
     except Unsolvable:
         with pytest.raises(Unsolvable):
-            solve_with_fast_downward(problem, optimal=optimal)
+            _solve(problem, optimal=optimal)
         return
-    plan = solve_with_fast_downward(problem, optimal=optimal)
+    plan = _solve(problem, optimal=optimal)
     assert Validator(problem).verify(plan).ok
     assert len(plan) >= len(wanted)
     assert not optimal or len(plan) == len(wanted)
@@ -120,9 +134,9 @@ def test_known_lengths(goal: str, constraints: str, length: int | None) -> None:
     problem = _blocks(goal, constraints)
     if length is None:
         with pytest.raises(Unsolvable, match='problem small has no plan'):
-            solve_with_fast_downward(problem)
+            _solve(problem)
     else:
-        assert len(solve_with_fast_downward(problem, optimal=True)) == length
+        assert len(_solve(problem, optimal=True)) == length
 
 
 def test_a_plan_may_have_to_wait() -> None:
@@ -135,7 +149,7 @@ def test_a_plan_may_have_to_wait() -> None:
     text = """(define (problem night) (:domain lamp) (:init (lit)) (:goal (not (lit)))
       (:constraints (hold-during 0 3 (lit))))"""
     problem = read_problem(text, domain)
-    assert str(solve_with_fast_downward(problem)).split('\n') == ['(look)', '(look)', '(press)']
+    assert str(_solve(problem)).split('\n') == ['(look)', '(look)', '(press)']
 
 
 TYPES = """(define (domain typed)
@@ -170,10 +184,10 @@ def test_types_mean_to_the_translator_what_they_mean_to_us(
     except Unsolvable:
         assert length is None
         with pytest.raises(Unsolvable):
-            solve_with_fast_downward(problem, optimal=True)
+            _solve(problem, optimal=True)
     else:
         assert len(wanted) == length
-        assert len(solve_with_fast_downward(problem, optimal=True)) == length
+        assert len(_solve(problem, optimal=True)) == length
 
 
 def _towers(count: int) -> Problem:
@@ -184,9 +198,33 @@ def _towers(count: int) -> Problem:
 
 def test_the_time_limit_is_kept() -> None:
     with pytest.raises(SearchLimit, match='time limit') as caught:
-        solve_with_fast_downward(_towers(12), time_limit_s=0.3, optimal=True)
+        _solve(_towers(12), time_limit_s=0.3, optimal=True)
     assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
     assert not _children(os.getpid())
+
+
+@pytest.mark.parametrize('axioms', [False, True])
+def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
+    monkeypatch: pytest.MonkeyPatch, axioms: bool
+) -> None:
+    tried: list[tuple[str, float]] = []
+
+    def run(command: list[str], part: Budget, *files: object, **more: object) -> Ended:
+        tried.append((command[-1], part.time_limit_s))
+        raise SearchLimit('it takes too long')
+
+    task = _translated(_blocks('(on a b)'))
+    if axioms:
+        task = replace(task, rules=(Rule((), 0, 0),))
+    monkeypatch.setattr(fast_downward, 'run_program', run)
+    with pytest.raises(SearchLimit):
+        fast_downward._search('small', task, False, Path(), Budget(PATIENCE_S, 1024))
+    names = [fast_downward._LAMA, fast_downward._TYPES, *[fast_downward._BLIND] * axioms]
+    assert [name for name, _ in tried] == names
+    assert 0.5 * PATIENCE_S - 1 < tried[0][1] <= 0.5 * PATIENCE_S
+    assert (
+        tried[-1][1] > PATIENCE_S - 1
+    )  # here no time has passed: the last one has all that is left
 
 
 def test_the_memory_limit_is_kept() -> None:
@@ -194,10 +232,10 @@ def test_the_memory_limit_is_kept() -> None:
     both = And((AtomFormula('holding', ('b1',)), AtomFormula('holding', ('b2',))))
     problem = replace(_towers(12), goal=Or((_towers(12).goal, both)))
     with pytest.raises(SearchLimit, match='memory limit') as caught:
-        solve_with_fast_downward(problem, memory_limit_mb=32, optimal=True)
+        _solve(problem, memory_limit_mb=32, optimal=True)
     assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
     with pytest.raises(SearchLimit, match='memory limit'):
-        solve_with_fast_downward(_towers(40), memory_limit_mb=40)
+        _solve(_towers(40), memory_limit_mb=40)
 
 
 def test_a_cancel_is_heard_while_a_program_runs() -> None:
@@ -205,7 +243,7 @@ def test_a_cancel_is_heard_while_a_program_runs() -> None:
         return bool(_children(os.getpid()))
 
     with pytest.raises(Canceled) as caught:
-        solve_with_fast_downward(_towers(12), optimal=True, cancelled=cancelled)
+        _solve(_towers(12), optimal=True, cancelled=cancelled)
     assert caught.value.code is ErrorCode.PLANNING_CANCELED
     assert not _children(os.getpid())
 
@@ -227,9 +265,10 @@ def test_the_programs_end_with_the_process_that_started_them() -> None:
     code = """if True:
         import sys
         from safegen_ros.pddl.reader import read_domain, read_problem
+        from safegen_ros.search.budget import Budget
         from safegen_ros.search.fast_downward import solve_with_fast_downward
         domain = read_domain(sys.argv[1])
-        solve_with_fast_downward(read_problem(sys.argv[2], domain), optimal=True)
+        solve_with_fast_downward(read_problem(sys.argv[2], domain), Budget(60, 500), optimal=True)
     """
     texts = domain_text(strategies.BLOCKSWORLD), problem_text(_towers(12))
     parent = subprocess.Popen([sys.executable, '-c', code, *texts])
@@ -252,16 +291,16 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(fast_downward, '_PACKAGE', 'no_such_package')
     assert not fast_downward_available()
     with pytest.raises(SafegenError, match='install the Python package up-fast-downward'):
-        solve_with_fast_downward(_blocks('(on a b)'))
+        _solve(_blocks('(on a b)'))
 
 
 def test_a_failure_shows_what_the_program_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_downward, '_attempts', lambda task, optimal: [(1.0, 'nonsense()')])
     with pytest.raises(SafegenError, match=r'search component .* ended with code 3\d: .*nonsense'):
-        solve_with_fast_downward(_blocks('(on a b)'))
+        _solve(_blocks('(on a b)'))
     monkeypatch.setattr(fast_downward, '_TRANSLATE', ('fast_downward.translate', '--nonsense'))
     with pytest.raises(SafegenError, match=r'the translator of .* ended with code 2: .*--nonsense'):
-        solve_with_fast_downward(_blocks('(on a b)'))
+        _solve(_blocks('(on a b)'))
 
 
 def test_a_plan_that_does_not_verify_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,4 +309,4 @@ def test_a_plan_that_does_not_verify_is_not_returned(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(fast_downward, 'compile_constraints', compiled)
     with pytest.raises(SafegenError, match=r'does not verify: .*always'):
-        solve_with_fast_downward(_blocks('(on a b)', '(always (on c b))'))
+        _solve(_blocks('(on a b)', '(always (on c b))'))

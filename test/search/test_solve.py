@@ -17,6 +17,7 @@ from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem
 from safegen_ros.pddl.plan import Plan, make_plan
 from safegen_ros.search import solve as module
+from safegen_ros.search.budget import Budget
 from safegen_ros.search.fast_downward import fast_downward_available
 from safegen_ros.search.outcome import FAST_DOWNWARD, IN_PROCESS, SearchLimit, Unsolvable
 from safegen_ros.search.solve import Route, solve
@@ -39,8 +40,8 @@ def downward(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Puts something in Fast Downward's place that notes how it is called."""
     calls: list[dict[str, Any]] = []
 
-    def answer(problem: Problem, **arguments: Any) -> Plan:
-        calls.append(arguments)
+    def answer(problem: Problem, budget: Budget, **arguments: Any) -> Plan:
+        calls.append({'budget': budget, 'left_s': budget.left_s, **arguments})
         return PLAN
 
     monkeypatch.setattr(module, 'fast_downward_available', lambda: True)
@@ -64,12 +65,43 @@ def test_a_small_problem_is_solved_in_process(downward: list[dict[str, Any]]) ->
 def test_what_takes_long_goes_to_fast_downward(
     downward: list[dict[str, Any]], optimal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, '_SHARE_LIMIT_S', 0.0)  # however fast this machine is
+    for name in ('_SHARE', '_OPTIMAL_SHARE'):
+        monkeypatch.setattr(module, name, (0.1, 0.0))  # however fast this machine is
     solution = solve(_large(), time_limit_s=0.5, memory_limit_mb=300.0, optimal=optimal)
     assert (solution.plan, solution.route, solution.optimal) == (PLAN, FAST_DOWNWARD, optimal)
     (call,) = downward
-    assert 0 < call['time_limit_s'] < 0.5
-    assert (call['memory_limit_mb'], call['optimal']) == (300.0, optimal)
+    assert 0 < call['left_s'] < 0.5
+    assert (call['budget'].memory_limit_mb, call['optimal']) == (300.0, optimal)
+
+
+@pytest.mark.parametrize('optimal', [True, False])
+@pytest.mark.parametrize('limit_s', [2.0, 30.0, 600.0])
+def test_most_of_the_time_is_left_to_fast_downward(
+    downward: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    optimal: bool,
+    limit_s: float,
+) -> None:
+    parts = []
+
+    def never(problem: Problem, budget: Budget, *, optimal: bool) -> None:
+        parts.append(budget.time_limit_s)
+        raise SearchLimit('it takes too long')
+
+    monkeypatch.setattr(module, 'solve_in_process', never)
+    assert solve(_small(), optimal=optimal, time_limit_s=limit_s).route == FAST_DOWNWARD
+    assert 0 < parts[0] <= (min(0.4 * limit_s, 20.0) if optimal else min(0.25 * limit_s, 5.0))
+    assert downward[0]['budget'].time_limit_s == limit_s
+
+
+@pytest.mark.skipif(not fast_downward_available(), reason='Fast Downward is not installed')
+@pytest.mark.parametrize('route', ROUTES)
+@pytest.mark.parametrize(('limit_s', 'told'), [(0.001, '0.001'), (0.3, '0.3')])
+def test_the_limit_that_is_told_is_the_one_that_was_given(
+    route: Route, limit_s: float, told: str
+) -> None:
+    with pytest.raises(SearchLimit, match=rf'its time limit of {told} s:'):
+        solve(_large(), route=route, time_limit_s=limit_s)
 
 
 def test_a_route_that_was_asked_for_is_taken(downward: list[dict[str, Any]]) -> None:
@@ -99,7 +131,8 @@ def test_a_cancel_reaches_both_routes(downward: list[dict[str, Any]]) -> None:
         solve(_small(), cancelled=cancelled)
     assert not downward
     solve(_small(), route='fast-downward', cancelled=cancelled)
-    assert downward[0]['cancelled'] is cancelled
+    with pytest.raises(Canceled):
+        downward[0]['budget'].tick()
 
 
 @pytest.mark.skipif(not fast_downward_available(), reason='Fast Downward is not installed')

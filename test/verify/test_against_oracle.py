@@ -296,13 +296,19 @@ def test_violated_means_that_no_continuation_helps(seed: int) -> None:
     problem = Problem('two', domain, {}, frozenset(), And(()), (c,))
     pool: list[State] = [frozenset(), frozenset({('p',)}), frozenset({('q',)})]
     pool.append(pool[1] | pool[2])
+    table = AtomTable(problem, fold_static=False)
+    monitors = MonitorSet(problem, table)
     for _ in range(6):
         states = [rng.choice(pool) for _ in range(rng.randint(1, 5))]
+        standing = monitors.start(table.encode(states[0]))
+        for state in states[1:]:
+            standing = monitors.progress(standing, table.encode(state))
         saved = any(_holds(c, longer, problem) for longer in _continuations(states, pool, 2))
+        assert monitors.lost(standing) == (not saved), (c, states)
         if _broken(c, states, problem):
             assert not saved
         elif operator in ('within', 'always-within'):
-            # VAL lets a deadline pass by one state before it says so, and so do we
+            # VAL lets a deadline pass by one state before it says so, and so does our validator
             assert saved or _broken(c, [*states, pool[0]], problem)
         else:
             assert saved, (c, states)
