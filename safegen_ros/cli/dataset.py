@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from safegen_ros.paths import data_path
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.paths import DataNotFoundError, data_path
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.pddl3.dataset.assemble import Notify
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 BENCH = 'data/safegen-bench'
 """The folder of the dataset that is shipped, in part."""
 
+PLOTS = 'plots'
+"""The folder with the plots of a dataset, in that of the dataset."""
+
 app = typer.Typer(
     no_args_is_help=True,
     help='Problems with safety constraints and proved plans, for training and for measuring.',
@@ -32,6 +36,12 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
 RecipeFile = Annotated[Path | None, typer.Option('--recipe', help=f'by default that of {BENCH}')]
 Rows = Annotated[int | None, typer.Option(min=0, help='rows of each domain; else as the recipe')]
+Train = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help='rows of each domain, at most as many are renamed; else as the recipe'
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help='of all problems; else as the recipe')]
 Domains = Annotated[
     list[str] | None, typer.Option('--domain', help='only this one; may be given several times')
@@ -49,7 +59,7 @@ def build(
     recipe: RecipeFile = None,
     seed: Seed = None,
     domain: Domains = None,
-    train: Rows = None,
+    train: Train = None,
     test: Rows = None,
     test_family: Rows = None,
     test_renamed: Rows = None,
@@ -58,6 +68,7 @@ def build(
     ray: Ray = '',
 ) -> None:
     """Build a dataset; after a kill the same command goes on, and a recipe gives the same bytes."""
+    from safegen_ros.evaluation.dataset_plots import plots_missing
     from safegen_ros.worlds.pddl3.dataset.build import build as make
 
     quotas = _quotas(train, test, test_family, test_renamed)
@@ -65,8 +76,8 @@ def build(
     with _working(jobs, ray) as (workers, notify, console):
         fresh = make(out, asked, workers, notify)
     console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
-    if fresh:
-        _show(out, console, out / 'plots')
+    if fresh or plots_missing(out, out / PLOTS):  # a build may be killed before it draws
+        _show(out, console, out / PLOTS)
 
 
 @app.command()
@@ -80,7 +91,7 @@ def shard(
     recipe: RecipeFile = None,
     seed: Seed = None,
     domain: Domains = None,
-    train: Rows = None,
+    train: Train = None,
     test: Rows = None,
     test_family: Rows = None,
     test_renamed: Rows = None,
@@ -108,7 +119,7 @@ def merge(out: Out, jobs: Jobs = None) -> None:
     with _working(jobs, '') as (workers, notify, console):
         make(out, workers, notify)
     console.print(f'built: {out}', soft_wrap=True)
-    _show(out, console, out / 'plots')
+    _show(out, console, out / PLOTS)
 
 
 @app.command()
@@ -127,12 +138,13 @@ def check(
     from safegen_ros.worlds.pddl3.dataset.check import check as examine
     from safegen_ros.worlds.pddl3.dataset.check import check_against
 
-    folder = data_path(folder)
+    folder = _dataset(folder)
+    published = None if against is None else _dataset(against)
     with _working(jobs, '') as (workers, notify, console):
         rows = examine(folder, workers, notify, partial=partial, val=val)
     console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
-    if against is not None:
-        files = check_against(folder, data_path(against))
+    if published is not None:
+        files = check_against(folder, published)
         console.print(f'{files:,} files and folders are those of {against}', soft_wrap=True)
 
 
@@ -144,7 +156,21 @@ def stats(
     ] = None,
 ) -> None:
     """Print what a dataset is made of, beside table VIII of the paper."""
-    _show(data_path(folder), Console(), plots)
+    _show(_dataset(folder), Console(), plots)
+
+
+def _dataset(folder: Path) -> Path:
+    """The folder of a dataset that is there.
+
+    Raises:
+        SafegenError: there is no such folder, which is an error of the input.
+    """
+    try:
+        return data_path(folder)
+    except DataNotFoundError as error:
+        raise SafegenError(
+            f'{error.message}: name the folder of a dataset', ErrorCode.BAD_PDDL
+        ) from error
 
 
 def _show(folder: Path, console: Console, plots: Path | None) -> None:
@@ -189,7 +215,10 @@ def _recipe(
     if domains:
         values['domains'] = {name: _domain(values['domains'], name) for name in domains}
     for wanted in values['domains'].values():
+        renamed = wanted['quotas']['test_renamed']
         wanted['quotas'] |= quotas
+        if 'test_renamed' not in quotas:  # which are training rows in other words
+            wanted['quotas']['test_renamed'] = min(renamed, wanted['quotas']['train'])
     changed = recipe_of(values, f'{source} with the options')
     return changed if val else replace(changed, val=False)
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from safegen_ros.worlds.pddl3.dataset.blocks import write_atomically
 from safegen_ros.worlds.pddl3.dataset.failures import writing
 from safegen_ros.worlds.pddl3.dataset.split import SPLITS
+from safegen_ros.worlds.pddl3.dataset.statistics import STATISTICS
 
 PLOTS = {
     'sizes': 'problem size',
@@ -30,6 +33,13 @@ def plots_available() -> bool:
     return find_spec('matplotlib') is not None
 
 
+def plots_missing(folder: Path, plots: Path) -> bool:
+    """Whether a dataset has no plots, or some that are older than its statistics."""
+    counted = (folder / STATISTICS).stat().st_mtime
+    paths = [plots / f'{field}.png' for field in PLOTS]
+    return not all(path.is_file() and path.stat().st_mtime >= counted for path in paths)
+
+
 def draw_plots(statistics: Mapping[str, Any], folder: Path) -> list[Path]:
     """Draws the values of `Statistics.values`; returns the files.
 
@@ -40,6 +50,8 @@ def draw_plots(statistics: Mapping[str, Any], folder: Path) -> list[Path]:
 
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        for stale in folder.glob('.*.png.*.part'):
+            stale.unlink(missing_ok=True)  # of a process that was killed
     paths = []
     for field, label in PLOTS.items():
         width, height = _PANEL
@@ -51,8 +63,9 @@ def draw_plots(statistics: Mapping[str, Any], folder: Path) -> list[Path]:
             axes.set_xlabel(label)
             axes.set_ylabel('rows')
         path = folder / f'{field}.png'
-        with writing(path):
-            figure.savefig(path, dpi=100)
+        picture = BytesIO()
+        figure.savefig(picture, format='png', dpi=100)
+        write_atomically(path, picture.getvalue())
         paths.append(path)
     return paths
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.worlds.pddl3.dataset.split import SPLITS
-from safegen_ros.worlds.pddl3.dataset.statistics import ranges_text
+from safegen_ros.worlds.pddl3.dataset.statistics import BARE_NEW, longer_rows, ranges_text
 
 PAPER = {
     'blocksworld': (500, 50, 'blocks 3-6'),
@@ -26,11 +26,13 @@ def print_statistics(statistics: Mapping[str, Any], console: Console) -> None:
     """Prints the values of `Statistics.values`."""
     console.print(_beside_the_paper(statistics))
     console.print(_splits(statistics))
-    for field, title in (
-        ('operators', 'Rows by PDDL3 operator of their constraints'),
-        ('families', 'Rows by constraint family'),
-    ):
-        console.print(_counts(statistics, field, title))
+    title = (
+        'Rows by PDDL3 operator of their constraints '
+        '(in brackets: where the unconstrained plan breaks one)'
+    )
+    console.print(_counts(statistics, 'operators', title, 'broken'))
+    console.print(_counts(statistics, 'families', 'Rows by constraint family'))
+    console.print(_safety(statistics))
     console.print(_training(statistics))
 
 
@@ -70,17 +72,41 @@ def _splits(statistics: Mapping[str, Any]) -> Table:
     return table
 
 
-def _counts(statistics: Mapping[str, Any], field: str, title: str) -> Table:
+def _counts(statistics: Mapping[str, Any], field: str, title: str, part: str = '') -> Table:
+    """Counts of each split; in brackets, if a field is named for it, the part that it counts."""
     table = Table(title=title, title_justify='left')
     table.add_column('domain')
     table.add_column(field)
     for split in SPLITS:
         table.add_column(split, justify='right')
     for domain, values in statistics.items():
-        counts = [values['splits'].get(split, {field: {}})[field] for split in SPLITS]
+        splits = [values['splits'].get(split, {field: {}, part: {}}) for split in SPLITS]
         shown = domain
-        for name in sorted({name for count in counts for name in count}):
-            table.add_row(shown, name, *(f'{count.get(name, 0):,}' for count in counts))
+        for name in sorted({name for found in splits for name in found[field]}):
+            cells = [f'{found[field].get(name, 0):,}' for found in splits]
+            if part:
+                few = [f'{found[part].get(name, 0):,}' for found in splits]
+                cells = [f'{all_} ({some})' for all_, some in zip(cells, few, strict=True)]
+            table.add_row(shown, name, *cells)
+            shown = ''
+    return table
+
+
+def _safety(statistics: Mapping[str, Any]) -> Table:
+    """How many plans safety makes longer, and how many tests are new without constraints, too."""
+    table = Table(title='What constraints change', title_justify='left')
+    for heading in ('domain', 'split'):
+        table.add_column(heading)
+    for heading in ('rows', 'longer safe plan', 'new even without constraints'):
+        table.add_column(heading, justify='right')
+    for domain, values in statistics.items():
+        shown = domain
+        for split in SPLITS:
+            found = values['splits'].get(split)
+            if found is None:
+                continue
+            new = '-' if split == 'train' else f'{found[BARE_NEW]:,}'
+            table.add_row(shown, split, f'{found["rows"]:,}', f'{longer_rows(found):,}', new)
             shown = ''
     return table
 
@@ -96,10 +122,9 @@ def _training(statistics: Mapping[str, Any]) -> Table:
         train = values['splits']['train']
         limits = ' and '.join(f'{limit:g}' for limit in values['bucket_limits'])
         steps = [int(length) for length in train['lengths']]
-        longer = sum(count for more, count in train['longer'].items() if int(more))
         table.add_row(
             domain, *map(str, train['buckets'].values()), limits, f'{min(steps)}-{max(steps)}',
-            f'{_mean(train["lengths"]):.1f}', f'{100 * longer / train["rows"]:.0f} %',
+            f'{_mean(train["lengths"]):.1f}', f'{100 * longer_rows(train) / train["rows"]:.0f} %',
         )  # fmt: skip
     return table
 

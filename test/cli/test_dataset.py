@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from datasets_small import contents, small_recipe
 from typer.testing import CliRunner, Result
 
+from safegen_ros.cli.failures import is_bad_input
 from safegen_ros.cli.main import app
 from safegen_ros.errors import SafegenError
 from safegen_ros.worlds.pddl3.dataset.recipe import load_recipe
@@ -74,14 +76,48 @@ def test_what_is_shipped_is_described(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not list(tmp_path.iterdir())
 
 
+def test_plots_that_are_missing_are_drawn(built: Path, recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / 'out'
+    shutil.copytree(built, out)
+    again = (
+        'build', out, '--recipe', recipe, '--domain', 'ferry', '--train', 6, '--jobs', 1,
+        '--no-val',
+    )  # fmt: skip
+    names = {path.name for path in (out / 'plots').iterdir()}
+    assert 'plots:' not in run(*again).stdout
+    (out / 'plots' / 'sizes.png').unlink()
+    (out / 'plots' / '.sizes.png.1.part').write_bytes(b'half')
+    done = run(*again)
+    assert (done.exit_code, 'whole already' in done.stdout) == (0, True), done.output
+    assert {path.name for path in (out / 'plots').iterdir()} == names
+    assert contents(out) == contents(built)
+    counted = (out / 'statistics.json').stat().st_mtime
+    os.utime(out / 'plots' / 'lengths.png', (counted - 1, counted - 1))
+    assert 'plots:' in run(*again).stdout
+    assert 'plots:' not in run(*again).stdout
+
+
+def test_fewer_training_rows_are_renamed_when_there_are_fewer(recipe: Path, tmp_path: Path) -> None:
+    done = run(
+        'shard', tmp_path / 'out', '--index', 0, '--of', 1, '--blocks', 1, '--recipe', recipe,
+        '--domain', 'ferry', '--train', 1, '--no-val', '--jobs', 1,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    quotas = load_recipe(tmp_path / 'out' / 'recipe.json').domains['ferry'].quotas
+    assert (quotas['train'], quotas['test_renamed']) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ('words', 'message'),
     [
         (['build', 'OUT', '--recipe', 'nowhere.json'], 'nowhere.json: cannot be read'),
         (['build', 'OUT', '--domain', 'boats'], "there is no domain 'boats': use blocksworld"),
-        (['build', 'OUT', '--train', '3'], 'exceeds train, of which it is made'),
+        (['build', 'OUT', '--train', '3', '--test-renamed', '4'], 'test_renamed: exceeds train'),
         (['merge', 'OUT'], 'recipe.json: cannot be read'),
         (['check', 'OUT'], 'OUT does not exist'),
+        (['check', '--against', 'OUT', '--partial', '--no-val'], 'OUT does not exist'),
+        (['stats', 'OUT'], 'OUT does not exist'),
+        (['stats', '.'], 'statistics.json: cannot be read'),
     ],
 )
 def test_bad_input_is_an_error_with_a_cure(
@@ -91,6 +127,7 @@ def test_bad_input_is_an_error_with_a_cure(
     done = run(*words)
     assert isinstance(done.exception, SafegenError)
     assert message in done.exception.message
+    assert is_bad_input(done.exception)
     assert not (tmp_path / 'OUT').exists()
 
 
@@ -100,6 +137,7 @@ def test_bad_input_is_an_error_with_a_cure(
         (['shard', 'OUT', '--index', '2', '--of', '2'], 'there is no shard 2 of 2'),
         (['build', 'OUT', '--jobs', '0'], '--jobs'),
         (['build', 'OUT', '--seed', '-1'], '--seed'),
+        (['build', 'OUT', '--train', '0'], '--train'),
     ],
 )
 def test_bad_options_are_refused(words: list[str], message: str) -> None:

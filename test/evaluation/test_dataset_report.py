@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import resource
 import struct
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from safegen_ros.evaluation.dataset_plots import PLOTS, draw_plots, plots_availa
 from safegen_ros.evaluation.dataset_report import print_statistics
 from safegen_ros.paths import data_path
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.statistics import load_statistics
+from safegen_ros.worlds.pddl3.dataset.statistics import BARE_NEW, load_statistics, longer_rows
 from safegen_ros.worlds.pddl3.domains.difficulty import bucket, thresholds
 
 STATISTICS = load_statistics(data_path('data/safegen-bench'))
@@ -46,7 +47,14 @@ def test_the_paper_stands_beside_ours() -> None:
     ] in (lines)
     always = next(line for line in lines if line[:2] == ['blocksworld', 'always'])
     splits = STATISTICS['blocksworld']['splits']
-    assert always[2:4] == [str(splits[s]['operators']['always']) for s in ('train', 'test')]
+    assert always[2:4] == [
+        f'{splits[s]["operators"]["always"]} ({splits[s]["broken"]["always"]})'
+        for s in ('train', 'test')
+    ]
+    renamed, tested = splits['test_renamed'], splits['test']
+    assert ['blocksworld', 'train', '500', str(longer_rows(splits['train'])), '-'] in lines
+    assert ['', 'test', '50', str(longer_rows(tested)), str(tested[BARE_NEW])] in lines
+    assert ['', 'test_renamed', '25', str(longer_rows(renamed)), '0'] in lines
     buckets = next(line for line in lines if line[0] == 'ferry' and len(line) == 8)
     assert list(map(int, buckets[1:4])) == list(
         STATISTICS['ferry']['splits']['train']['buckets'].values()
@@ -77,6 +85,18 @@ def test_plots_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
     (tmp_path / 'plots').write_text('')
     with pytest.raises(DatasetError, match='plots: cannot be written: '):
         draw_plots(STATISTICS, tmp_path / 'plots')
+
+
+def test_a_plot_is_whole_or_what_it_was(tmp_path: Path) -> None:
+    (tmp_path / 'sizes.png').write_bytes(b'older')
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # like a full disk
+    try:
+        with pytest.raises(DatasetError, match=r'sizes\.png: cannot be written: '):
+            draw_plots({'ferry': STATISTICS['ferry']}, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {'sizes.png': b'older'}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 from safegen_ros.worlds.pddl3.dataset.blocks import BlockStore, write_atomically
 from safegen_ros.worlds.pddl3.dataset.card import CARD, card_text
 from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.worlds.pddl3.dataset.findings import examined
 from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, Manifest, folder_digest
 from safegen_ros.worlds.pddl3.dataset.pairs import PAIRS, pair_files, pair_line
 from safegen_ros.worlds.pddl3.dataset.recipe import RECIPE, Recipe
@@ -46,7 +47,7 @@ def assemble(
         folder: of the dataset.
         recipe: its recipe.
         walks: what became of the candidates of every domain.
-        workers: who renames problems.
+        workers: who renames problems and examines rows.
         notify: told of every hundredth row.
 
     Raises:
@@ -60,9 +61,10 @@ def assemble(
         for domain, walk in walks.items():
             limits = thresholds(walk.scores)
             statistics.add_walk(walk, limits)
-            for row in _rows(BlockStore(folder, recipe), recipe, domain, workers):
+            rows = _rows(BlockStore(folder, recipe), recipe, domain, workers)
+            for row, found in in_order(workers, examined, ((row,) for row in rows)):
                 placed = replace(row, bucket=bucket(row.difficulty, limits))
-                statistics.add(placed)
+                statistics.add(placed, found)
                 files.add(placed)
                 if files.rows % 100 == 0:
                     notify('writing', files.rows, total)

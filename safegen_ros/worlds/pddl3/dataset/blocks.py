@@ -11,16 +11,21 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 from safegen_ros.worlds.pddl3.dataset.candidates import REFUSALS, Refusal, candidate
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError, writing
+from safegen_ros.worlds.pddl3.dataset.manifest import file_digest, folder_digest
 from safegen_ros.worlds.pddl3.dataset.recipe import Recipe
 from safegen_ros.worlds.pddl3.dataset.rows import Row, row_of
+from safegen_ros.worlds.pddl3.domains import domain_folders
 
 WORK = '.work'
 """Name of the folder of the blocks within that of the dataset."""
+
+_FILES = 'domain_files'  # field of a header with the digest of the domain
 
 
 def compute_block(recipe: Recipe, domain: str, index: int) -> bytes:
@@ -39,12 +44,41 @@ def compute_block(recipe: Recipe, domain: str, index: int) -> bytes:
 
 def _header(recipe: Recipe, domain: str, index: int, body: bytes) -> bytes:
     values = {
-        'recipe': recipe.digest,
+        'recipe': recipe.digest,  # with VERSION in it
         'domain': domain,
         'block': index,
         'sha256': sha256(body).hexdigest(),
+        _FILES: domain_digest(domain),
     }
     return (json.dumps(values) + '\n').encode()
+
+
+@cache
+def domain_digest(domain: str) -> str:
+    """SHA-256 of the folder of a domain as it was when this process first asked."""
+    return tree_digest(domain_folders()[domain])
+
+
+def tree_digest(folder: Path) -> str:
+    """SHA-256 of the names and bytes of all files below a folder; Python's own are left out."""
+    paths = [path for path in folder.rglob('*') if path.is_file()]
+    return folder_digest(
+        {
+            path.relative_to(folder).as_posix(): file_digest(path)
+            for path in paths
+            if '__pycache__' not in path.relative_to(folder).parts
+        }
+    )
+
+
+def _other_files(header: bytes, expected: bytes) -> bool:
+    """Whether two headers differ in nothing but the files of the domain."""
+    try:
+        found = json.loads(header)
+    except ValueError:
+        return False
+    wanted = json.loads(expected)
+    return isinstance(found, dict) and {**found, _FILES: wanted[_FILES]} == wanted
 
 
 class BlockStore:
@@ -91,7 +125,13 @@ class BlockStore:
             raise DatasetError(
                 f'{path}: cannot be read: {error.strerror}: run the build again'
             ) from error
-        if header + b'\n' != _header(self._recipe, domain, index, body):
+        expected = _header(self._recipe, domain, index, body)
+        if header + b'\n' != expected:
+            if _other_files(header, expected):
+                raise DatasetError(
+                    f'{path}: the domain {domain} was changed since these blocks were made: '
+                    f'remove {self.folder} and run the build again'
+                )
             raise DatasetError(
                 f'{path}: is damaged or belongs to another recipe: delete it and run the build '
                 'again, which makes it anew'

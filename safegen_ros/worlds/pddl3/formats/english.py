@@ -63,6 +63,9 @@ class _Writer:
         return '\n'.join([*blocks, ''])
 
     def _name(self, name: str) -> str:
+        # In capitals it would be taken for the object.
+        if name.startswith('?') and name[1:] in self._problem.objects:
+            return name
         return self._phrases.name(name)
 
     def _objects(self) -> list[str]:
@@ -135,9 +138,9 @@ class _Writer:
             return f'{words} {variables}, {body}'
         if isinstance(formula, (And, Or)) and len(formula.parts) > 1:
             if isinstance(formula, And):
-                return ' and '.join(map(self._unit, formula.parts))
+                return ' and '.join(map(self._part, formula.parts))
             return ' or '.join(
-                self._formula(part) if isinstance(part, And) else self._unit(part)
+                self._formula(part) if isinstance(part, And) else self._part(part)
                 for part in formula.parts
             )
         return self._unit(formula)
@@ -148,6 +151,11 @@ class _Writer:
             nouns = ' or '.join(map(self._phrases.noun, kind.split(ANY_OF)))
             found.append(f'{nouns} {self._name(name)}')
         return ' and '.join(found) or phrases.EMPTY
+
+    def _part(self, formula: Formula) -> str:
+        """One of several formulas joined by `and` or `or`; a negation's end is shown."""
+        told = self._unit(formula)
+        return f'({told})' if told.startswith(phrases.UNTRUE) else told
 
     def _unit(self, formula: Formula) -> str:
         """A formula where one part of a sentence may stand."""
@@ -162,7 +170,7 @@ class _Writer:
             if isinstance(body, Equals):
                 return f'{self._name(body.left)} {phrases.DIFFERENT} {self._name(body.right)}'
             if isinstance(body, And) and len(body.parts) == 2:
-                return f'{phrases.NOT_BOTH} {" and ".join(map(self._unit, body.parts))}'
+                return f'{phrases.NOT_BOTH} {" and ".join(map(self._part, body.parts))}'
             return f'{phrases.UNTRUE} {self._unit(body)}'
         if isinstance(formula, (And, Or)) and len(formula.parts) < 2:
             words = phrases.ALL_PARTS if isinstance(formula, And) else phrases.ANY_PART

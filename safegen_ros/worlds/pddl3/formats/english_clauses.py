@@ -20,6 +20,9 @@ Words = list[tuple[str, Place]]
 
 _MOST_DEPTH = 3 * MAX_DEPTH  # a level of PDDL has a weight of 3 at most, see `_deeper`
 
+_CLOSED = ('(', f'{phrases.ALL_PARTS} (', f'{phrases.ANY_PART} (')
+"""How a part of a sentence begins that ends with a parenthesis."""
+
 _SENTENCES = {operator: text.split() for operator, text in phrases.SENTENCES.items()}
 
 
@@ -29,9 +32,13 @@ class Clauses:
     Args:
         tokens: the text.
         own: the words of the domain.
+
+    Attributes:
+        objects: names of objects, which whoever reads them adds.
     """
 
     def __init__(self, tokens: Tokens, own: Phrases) -> None:
+        self.objects: set[str] = set()
         self._tokens = tokens
         self._phrases = own
         self._facts = sorted(own.facts.values(), key=lambda fact: -len(fact.words))
@@ -57,8 +64,17 @@ class Clauses:
             return token.text.lower()
         variable = f'?{token.text.lower()}'
         if token.text != token.text.lower() and variable in self._bound:
+            self._check_variable(token)
             return variable
         return token.text.strip('"').lower() if self._is_name(token) else None
+
+    def _check_variable(self, token: Token) -> None:
+        """Refuses a variable in capitals that may as well be an object of that name."""
+        name = token.text.lower()
+        if name in self.objects:
+            what = f'{token.text} may be a variable or the object {name}'
+            cure = f"write '?{name}' for the variable and '{name}' for the object"
+            raise self._tokens.error(token, what, cure)
 
     def constraint(self) -> Words:
         """Takes one sentence of the rules."""
@@ -154,7 +170,7 @@ class Clauses:
             if token.text == name or not is_name(name):
                 cure = "write it with capitals, or with '?' before it"
                 raise tokens.unexpected('a variable', cure)
-            tokens.take()
+            self._check_variable(tokens.take())
             either = [('(', token.place), ('either', token.place), *kinds, (')', token.place)]
             kind = kinds if len(kinds) == 1 else either
             words += [(f'?{name}', token.place), ('-', token.place), *kind]
@@ -186,15 +202,28 @@ class Clauses:
             left = self._deeper(self.unit, 1)
             tokens.expect('and')
             both = _list('and', place, left, self._deeper(self.unit, 1))
+            self._check_end(phrases.NOT_BOTH)
             return _list('not', place, both)
         if tokens.accept(phrases.UNTRUE):
-            return _list('not', place, self._deeper(self.unit, 1))
+            closed = any(map(tokens.at, _CLOSED))
+            body = self._deeper(self.unit, 1)
+            if not closed:
+                self._check_end(phrases.UNTRUE)
+            return _list('not', place, body)
         for head, words in (('and', phrases.ALL_PARTS), ('or', phrases.ANY_PART)):
             if tokens.accept(f'{words} ('):
                 parts = [] if tokens.at(')') else [self._deeper(self.formula, 2)]
                 tokens.expect(')')
                 return _list(head, place, *parts)
         return self._same() or self._fact()
+
+    def _check_end(self, negation: str) -> None:
+        """Refuses a negation that may go on: a reader would not know how far it reaches."""
+        tokens = self._tokens
+        if tokens.at('and') or tokens.at('or'):
+            what = f'unclear whether {negation!r} reaches beyond {tokens.next.text.lower()!r}'
+            cure = f"put what is not true in parentheses, or write '{phrases.NOT_BOTH} ... and ...'"
+            raise tokens.error(tokens.next, what, f'{cure}, in parentheses if more follows')
 
     def _same(self) -> Words | None:
         """Takes the identity of two things, if that comes next."""

@@ -68,6 +68,7 @@ class _Sentences:
         add(tokens.next.place, '(', ':objects')
         self._objects()
         add(tokens.next.place, ')')
+        self._clauses.objects |= domain.constants.keys()
         tokens.expect(phrases.START)
         facts = self._list(self._clauses.unit)
         tokens.expect(phrases.CLOSED)
@@ -141,6 +142,7 @@ class _Sentences:
             raise tokens.error(at, what, 'make the number that of the names')
         for name, place in names:
             self._words.add(place, name, '-', *parts)
+            self._clauses.objects.add(name)
             if kind is not None:
                 members.setdefault(kind, []).append((name, place))
                 self._init += [(word, place) for word in ('(', kind, name, ')')]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,15 @@ from pathlib import Path
 import pytest
 from datasets_small import small_recipe
 
-from safegen_ros.worlds.pddl3.dataset.blocks import BlockStore, compute_block
+from safegen_ros.worlds.pddl3.dataset import blocks
+from safegen_ros.worlds.pddl3.dataset.blocks import (
+    BlockStore,
+    compute_block,
+    domain_digest,
+    tree_digest,
+)
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
+from safegen_ros.worlds.pddl3.domains import domain_folders
 
 RECIPE = small_recipe(block_size=3)
 
@@ -61,6 +69,41 @@ def test_a_block_of_another_place_or_recipe_is_refused(tmp_path: Path, block: by
     other.write('ferry', 1, block)
     with pytest.raises(DatasetError, match='is damaged or belongs to another recipe'):
         list(other.read('ferry', 1))
+
+
+def test_a_block_of_another_version_of_a_domain_is_refused(
+    tmp_path: Path, block: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = BlockStore(tmp_path, RECIPE)
+    store.write('ferry', 1, block)
+    monkeypatch.setattr(blocks, 'domain_digest', lambda domain: f'{domain} with other actions')
+    with pytest.raises(
+        DatasetError,
+        match=rf'the domain ferry was changed since these blocks were made: remove {tmp_path}/.wor',
+    ):
+        list(store.read('ferry', 1))
+    store.write('ferry', 1, block[:-20])
+    with pytest.raises(DatasetError, match='is damaged or belongs to another recipe: delete it'):
+        list(store.read('ferry', 1))
+
+
+def test_every_file_of_a_domain_counts(tmp_path: Path) -> None:
+    folder = tmp_path / 'ferry'
+    shutil.copytree(domain_folders()['ferry'], folder)
+    assert tree_digest(folder) == domain_digest('ferry')
+    (folder / '__pycache__').mkdir(exist_ok=True)
+    (folder / '__pycache__' / 'of_python.pyc').write_bytes(b'compiled')
+    assert tree_digest(folder) == domain_digest('ferry')
+    digests = {domain_digest('ferry')}
+    for name in ('domain.pddl', '__init__.py'):
+        (folder / name).write_bytes((folder / name).read_bytes() + b'\n')
+        digests.add(tree_digest(folder))
+    (folder / '__init__.py').rename(folder / 'init.py')
+    digests.add(tree_digest(folder))
+    (folder / 'words').mkdir()
+    (folder / 'words' / 'more.txt').write_text('')
+    digests.add(tree_digest(folder))
+    assert len(digests) == 5
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from datasets_small import contents, silent, small_recipe
 
+from safegen_ros.worlds.pddl3.dataset import blocks as blocks_module
 from safegen_ros.worlds.pddl3.dataset import recipe as recipe_module
 from safegen_ros.worlds.pddl3.dataset.blocks import WORK, BlockStore
 from safegen_ros.worlds.pddl3.dataset.build import build, build_shard, merge, planned_blocks
@@ -97,6 +98,19 @@ def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
     for jobs in (1, 2):
         with local_workers(jobs) as workers, pytest.raises(DatasetError, match='cannot be read'):
             workers.submit(load_recipe, tmp_path / 'recipe.json').result()
+
+
+def test_a_build_does_not_go_on_after_a_domain_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = small_recipe()
+    build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=1)
+    monkeypatch.setattr(blocks_module, 'domain_digest', lambda domain: f'{domain}, changed')
+    with pytest.raises(DatasetError, match=r'domain ferry was changed .*: remove .*/\.work and'):
+        build(tmp_path, recipe, HERE, silent)
+    assert not (tmp_path / MANIFEST).exists()
+    shutil.rmtree(tmp_path / WORK)
+    assert build(tmp_path, recipe, HERE, silent)
 
 
 def test_blocks_that_are_there_are_not_made_again(tmp_path: Path) -> None:

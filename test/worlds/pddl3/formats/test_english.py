@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 import strategies
 from hypothesis import given, settings
 
 from safegen_ros.errors import PddlError
+from safegen_ros.pddl.model import And, AtomFormula, Constraint, Forall, Formula, Not, Or
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.worlds.pddl3.domains import kits
 from safegen_ros.worlds.pddl3.formats.english import to_english
@@ -175,6 +177,109 @@ def test_words_of_a_domain_are_used_for_no_other_of_that_name() -> None:
     assert 'There is 1 of type object: x.' in text
     assert '- "on" holds for x' in text
     assert from_english(text, problem.domain) == problem
+
+
+def _with_rule(rule: str) -> str:
+    return EXAMPLE.split('The rules:')[0] + f'The rules:\n- At all times, {rule}.\n'
+
+
+TABLE = 'block b1 is on the table', 'block b2 is on the table', 'block b3 is on the table'
+
+
+@pytest.mark.parametrize(
+    ('rule', 'column'),
+    [
+        ('it is not true that {0} and {1}', 62),
+        ('it is not true that {0} or {1}', 62),
+        ('{2} and it is not true that {0} or {1}', 91),
+        ('it is not true that block b1 is not on the table or {1}', 66),
+        ('it is not true that it is not true that {0} and {1}', 82),
+        ('it is not true that b1 is the same as b2 or {1}', 58),
+        ('it is not true that both {0} and {1} or {2}', 96),
+        ('it is not true that both {0} and {1} and {2}', 96),
+        ('it is not true that both it is not true that {0} and {1}', 87),
+        ('it is not true that it is not true that ({0} or {1}) and {2}', 112),
+    ],
+)
+def test_a_negation_without_a_clear_end_is_refused(rule: str, column: int) -> None:
+    with pytest.raises(PddlError) as caught:
+        from_english(_with_rule(rule.format(*TABLE)), strategies.BLOCKSWORLD, 'p')
+    assert re.search(
+        rf"^p:19:{column}: unclear whether 'it is not true that.*' reaches beyond '(and|or)': put "
+        "what is not true in parentheses, or write 'it is not true that both ",
+        str(caught.value),
+    ), str(caught.value)
+
+
+A, B, C = (AtomFormula('on-table', (name,)) for name in ('b1', 'b2', 'b3'))
+
+
+@pytest.mark.parametrize(
+    ('rule', 'formula'),
+    [
+        ('it is not true that both {0} and {1}', Not(And((A, B)))),
+        ('it is not true that ({0} or {1})', Not(Or((A, B)))),
+        ('(it is not true that ({0} or {1})) and {2}', And((Not(Or((A, B))), C))),
+        ('{2} or (it is not true that both {0} and {1})', Or((C, Not(And((A, B)))))),
+        ('(it is not true that both {0} and {1}) and {2} or {0}',
+         Or((And((Not(And((A, B))), C)), A))),
+        ('it is not true that both (it is not true that ({0} or {1})) and {2}',
+         Not(And((Not(Or((A, B))), C)))),
+    ],
+)  # fmt: skip
+def test_a_negation_with_a_clear_end_is_written_and_read(rule: str, formula: Formula) -> None:
+    text = _with_rule(rule.format(*TABLE))
+    problem = from_english(text, strategies.BLOCKSWORLD)
+    assert problem.constraints == (Constraint('always', (formula,)),)
+    assert to_english(problem) == text
+
+
+def _nested(rng: random.Random, depth: int) -> Formula:
+    """A formula of many negations, `and` and `or`, with a block named as a variable may be."""
+    kind = rng.randrange(5) if depth else 0
+    if kind == 0:
+        return AtomFormula('clear', (rng.choice(('?b1', 'b1', 'b2')),))
+    if kind < 3:
+        return Not(_nested(rng, depth - 1))
+    parts = tuple(_nested(rng, depth - 1) for _ in range(rng.choice((1, 2, 2, 3))))
+    return And(parts) if kind == 3 else Or(parts)
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_nested_negations_are_read_back_unchanged(seed: int) -> None:
+    formula = Forall((('?b1', 'object'),), _nested(random.Random(seed), 5))
+    example = from_english(EXAMPLE, strategies.BLOCKSWORLD)
+    problem = replace(example, constraints=(Constraint('always', (formula,)),))
+    text = to_english(problem)
+    assert from_english(text, problem.domain) == problem, text
+
+
+def test_parentheses_close_a_negation() -> None:
+    rule = 'it is not true that ({} or {}) and {}'.format(*TABLE)
+    problem = from_english(_with_rule(rule), strategies.BLOCKSWORLD)
+    assert problem.constraints[0].arguments == (And((Not(Or((A, B))), C)),)
+
+
+@pytest.mark.parametrize(
+    'rule',
+    ['for every block B1, block b1 is clear', 'for every block ?b1, block B1 is clear'],
+)
+def test_a_variable_that_may_be_an_object_is_refused(rule: str) -> None:
+    with pytest.raises(
+        PddlError, match=r"B1 may be a variable or the object b1: write '\?b1' for the variable"
+    ):
+        from_english(_with_rule(rule), strategies.BLOCKSWORLD)
+
+
+def test_a_variable_with_the_name_of_an_object_is_written_with_its_mark() -> None:
+    text = _with_rule('for every block ?b1, block ?b1 is clear or block b1 is clear')
+    problem = from_english(text, strategies.BLOCKSWORLD)
+    body = Or((AtomFormula('clear', ('?b1',)), AtomFormula('clear', ('b1',))))
+    (formula,) = problem.constraints[0].arguments
+    assert isinstance(formula, Forall)
+    assert ([name for name, _ in formula.variables], formula.body) == (['?b1'], body)
+    assert to_english(problem) == text
 
 
 @pytest.mark.parametrize(
