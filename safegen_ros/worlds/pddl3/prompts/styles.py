@@ -22,7 +22,7 @@ from safegen_ros.pddl.writer import domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.prompts.canonical_style import CanonicalStyle
-from safegen_ros.worlds.pddl3.prompts.slots import slotted
+from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.worlds.pddl3.prompts.words import (
     VERDICT_WORD,
     attempt_words,
@@ -144,10 +144,11 @@ class WordStyle:
 
     def __init__(self, known: Collection[str] | None = None) -> None:
         self._known = frozenset(vocabulary() if known is None else known)
+        self._last: tuple[Problem, SlottedProblem] | None = None
 
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
         """The task in one message, with the last failed attempt; earlier ones are left out."""
-        task = slotted(problem)
+        task = self._slotted(problem)
         if not task.usual:
             raise SafegenError(
                 f'problem {problem.name}: this model takes any two objects of a kind for '
@@ -172,17 +173,24 @@ class WordStyle:
 
     def answer(self, plan: Plan, problem: Problem) -> str:
         """The plan under canonical names."""
-        return ' '.join(plan_words(slotted(problem).plan(plan)))
+        return ' '.join(plan_words(self._slotted(problem).plan(plan)))
 
     def plan_text(self, completion: str, problem: Problem) -> str:
         """The steps with the problem's names; what is no plan is left as it came."""
         actions = problem.domain.actions
         plan = read_steps(words_of(completion), {n: len(a.parameters) for n, a in actions.items()})
-        task = slotted(problem)
+        task = self._slotted(problem)
         known = set(task.names.values())
         if plan is None or any(known.isdisjoint([a]) for s in plan.steps for a in s.arguments):
             return completion
         return str(task.original(plan))
+
+    def _slotted(self, problem: Problem) -> SlottedProblem:
+        """The problem under canonical names; a question and its answers need them one by one."""
+        last = self._last
+        if last is None or last[0] is not problem:
+            last = self._last = problem, slotted(problem)
+        return last[1]
 
 
 _PLAIN: dict[str, type[InstructStyle] | type[CanonicalStyle]] = {
