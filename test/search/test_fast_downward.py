@@ -197,10 +197,11 @@ def _towers(count: int) -> Problem:
 
 
 def test_the_time_limit_is_kept() -> None:
+    others = _children(os.getpid())  # such as those that share memory for other tests
     with pytest.raises(SearchLimit, match='time limit') as caught:
         _solve(_towers(12), time_limit_s=0.3, optimal=True)
     assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
-    assert not _children(os.getpid())
+    assert _children(os.getpid()) <= others
 
 
 @pytest.mark.parametrize('axioms', [False, True])
@@ -239,13 +240,15 @@ def test_the_memory_limit_is_kept() -> None:
 
 
 def test_a_cancel_is_heard_while_a_program_runs() -> None:
+    others = _children(os.getpid())
+
     def cancelled() -> bool:
-        return bool(_children(os.getpid()))
+        return not _children(os.getpid()) <= others
 
     with pytest.raises(Canceled) as caught:
         _solve(_towers(12), optimal=True, cancelled=cancelled)
     assert caught.value.code is ErrorCode.PLANNING_CANCELED
-    assert not _children(os.getpid())
+    assert _children(os.getpid()) <= others
 
 
 def _children(parent: int) -> set[int]:
