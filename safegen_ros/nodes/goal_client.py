@@ -23,14 +23,25 @@ class GoalClient(ActionClient):
     the caller waits for ever (ros2/rclpy#1123 and its backport). Answers are taken under the same
     lock, so holding it for the whole call closes the gap.
 
-    It also stops listening to feedback when the result is there, although what was sent before the
+    It also makes its lock after it has shown itself to the executor, which dies of the missing lock
+    when it looks at that very moment. Here the lock is there before everything else.
+
+    And it stops listening to feedback when the result is there, although what was sent before the
     result may be read after it: a server that is fast enough, such as a symbolic cell, was never
     heard. Here the last goals stay heard, and as much is kept unread as of other events.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        self._whole_call = threading.RLock()
         super().__init__(*arguments, feedback_sub_qos_profile=qos.EVENTS, **keywords)
-        self._lock: Any = threading.RLock()
+
+    @property
+    def _lock(self) -> Any:
+        return self._whole_call
+
+    @_lock.setter
+    def _lock(self, other: Any) -> None:
+        """Leaves the lock as it is: that of the base class comes too late, and is no RLock."""
 
     def send_goal_async(self, *arguments: Any, **keywords: Any) -> Any:
         """See `ActionClient.send_goal_async`."""

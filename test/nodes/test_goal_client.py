@@ -110,3 +110,20 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
             wait_for(result, WAIT_S, 'the result', ErrorCode.SERVER_LOST)
             assert complete.wait(WAIT_S), f'{len(heard)} of {BURST} were heard'
     assert heard == [*range(BURST)] * 2
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_an_executor_may_look_at_a_client_as_soon_as_it_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with _spinning('client') as node:
+        add = node.add_waitable
+        looked: list[object] = []
+
+        def add_and_look(waitable: Any) -> None:
+            add(waitable)
+            looked.append(waitable.get_num_entities())
+
+        monkeypatch.setattr(node, 'add_waitable', add_and_look)
+        GoalClient(node, PlanTask, 'plan_task')
+        assert looked
