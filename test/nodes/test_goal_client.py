@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -58,6 +59,14 @@ class _Held(dict[Any, Any]):
         super().__setitem__(key, value)
 
 
+def _until_matched(server: Node) -> None:
+    """Waits until the server knows who wants its feedback; what it publishes before that is lost."""
+    deadline = time.monotonic() + WAIT_S
+    while not server.count_subscribers('plan_task/_action/feedback'):
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+
+
 def _succeed(goal_handle: Any) -> PlanTask.Result:
     goal_handle.succeed()
     return PlanTask.Result()
@@ -102,6 +111,7 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
         ActionServer(server, PlanTask, 'plan_task', _burst, feedback_pub_qos_profile=qos.EVENTS)
         client = GoalClient(node, PlanTask, 'plan_task')
         assert client.wait_for_server(timeout_sec=WAIT_S)
+        _until_matched(server)
         for _ in range(2):
             complete.clear()
             sent = client.send_goal_async(PlanTask.Goal(), hear)
