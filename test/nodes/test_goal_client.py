@@ -60,7 +60,7 @@ class _Held(dict[Any, Any]):
 
 
 def _until_matched(server: Node) -> None:
-    """Waits until the server knows who wants its feedback; what it publishes before that is lost."""
+    """Waits until the server knows who wants its feedback; what is published before is lost."""
     deadline = time.monotonic() + WAIT_S
     while not server.count_subscribers('plan_task/_action/feedback'):
         assert time.monotonic() < deadline
