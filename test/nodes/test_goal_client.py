@@ -24,7 +24,7 @@ from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 WINDOW_S = 0.5
 """How long the sender is held where rclpy has given up its lock: an answer takes about 1 ms."""
 
