@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +94,17 @@ def base_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     if not tokenizer.chat_template:
         raise ConfigError(f'{folder}: the tokenizer has no chat template: add chat_template.jinja')
     return tokenizer
+
+
+def check_compiler() -> None:
+    """Looks for the compiler that `torch.compile` calls.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    compiler = os.environ.get('CXX', 'g++')
+    if shutil.which(compiler) is None:
+        raise ConfigError(
+            f'model.network.compiled needs a C++ compiler, and there is no {compiler}: install '
+            'one (apt install g++), name it in CXX, or set it to false'
+        )

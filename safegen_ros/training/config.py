@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.worlds.pddl3.domains import domain_folders
 from safegen_ros.worlds.pddl3.formats import FORMATS
 
 Schedule = Literal['cosine', 'warmup_stable_decay', 'constant']
@@ -36,6 +37,8 @@ class NetworkConfig:
         mlp: hidden size of the feed-forward part.
         context: longest sequence [tokens].
         state_weight: weight of the state heads in the loss, 0 leaves them out (see `StateHeads`).
+        compiled: whether the layers are compiled by `torch.compile`, which needs a C++ compiler
+            and half a minute at the start, and is two to three times as fast after it.
     """
 
     width: int = 128
@@ -44,6 +47,7 @@ class NetworkConfig:
     mlp: int = 352
     context: int = 512
     state_weight: float = 0.5
+    compiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +85,23 @@ class DataConfig:
         formats: how often each format is taken, compared with the others.
         repair_share: share of the SFT examples whose prompt shows a failed attempt.
         validation: problems of the test split for the validation loss; 0 for none.
-        balanced: whether SFT takes examples of every domain equally often; GRPO always does.
+        shares: how often SFT takes each domain, compared with the others; 1 where it is not named.
+            GRPO takes all equally often.
     """
 
     folder: str = 'data/safegen-bench'
     formats: dict[str, float] = field(default_factory=lambda: {'pddl': 1.0})
     repair_share: float = 0.0
     validation: int = 64
-    balanced: bool = True
+    shares: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizerConfig:
-    """AdamW.
+    """How weights are changed.
 
     Attributes:
+        method: AdamW for all weights, or Muon for the matrices of a new network.
         batch: sequences per device and forward pass.
         accumulate: forward passes per step.
         learning_rate: highest rate.
@@ -105,10 +111,11 @@ class OptimizerConfig:
         weight_decay: on matrices only.
         beta2: decay of the second moment.
         clip: largest norm of the gradient.
-        precision: of the arithmetic; bfloat16 is slow on most CPUs. With adapters also that of
-            the base.
+        precision: of the arithmetic; bfloat16 is slow on CPUs without AMX. With adapters also
+            that of the base.
     """
 
+    method: Literal['adamw', 'muon'] = 'adamw'
     batch: int = 4
     accumulate: int = 2
     learning_rate: float = 2e-4
@@ -270,6 +277,7 @@ def _faults(config: TrainConfig) -> Iterator[str]:
         'budget.save_steps': budget.save_steps,
         'budget.steps or budget.epochs': budget.steps or budget.epochs,
         'data.formats': min(data.formats.values(), default=0),
+        'data.shares': min(data.shares.values(), default=1),
     }  # fmt: skip
     network = model.network
     if network is not None:
@@ -281,12 +289,17 @@ def _faults(config: TrainConfig) -> Iterator[str]:
     for form in data.formats:
         if form not in FORMATS:
             yield f'data.formats: there is no format {form!r}: use {" ".join(FORMATS)}'
+    for domain in data.shares:
+        if domain not in domain_folders():
+            yield f'data.shares: there is no domain {domain!r}: use {" ".join(domain_folders())}'
     if bool(model.base) == (network is not None):
         yield 'model: give either base, the folder of a model, or network, a new one'
     if network is not None and network.width % (2 * network.heads):
         yield 'model.network.width must be a multiple of twice model.network.heads'
     if network is not None and (model.lora is not None or model.four_bit):
         yield 'model: a new network is trained whole: leave lora and four_bit out'
+    if network is None and optimizer.method == 'muon':
+        yield 'optimizer.method muon is for a new network: use adamw'
     if model.four_bit and model.lora is None:
         yield 'model: weights of 4 bits cannot be trained: add lora'
     if not 0 <= data.repair_share <= 1:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from safegen_ros.llm.marks import BOS, EOS, PAD, PLAN
@@ -72,52 +73,89 @@ class Collator:
     def __init__(self, examples: Sequence[Example], atoms: Mapping[tuple[str, Atom], int]) -> None:
         self._examples = examples
         self._atoms = atoms
-        self._known: dict[tuple[str, frozenset[str]], torch.Tensor] = {}
+        self._packed: dict[int, _Packed] = {}
+        self._known: dict[tuple[str, frozenset[str]], np.ndarray] = {}
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """A batch with `input_ids` and `labels`, shape (B, L), and `states`."""
         length = max(len(f['input_ids']) for f in features)
-        ids = torch.full((len(features), length), WORD_ID[PAD])
-        labels = torch.full((len(features), length), IGNORE)
+        ids = np.full((len(features), length), WORD_ID[PAD])
+        labels = np.full((len(features), length), IGNORE)
         for row, feature in enumerate(features):
-            ids[row, : len(feature['input_ids'])] = torch.tensor(feature['input_ids'])
-            labels[row, : len(feature['labels'])] = torch.tensor(feature['labels'])
-        batch: dict[str, Any] = {'input_ids': ids, 'labels': labels}
+            ids[row, : len(feature['input_ids'])] = feature['input_ids']
+            labels[row, : len(feature['labels'])] = feature['labels']
+        batch: dict[str, Any] = {
+            'input_ids': torch.from_numpy(ids),
+            'labels': torch.from_numpy(labels),
+        }
         if self._atoms:
-            batch['states'] = self._states([self._examples[f['number']] for f in features])
+            batch['states'] = self._states([f['number'] for f in features])
         return batch
 
-    def _states(self, examples: Sequence[Example]) -> StateTargets:
-        atoms, known, left, standings = [], [], [], []
-        for example in examples:
-            moments = [m for m, words in enumerate(example.arities) for _ in range(words)]
-            moments.append(len(example.arities))  # before the end mark
-            truth = torch.zeros(len(example.arities) + 1, len(self._atoms))
-            for moment, true in enumerate(example.trace.atoms):
-                numbers = [
-                    self._atoms[example.domain, a]
-                    for a in true
-                    if (example.domain, a) in self._atoms
-                ]
-                truth[moment, numbers] = 1.0
-            values = torch.full((len(truth), MOST_MONITORS), IGNORE)
-            watched = len(example.trace.standings[0])
-            values[:, :watched] = torch.tensor(example.trace.standings)
-            index = torch.tensor(moments)
-            atoms.append(truth[index])
-            known.append(self._of(example).expand(len(moments), -1))
-            left.append((len(example.arities) - index).clamp(max=MOST_LEFT - 1))
-            standings.append(values[index])
+    def _states(self, numbers: Sequence[int]) -> StateTargets:
+        packed = [self._pack(number) for number in numbers]
+        words = np.concatenate([each.moments for each in packed])
+        # The rows of an example's moments begin where those of the one before end.
+        starts = np.cumsum([0] + [len(each.atoms) for each in packed[:-1]])
+        rows = words + np.repeat(starts, [len(each.moments) for each in packed])
+        atoms = np.unpackbits(
+            np.concatenate([each.atoms for each in packed])[rows], axis=1, count=len(self._atoms)
+        )
+        known = np.repeat(
+            np.stack([each.known for each in packed]),
+            [len(each.moments) for each in packed],
+            axis=0,
+        )
+        left = np.repeat([len(each.atoms) - 1 for each in packed], [len(e.moments) for e in packed])
         return StateTargets(
-            torch.cat(atoms), torch.cat(known), torch.cat(left), torch.cat(standings)
+            torch.from_numpy(atoms),
+            torch.from_numpy(known),
+            torch.from_numpy(np.minimum(left - words, MOST_LEFT - 1)),
+            torch.from_numpy(np.concatenate([each.standings for each in packed])[rows]),
         )
 
-    def _of(self, example: Example) -> torch.Tensor:
+    def _pack(self, number: int) -> _Packed:
+        """What the state heads are to say about an example, kept since epochs come back to it."""
+        found = self._packed.get(number)
+        if found is None:
+            example = self._examples[number]
+            truth = np.zeros((len(example.arities) + 1, len(self._atoms)), dtype=np.bool_)
+            for moment, true in enumerate(example.trace.atoms):
+                keys = ((example.domain, atom) for atom in true)
+                truth[moment, [self._atoms[key] for key in keys if key in self._atoms]] = True
+            standings = np.full((len(truth), MOST_MONITORS), IGNORE)
+            standings[:, : len(example.trace.standings[0])] = example.trace.standings
+            found = self._packed[number] = _Packed(
+                np.repeat(np.arange(len(truth)), [*example.arities, 1]),
+                np.packbits(truth, axis=1),
+                self._of(example),
+                standings,
+            )
+        return found
+
+    def _of(self, example: Example) -> np.ndarray:
         """Which atoms are of the example's problem."""
         key = example.domain, example.objects
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = torch.tensor(
+            found = self._known[key] = np.array(
                 [d == example.domain and example.objects.issuperset(a[1:]) for d, a in self._atoms]
             )
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """Targets of the state heads for one example of T steps and W words.
+
+    Attributes:
+        moments: shape (W + 1,), how many steps are written before each word and the end mark.
+        atoms: shape (T + 1, atoms / 8), which atoms are true, as bits.
+        known: shape (atoms,), which atoms are of the problem.
+        standings: shape (T + 1, MOST_MONITORS).
+    """
+
+    moments: np.ndarray
+    atoms: np.ndarray
+    known: np.ndarray
+    standings: np.ndarray

@@ -70,11 +70,18 @@ class TaughtDecoder(LlamaForCausalLM):
     Args:
         config: of the network.
         atoms: number of atoms that the state heads speak of; 0 for no heads.
+        compiled: whether the layers are compiled, which takes half a minute at the first step.
     """
 
-    def __init__(self, config: LlamaConfig, atoms: int) -> None:
+    def __init__(self, config: LlamaConfig, atoms: int, *, compiled: bool = False) -> None:
         super().__init__(config)
         self.state_heads = StateHeads(config.hidden_size, atoms) if atoms else None
+        if compiled:
+            # Written out, attention is fused by the compiler; torch's own backward pass of fused
+            # attention takes half of a step on a CPU.
+            self.config._attn_implementation = 'eager'
+            for layer in self.model.layers:
+                layer.compile(dynamic=True)
 
     def forward(
         self, input_ids: Tensor, labels: Tensor, states: StateTargets | None = None, **_: Any
@@ -123,7 +130,7 @@ class StateHeads(nn.Module):
 
     def loss(self, hidden: Tensor, targets: StateTargets) -> Tensor:
         """The losses of the three heads, summed over all words; `hidden` has shape (N, width)."""
-        atoms, left, standings = self.read(hidden).split(self._sizes, dim=1)
+        atoms, left, standings = self.read(hidden).float().split(self._sizes, dim=1)
         each = functional.binary_cross_entropy_with_logits(
             atoms, targets.atoms.to(atoms.dtype), reduction='none'
         )

@@ -1,10 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""In which order examples are taken: domains in balance, neighbours of like length."""
+"""In which order examples are taken: domains in their shares, neighbours of like length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from torch.utils.data import Sampler
@@ -13,11 +13,11 @@ _GROUP = 32  # batches that are sorted by length together
 
 
 class BalancedSampler(Sampler[int]):
-    """Goes through the examples so that batches hold all domains alike and little padding.
+    """Goes through the examples so that batches hold all domains and little padding.
 
-    Of each domain as many examples are taken as of the smallest one would be if all were taken
-    equally often: small domains are gone through more often. The order is a function of the seed
-    and the epoch.
+    An epoch has as many examples as there are, in the shares of their domains: examples of a
+    domain with few of them are taken more often. The order is a function of the seed and the
+    epoch.
 
     Args:
         domains: the domain of every item.
@@ -25,7 +25,7 @@ class BalancedSampler(Sampler[int]):
         weights: how often each item is taken, compared with others of its domain.
         batch: items in a batch.
         seed: of the order.
-        balanced: whether domains are balanced; otherwise all items are taken by weight alone.
+        shares: how often each domain is taken, compared with the others; 1 where it is not named.
     """
 
     def __init__(
@@ -35,21 +35,21 @@ class BalancedSampler(Sampler[int]):
         weights: Sequence[float],
         batch: int,
         seed: int,
-        *,
-        balanced: bool = True,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
-        names = domains if balanced else [''] * len(domains)
-        of = np.array(names)
-        self._groups = [np.flatnonzero(of == name) for name in sorted(set(names))]
+        names = sorted(set(domains))
+        of = np.array(domains)
+        self._groups = [np.flatnonzero(of == name) for name in names]
+        asked = np.array([(shares or {}).get(name, 1.0) for name in names])
+        self._counts = np.floor(len(domains) * asked / asked.sum() + 1e-9).astype(int)
         self._lengths = np.array(lengths)
         self._weights = np.array(weights, dtype=float)
         self._batch = batch
         self._seed = seed
         self._epoch = 0
-        self._each = len(domains) // len(self._groups)
 
     def __len__(self) -> int:
-        return self._each * len(self._groups)
+        return int(self._counts.sum())
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the order; the trainer calls it before each pass."""
@@ -57,9 +57,11 @@ class BalancedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         rng = np.random.default_rng([self._seed, self._epoch])
-        drawn = np.concatenate([self._draw(rng, group) for group in self._groups])
+        drawn = [self._draw(rng, *each) for each in zip(self._groups, self._counts, strict=True)]
         chunk = self._batch * _GROUP
-        order = drawn.reshape(len(self._groups), -1).T.ravel()  # the domains take turns
+        places = [(np.arange(count) + 0.5) / max(count, 1) for count in self._counts]
+        # The domains take turns, each as often as its share asks for.
+        order = np.concatenate(drawn)[np.argsort(np.concatenate(places), kind='stable')]
         batches: list[list[int]] = []
         for start in range(0, len(order), chunk):
             part = order[start : start + chunk]
@@ -70,14 +72,14 @@ class BalancedSampler(Sampler[int]):
         for number in rng.permutation(len(batches)):
             yield from batches[number]
 
-    def _draw(self, rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
-        """As many items of a group as of any other, each as often as its weight asks for.
+    def _draw(self, rng: np.random.Generator, group: np.ndarray, count: int) -> np.ndarray:
+        """So many items of a group, each as often as its weight asks for.
 
         That is once more or less at most: where the weights ask for 1.3 of an item, it is taken
         once or, three times in ten, twice.
         """
         group = rng.permutation(group)
         asked = np.cumsum(self._weights[group])
-        marks = np.floor(asked * (self._each / asked[-1]) + rng.random())
-        marks[-1] = self._each
+        marks = np.floor(asked * (count / asked[-1]) + rng.random())
+        marks[-1] = count
         return rng.permutation(np.repeat(group, np.diff(marks, prepend=0).astype(int)))

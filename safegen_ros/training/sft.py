@@ -22,10 +22,11 @@ from safegen_ros.training.arguments import (
     shared_arguments,
     validation_arguments,
 )
-from safegen_ros.training.base import base_tokenizer, check_base
+from safegen_ros.training.base import base_tokenizer, check_base, check_compiler
 from safegen_ros.training.config import NetworkConfig, TrainConfig
 from safegen_ros.training.corpus import Corpus, load_corpus, load_pairs
 from safegen_ros.training.encoding import Collator
+from safegen_ros.training.muon import MuonWithAdamW
 from safegen_ros.training.network import Losses, TaughtDecoder, decoder_config
 from safegen_ros.training.samplers import BalancedSampler
 from safegen_ros.worlds.pddl3.prompts.words import vocabulary
@@ -61,6 +62,8 @@ class WordTrainer(BalancedTrainer):
 
     def __init__(self, corpus: Corpus, config: TrainConfig, out: Path) -> None:
         network = config.model.network or NetworkConfig()
+        if network.compiled:
+            check_compiler()
         self._state_weight = network.state_weight
         atoms = corpus.atoms if network.state_weight > 0 else {}
         torch.manual_seed(config.seed)
@@ -79,9 +82,9 @@ class WordTrainer(BalancedTrainer):
                 [item['weight'] for item in corpus.items],
                 batch,
                 config.seed,
-                balanced=config.data.balanced,
+                config.data.shares,
             ),
-            model=TaughtDecoder(decoder_config(network), len(atoms)),
+            model=TaughtDecoder(decoder_config(network), len(atoms), compiled=network.compiled),
             args=arguments,
             train_dataset=Dataset.from_list(corpus.items),
             eval_dataset=Dataset.from_list(corpus.validation) if corpus.validation else None,
@@ -89,6 +92,19 @@ class WordTrainer(BalancedTrainer):
             processing_class=word_tokenizer(vocabulary(), network.context),
         )
         self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
+        self._recipe = config.optimizer
+
+    def create_optimizer(self, model: Any = None) -> Any:
+        """The optimizer of the recipe."""
+        if self._recipe.method == 'adamw':
+            return super().create_optimizer(model)
+        self.optimizer = MuonWithAdamW(
+            self.model.named_parameters(),
+            self._recipe.learning_rate,
+            self._recipe.weight_decay,
+            (self.args.adam_beta1, self._recipe.beta2),
+        )
+        return self.optimizer
 
     def compute_loss(
         self,
@@ -147,7 +163,7 @@ def sft_trainer(config: TrainConfig, out: Path) -> SFTTrainer:
             [pair['weight'] for pair in train],
             batch,
             config.seed,
-            balanced=config.data.balanced,
+            config.data.shares,
         ),
         model=config.model.base,
         args=arguments,

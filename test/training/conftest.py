@@ -22,6 +22,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def short_run(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the run of the short recipe, unbroken."""
     folder = tmp_path_factory.mktemp('short')
-    recipe = write_recipe(folder / 'short.yaml', SHORT, data__folder=str(dataset))
+    recipe = write_recipe(
+        folder / 'short.yaml', SHORT, data__folder=str(dataset), optimizer__method='muon'
+    )
     train(recipe, folder / 'run')
     return folder / 'run'

@@ -92,8 +92,16 @@ def test_sequences_beyond_the_context(short_run: Path) -> None:
         check_base(short_run / 'model', 513)
 
 
-def test_what_this_machine_lacks(short_run: Path, dataset: Path, tmp_path: Path) -> None:
+def test_what_this_machine_lacks(
+    short_run: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = short_run / 'model'
+    monkeypatch.setenv('CXX', 'no-such-compiler')
+    recipe = write_recipe(
+        tmp_path / 'new.yaml', SHORT, model__network__compiled=True, data__folder=str(dataset)
+    )
+    with pytest.raises(ConfigError, match='there is no no-such-compiler: install one'):
+        train(recipe, tmp_path / 'compiled')
     if not torch.cuda.is_available():
         recipe = recipe_from(
             base, dataset, tmp_path, 'sft', model__four_bit=True, model__lora={'rank': 2}

@@ -48,7 +48,9 @@ if __name__ == '__main__':
 
 @pytest.fixture
 def short(dataset: Path, tmp_path: Path) -> Path:
-    return write_recipe(tmp_path / 'short.yaml', SHORT, data__folder=str(dataset))
+    return write_recipe(
+        tmp_path / 'short.yaml', SHORT, data__folder=str(dataset), optimizer__method='muon'
+    )
 
 
 def last_step(run: Path) -> str:

@@ -42,13 +42,24 @@ def test_domains_and_weights_are_respected(
     assert order == list(BalancedSampler(domains, lengths, weights, batch, seed))
 
 
-def test_without_weights_and_balance_each_item_comes_once() -> None:
-    sampler = BalancedSampler(['a', 'a', 'b'] * 50, [1] * 150, [1.0] * 150, 8, 3, balanced=False)
+def test_without_weights_each_item_of_one_domain_comes_once() -> None:
+    sampler = BalancedSampler(['a'] * 150, [1] * 150, [1.0] * 150, 8, 3)
     first = list(sampler)
     assert sorted(first) == list(range(150))
     sampler.set_epoch(1)
     assert sorted(sampler) == list(range(150))
     assert list(sampler) != first
+
+
+def test_domains_are_taken_in_their_shares_all_the_way() -> None:
+    domains = ['a'] * 100 + ['b'] * 600 + ['c'] * 100
+    sampler = BalancedSampler(domains, [1] * 800, [1.0] * 800, 8, 3, {'a': 2.0, 'c': 0.5})
+    order = list(sampler)
+    assert len(order) == len(sampler) == 799  # 2, 1 and 0.5 parts in 3.5, rounded down
+    counts = Counter(domains[n] for n in order)
+    assert [counts[name] for name in 'abc'] == [457, 228, 114]
+    half = Counter(domains[n] for n in order[:400])
+    assert half['a'] / 400 == pytest.approx(2 / 3.5, abs=0.08)
 
 
 def test_formats_are_mixed_all_the_way() -> None:
