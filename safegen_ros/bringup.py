@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.llm.model_names import named_model
 from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
 
 ParameterValue = bool | int | float | str
@@ -39,8 +40,8 @@ class ArgSpec:
         help: what it does, with its unit and range.
         choices: the only values allowed; empty for any. An empty choice leaves the matter to the
             parameter file.
-        kind: 'text', 'int', 'float' or 'path'; an empty value is always allowed for these and
-            leaves the matter to the parameter file.
+        kind: 'text', 'int', 'float', 'path' or 'model'; an empty value is always allowed for these
+            and leaves the matter to the parameter file.
         low: smallest value of a number.
         high: largest value of a number.
     """
@@ -127,7 +128,12 @@ class Profile:
 SIM_ARGS = (
     ArgSpec('namespace', '', 'Namespace of all nodes, topics and actions; empty for none.'),
     ArgSpec('params_file', 'config/sim.yaml', 'Parameter file of the nodes.', kind='path'),
-    ArgSpec('model', '', 'Folder of the language model; empty: as in params_file.', kind='path'),
+    ArgSpec(
+        'model',
+        '',
+        'Folder of the language model, or http://HOST:PORT/v1#MODEL; empty: as in params_file.',
+        kind='model',
+    ),
     ArgSpec(
         'seed',
         '',
@@ -232,9 +238,9 @@ def _checked(spec: ArgSpec, value: str) -> str:
         raise BringupError(f'argument namespace: {value!r} is not a ROS name, such as lab/arm1')
     if spec.kind in ('int', 'float'):
         _check_number(spec, value)
-    if spec.kind == 'path':
+    if spec.kind in ('path', 'model'):
         try:
-            return str(data_path(value))
+            return named_model(value) if spec.kind == 'model' else str(data_path(value))
         except DataNotFoundError as error:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
     return value

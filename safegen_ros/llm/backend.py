@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+from safegen_ros.errors import BackendError, Canceled, ErrorCode
 
 Message = dict[str, str]
 
@@ -20,7 +23,11 @@ class Sampling:
         top_p: share of the probability that is kept at each token, in (0, 1].
         max_new_tokens: longest completion; the context of the model may set a shorter limit.
         seed: the same seed, model and messages give the same completion.
-        time_limit_s: longest time for one completion, 0 for no limit [s].
+        time_limit_s: longest time for one call, waiting and retries included; 0 for no limit [s].
+        stop: the answer ends before the first of these strings; none of them is empty.
+
+    Raises:
+        ValueError: a stop string is empty, and would end every answer before its first word.
     """
 
     temperature: float = 0.6
@@ -28,6 +35,11 @@ class Sampling:
     max_new_tokens: int = 1024
     seed: int = 0
     time_limit_s: float = 0.0
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if '' in self.stop:
+            raise ValueError('a stop string is empty: leave it out')
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +47,13 @@ class Completion:
     """What a model answered.
 
     Attributes:
-        text: the answer without special tokens.
-        prompt_tokens: length of the prompt.
-        completion_tokens: length of the answer, its end mark included.
-        seconds: wall-clock time of the answer [s]; of a whole batch for batched answers.
-        finish_reason: `stop` (the model ended it) or `length` (the limit did).
+        text: the answer without special tokens and without the stop string that ended it.
+        prompt_tokens: length of the prompt; 0 where a server does not tell.
+        completion_tokens: length of the answer, its end mark included; where a server does not
+            tell, the pieces that came.
+        seconds: wall-clock time of the answer [s]; of a whole batch for answers in process.
+        finish_reason: `stop` (the model or a stop string ended it) or `length` (the limit did).
+        first_token_s: from the call to the first token of the answer [s].
     """
 
     text: str
@@ -47,26 +61,199 @@ class Completion:
     completion_tokens: int
     seconds: float
     finish_reason: str
+    first_token_s: float = 0.0
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens of this answer per second after its first one [1/s]; 0 for a single token."""
+        seconds = self.seconds - self.first_token_s
+        return (self.completion_tokens - 1) / seconds if seconds > 0 else 0.0
+
+
+Cancelled = Callable[[], bool]
+"""Asked again and again while a model answers; true ends the call."""
+
+
+def never() -> bool:
+    """The answer of a caller who does not cancel."""
+    return False
 
 
 class Backend(Protocol):
-    """A model that answers chat messages."""
+    """A model that answers chat messages.
+
+    Several threads may call it at once. Every method raises `BackendError` when the model cannot
+    answer, or not within the time limit, and `Canceled` soon after `cancelled()` turned true.
+    """
 
     def generate(
         self,
         messages: Sequence[Message],
         sampling: Sampling,
-        cancelled: Callable[[], bool] = lambda: False,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
     ) -> Completion:
         """Answers one conversation.
 
         Args:
             messages: `{'role': ..., 'content': ...}`, the last one from the user.
             sampling: how to draw the answer.
-            cancelled: asked at least once per token.
-
-        Raises:
-            BackendError: the model cannot answer.
-            Canceled: soon after `cancelled()` turned true.
+            cancelled: asked at least once per token that arrives, and while none does.
+            on_text: told each piece of the text as it comes, in the thread of the caller; the
+                pieces together are the text of the completion.
         """
         ...
+
+    def generate_batch(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> list[Completion]:
+        """Answers several conversations together, in their order."""
+        ...
+
+    def samples(
+        self,
+        messages: Sequence[Message],
+        count: int,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Generator[Completion, None, None]:
+        """Draws several answers to one conversation.
+
+        A seed gives the same answers again. Where they are drawn one by one, they take the seed
+        and those after it: let the next call begin `count` higher.
+
+        Returns:
+            The answers as they are finished; closing the iterator ends those that are not.
+        """
+        ...
+
+    def close(self) -> None:
+        """Lets go of the model, or of the connections to it; no call may be open."""
+        ...
+
+
+@runtime_checkable
+class Chooser(Protocol):
+    """A backend that can be made to answer with one of given texts, by its own decoding."""
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Completion:
+        """Answers with one of the choices, drawn as the model would.
+
+        Args:
+            messages: as of `Backend.generate`.
+            choices: different texts, none of them empty.
+            sampling: how to draw; its limit of tokens and its stop strings play no part.
+            cancelled: as of `Backend.generate`.
+
+        Raises:
+            ChoiceUnsupported: this server cannot; it is not asked again.
+            BackendError: the model cannot answer.
+            Canceled: soon after `cancelled()` turned true.
+            ValueError: there is no choice, two are equal, or one is empty.
+        """
+        ...
+
+
+class ChoiceUnsupported(BackendError):
+    """The server cannot be held to given texts: sample from it plainly, and verify."""
+
+
+def check_choices(choices: Sequence[str]) -> None:
+    """Raises ValueError where `Chooser.choose` does."""
+    if not choices or '' in choices or len(set(choices)) < len(choices):
+        raise ValueError('choices: expected different texts, at least one, none of them empty')
+
+
+class Clock:
+    """Knows when a call must end.
+
+    Args:
+        place: whose call it is, for messages.
+        sampling: holds the limit.
+        cancelled: whether the caller wants to stop.
+    """
+
+    def __init__(self, place: str, sampling: Sampling, cancelled: Cancelled) -> None:
+        self.start = time.monotonic()
+        self._place = place
+        self._limit_s = sampling.time_limit_s
+        self._cancelled = cancelled
+
+    @property
+    def seconds(self) -> float:
+        """Since the call began [s]."""
+        return time.monotonic() - self.start
+
+    @property
+    def left(self) -> float:
+        """Until it must end [s]; infinite without a limit."""
+        return self._limit_s - self.seconds if self._limit_s > 0 else float('inf')
+
+    def check(self) -> None:
+        """Raises `Canceled` or `BackendError` when the call must end."""
+        if self._cancelled():
+            raise Canceled('the generation was cancelled', ErrorCode.PLANNING_CANCELED)
+        if self.left < 0:
+            raise BackendError(
+                f'{self._place}: the model did not finish within {self._limit_s:g} s: give it '
+                'more time'
+            )
+
+
+class StopCut:
+    """Cuts a text that comes in pieces before the string that is whole first of some.
+
+    Args:
+        stop: the strings, none of them empty.
+
+    Attributes:
+        stopped: whether one of them came.
+    """
+
+    def __init__(self, stop: Sequence[str]) -> None:
+        self.stopped = False
+        self._stop = tuple(stop)
+        self._held = ''
+        self._given: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """All that was handed on so far."""
+        return ''.join(self._given)
+
+    def feed(self, piece: str) -> str:
+        """Takes a piece; returns what can be no part of a stop string."""
+        if self.stopped:
+            return ''
+        held = self._held + piece
+        starts = [(held.index(stop), stop) for stop in self._stop if stop in held]
+        if starts:
+            self.stopped = True
+            _, start = min((start + len(stop), start) for start, stop in starts)
+            return self._give(held, start, '')
+        begun = (
+            size
+            for stop in self._stop
+            for size in range(1, min(len(stop), len(held) + 1))
+            if held.endswith(stop[:size])
+        )
+        cut = len(held) - max(begun, default=0)
+        return self._give(held, cut, held[cut:])
+
+    def finish(self) -> str:
+        """Returns what was held back, at the end of the text."""
+        return self._give(self._held, len(self._held), '')
+
+    def _give(self, text: str, cut: int, held: str) -> str:
+        self._held = held
+        self._given.append(text[:cut])
+        return text[:cut]

@@ -23,8 +23,10 @@ from rclpy.action import ActionServer
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Sampling
-from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.llm.model_names import model_folder, named_model
+from safegen_ros.llm.open_backend import open_backend
+from safegen_ros.llm.openai_client import KEY_ENV, Patience
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
 from safegen_ros.nodes.parameters import Parameter, declare
@@ -33,7 +35,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.planning.loop import Limits, Outcome, Progress, plan_with_retries
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.prompts.styles import load_style
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
@@ -41,8 +43,15 @@ PARAMETERS = (
         'model',
         'models/safegen-mini',
         'folder of a transformers model; a relative one is looked up in the working directory, '
-        'then in the data folder of the package',
+        'then in the data folder of the package. Or http://HOST:PORT/v1#MODEL for a server, or '
+        'vllm:FOLDER',
     ),
+    Parameter('prompts', '', 'model folder by which a server is asked; empty: by chat, in PDDL'),
+    Parameter('device', 'auto', 'of a folder: cpu, cuda, or auto for a GPU when there is one'),
+    Parameter('four_bit', False, 'whether the weights of a folder are loaded in 4 bits, on CUDA'),
+    Parameter('api_key_env', KEY_ENV, 'name of the environment variable with the key of a server'),
+    Parameter('server_tries', 5, 'how often a server that is down or busy is asked [1]', 1, 100),
+    Parameter('server_silence', 60.0, 'longest silence of a server [s]', 0.1, 3600.0),
     Parameter('max_attempts', 5, 'attempts of the model per goal [1]', 1, 100),
     Parameter('temperature', 0.6, 'sampling temperature [1]; 0 is greedy', 0.0, 2.0),
     Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept [1]', 0.01, 1.0),
@@ -60,9 +69,7 @@ class PlannerNode(SafegenNode):
     def __init__(self) -> None:
         super().__init__('planner')
         self._values = declare(self, PARAMETERS)
-        folder = data_path(self._values['model'])
-        self._style = load_style(folder)
-        self._backend = TransformersBackend(folder)
+        self._style, self._backend = _open(self._values)
         self._validator = RemoteValidator(self, self._values['validator_timeout'])
         self._executor_client = RemoteExecutor(self)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
@@ -71,7 +78,12 @@ class PlannerNode(SafegenNode):
             self._serve(PlanTask, 'plan_task', self._plan_task),
             self._serve(RunTask, 'run_task', self._run_task),
         ]
-        self.get_logger().info(f'ready to plan with {folder.name}')
+        self.get_logger().info(f'ready to plan with {self._values["model"]}')
+
+    def destroy_node(self) -> None:
+        """Lets go of the model, too."""
+        self._backend.close()
+        super().destroy_node()
 
     def _serve(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
         return ActionServer(
@@ -193,6 +205,26 @@ class PlannerNode(SafegenNode):
 
     def _cancelled(self, goal_handle: Any) -> Callable[[], bool]:
         return lambda: goal_handle.is_cancel_requested or self.closing.is_set()
+
+
+def _open(values: dict[str, Any]) -> tuple[PromptStyle, Backend]:
+    """The model that the parameters name, and how it is asked.
+
+    Raises:
+        SafegenError: it cannot be opened.
+    """
+    name = named_model(values['model'])
+    folder = model_folder(name)
+    if values['prompts']:
+        folder = data_path(values['prompts'])
+    style = InstructStyle() if folder is None else load_style(folder)
+    return style, open_backend(
+        name,
+        device=values['device'],
+        four_bit=values['four_bit'],
+        key_env=values['api_key_env'],
+        patience=Patience(silence_s=values['server_silence'], tries=values['server_tries']),
+    )
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.token_watch import TokenReader
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
@@ -88,6 +89,47 @@ def test_a_time_limit_ends_the_answer(backend: TransformersBackend) -> None:
 def test_words_outside_the_vocabulary_are_refused(backend: TransformersBackend) -> None:
     with pytest.raises(BackendError, match='prompt_style'):
         backend.generate([{'role': 'user', 'content': 'Please stack the blocks.'}], GREEDY)
+
+
+def test_characters_of_several_bytes_come_whole() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    text = 'Stapel: b1 → b2, 积木 🙂 fertig'
+    bytes_only = Tokenizer(models.BPE())
+    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bytes_only.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bytes_only.train_from_iterator([], trainers.BpeTrainer(initial_alphabet=alphabet))
+    ids = bytes_only.encode(text).ids
+    assert len(ids) == len(text.encode())  # a token is a byte
+
+    reader = TokenReader(bytes_only.decode, (), ())
+    pieces = [reader.feed(token) for token in ids]
+    assert [piece for piece in pieces if piece] == list(text)
+    assert reader.finish() == ''
+
+    cut_off = TokenReader(bytes_only.decode, (), ())
+    arrow = text[: text.index('→') + 1]
+    for token in ids[: len(arrow.encode()) - 1]:
+        cut_off.feed(token)
+    cut_off.finish()
+    assert cut_off.text == f'{arrow[:-1]}\ufffd'
+
+    stopped = TokenReader(bytes_only.decode, (), ('积',))
+    for token in ids:
+        stopped.feed(token)
+    assert stopped.text == text[: text.index('积')]
+    assert stopped.tokens == len(text[: text.index('积') + 1].encode())
+
+
+def test_each_row_of_a_batch_ends_at_its_own_stop_string(backend: TransformersBackend) -> None:
+    drawn = Sampling(1.0, 1.0, 24, seed=2)
+    whole = [c.text.split() for c in backend.generate_batch([MESSAGES, LONGER], drawn)]
+    stop = f'{whole[1][4]} {whole[1][5]}'
+    sampling = Sampling(1.0, 1.0, 24, seed=2, stop=(stop,))
+    answers = backend.generate_batch([MESSAGES, LONGER], sampling)
+    assert [c.text.split() for c in answers] == [whole[0], whole[1][:4]]
+    assert answers[1].finish_reason == 'stop'
 
 
 @pytest.mark.parametrize('architecture', ['Qwen3', 'Mistral'])

@@ -1,0 +1,330 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Asks any server that speaks the chat protocol of OpenAI: vLLM, transformers, hosted models.
+
+The requests run on an event loop in a thread of their own, so that a caller is free to end one at
+any time: whatever the server does, the caller looks at the clock and at `cancelled` every
+`POLL_S`. Ending a request closes its connection, which is how these servers learn of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from typing import Any
+
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import (
+    Cancelled,
+    ChoiceUnsupported,
+    Clock,
+    Completion,
+    Message,
+    Sampling,
+    check_choices,
+    never,
+)
+from safegen_ros.llm.loop_thread import LoopThread
+from safegen_ros.llm.openai_answer import AnswerReader, Ask
+from safegen_ros.llm.openai_client import (
+    ASK,
+    KEY_ENV,
+    Patience,
+    check_url,
+    client_library,
+    headers,
+    new_client,
+)
+from safegen_ros.llm.openai_errors import Namer, Refused, ServerFailed, pause
+
+POLL_S = 0.02
+LAST_S = 0.2
+"""Longest wait for the end of a stream whose answer is whole, so that its connection stays."""
+
+
+class OpenAIBackend:
+    """A model behind a chat completions endpoint.
+
+    Args:
+        url: base address, such as `http://127.0.0.1:8000/v1`.
+        model: the name of the model at that server.
+        key_env: environment variable with the API key; without one, none is sent.
+        patience: limits beside those of each call.
+
+    Raises:
+        BackendError: the address is none, or the `openai` package is not installed.
+    """
+
+    def __init__(
+        self, url: str, model: str, key_env: str = KEY_ENV, patience: Patience | None = None
+    ) -> None:
+        check_url(url)
+        self.url, self.model = url.rstrip('/'), model
+        self._patience = patience or Patience()
+        secret = os.environ.get(key_env, '')
+        self._namer = Namer(self.url, model, key_env, secret)
+        self._openai = client_library()
+        self._client = new_client(self._openai, self.url, secret, self._patience, self._namer)
+        self._headers = headers(self._openai, secret)
+        self._thread = LoopThread()
+        self._no_usage = self._no_stop = self._one_each = self._no_choice = False
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Answers one conversation; see `Backend.generate`."""
+        clock = Clock(self.url, sampling, cancelled)
+        return self._all([Ask(messages, sampling)], clock, on_text)[0]
+
+    def generate_batch(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> list[Completion]:
+        """Answers several conversations at once, the i-th with the i-th seed."""
+        clock = Clock(self.url, sampling, cancelled)
+        asks = [
+            Ask(messages, replace(sampling, seed=sampling.seed + i), i)
+            for i, messages in enumerate(conversations)
+        ]
+        return self._all(asks, clock)
+
+    def samples(
+        self,
+        messages: Sequence[Message],
+        count: int,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Generator[Completion, None, None]:
+        """Draws several answers, with one request where the server does that; see `Backend`."""
+        clock = Clock(self.url, sampling, cancelled)
+        missing = set(range(count))
+        if count > 1 and not self._one_each:
+            try:
+                with closing(self._run([Ask(messages, sampling, count=count)], clock)) as found:
+                    for number, completion in found:
+                        missing.discard(number)
+                        yield completion
+            except Refused:
+                pass  # what else there is to refuse, the single requests are told again
+            self._one_each = bool(missing)
+        asks = [
+            Ask(messages, replace(sampling, seed=sampling.seed + i), i) for i in sorted(missing)
+        ]
+        with closing(self._run(asks, clock)) as found:
+            for _, completion in found:
+                yield completion
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Completion:
+        """Answers with one of the choices; see `Chooser.choose`."""
+        check_choices(choices)
+        unsupported = ChoiceUnsupported(
+            f'{self.url}: the server does not know structured_outputs.choice: sample plainly, or '
+            'use vLLM'
+        )
+        if self._no_choice:
+            raise unsupported
+        clock = Clock(self.url, sampling, cancelled)
+        longest = max(len(choice.encode()) for choice in choices) + 8  # at least a byte a token
+        held = replace(sampling, max_new_tokens=longest, stop=())
+        try:
+            completion = self._all([Ask(messages, held, choices=choices)], clock)[0]
+        except Refused as error:
+            if 'structured' not in error.said:
+                raise
+            self._no_choice = True
+            raise unsupported from error
+        if completion.text not in choices:
+            self._no_choice = True
+            raise unsupported
+        return completion
+
+    def close(self) -> None:
+        """Closes the connections; no call may be open."""
+        self._thread.close(self._client.close())
+
+    def _all(
+        self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None
+    ) -> list[Completion]:
+        with closing(self._run(asks, clock, on_text)) as found:
+            answers = dict(found)
+        return [answers[number] for number in range(len(asks))]
+
+    def _run(
+        self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None
+    ) -> Generator[tuple[int, Completion], None, None]:
+        """Yields the answers as they are finished; closing the iterator ends the others."""
+        clock.check()
+        events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        work = self._thread.start(self._answer_all(asks, clock, events.put))
+        work.add_done_callback(events.put)
+        try:
+            while True:
+                event = _next(events)
+                clock.check()
+                if any(ask.too_long for ask in asks):
+                    raise self._namer.error(
+                        'the answer has no end', 'look into the log of the server'
+                    )
+                if event and isinstance(event, str) and on_text is not None:
+                    on_text(event)
+                elif isinstance(event, tuple):
+                    yield event
+                elif event is work:
+                    work.result()
+                    return
+        finally:
+            work.cancel()
+
+    async def _answer_all(self, asks: list[Ask], clock: Clock, put: Callable[[Any], None]) -> None:
+        places = asyncio.Semaphore(self._patience.parallel)
+
+        async def one(ask: Ask) -> None:
+            async with places:
+                for found in await self._answer(ask, clock, put):
+                    put(found)
+
+        tasks = [asyncio.ensure_future(one(ask)) for ask in asks]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _answer(
+        self, ask: Ask, clock: Clock, put: Callable[[Any], None]
+    ) -> list[tuple[int, Completion]]:
+        while True:
+            reader = AnswerReader(ask, clock, self._namer)
+            try:
+                async with await self._connect(ask, clock) as stream:
+                    return await self._read(stream, reader, put)
+            except ServerFailed:
+                # transformers cannot stop at strings with every tokenizer; here they are cut off
+                # in any case.
+                if reader.begun or 'stop' not in ask.fields:
+                    raise
+                self._no_stop = True
+
+    async def _connect(self, ask: Ask, clock: Clock) -> Any:
+        """The stream of a request, which is sent again while the server is down or busy."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return await self._request(ask)
+            except self._openai.OpenAIError as error:
+                named = self._namer.named(error, tries)
+                if self._refuses_usage(ask, named):
+                    continue
+                wait = pause(error, tries, self._patience.pause_s)
+                if wait is None or tries >= self._patience.tries:
+                    raise named from error
+                if wait > min(clock.left, self._patience.silence_s):
+                    cure = f'the next try is due in {wait:.1f} s, which is too late'
+                    raise BackendError(f'{named.message} ({cure})') from error
+                await asyncio.sleep(wait)
+
+    async def _request(self, ask: Ask) -> Any:
+        sampling = ask.sampling
+        ASK.set(ask)
+        more: dict[str, Any] = {}
+        if sampling.stop and not self._no_stop:
+            more['stop'] = list(sampling.stop)
+        if ask.count > 1:
+            more['n'] = ask.count
+        if ask.choices:
+            more['extra_body'] = {'structured_outputs': {'choice': list(ask.choices)}}
+        if not self._no_usage:
+            more['stream_options'] = {'include_usage': True}
+        ask.fields = tuple(more)
+        return await self._client.chat.completions.create(
+            model=self.model,
+            messages=list(ask.messages),
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_completion_tokens=sampling.max_new_tokens,
+            seed=sampling.seed,
+            stream=True,
+            extra_headers=self._headers,
+            **more,
+        )
+
+    async def _read(
+        self, stream: Any, reader: AnswerReader, put: Callable[[Any], None]
+    ) -> list[tuple[int, Completion]]:
+        kind = stream.response.headers.get('content-type', '')
+        if not kind.startswith('text/event-stream'):
+            raise self._namer.error(
+                f'the answer is {self._namer.clean(kind) or "of no kind"}, not text/event-stream',
+                'give the address of a server for chat completions',
+            )
+        try:
+            async for chunk in stream:
+                for piece in reader.feed(chunk):
+                    put(piece)
+                for finished in reader.finished():
+                    put(finished)
+                if reader.whole:
+                    with suppress(asyncio.TimeoutError):
+                        await asyncio.wait_for(_rest(stream), LAST_S)
+                if reader.whole or reader.overrun:
+                    break
+        except self._openai.OpenAIError as error:
+            raise self._broken(error) from error
+        except (ValueError, RecursionError) as error:
+            said = self._namer.clean(str(error))
+            raise self._namer.error(
+                f'the answer is no JSON ({said})', 'look whether a proxy stands between'
+            ) from error
+        put(reader.rest())
+        return reader.completions()
+
+    def _broken(self, error: Any) -> BackendError:
+        """The error of a stream that had begun; nothing of it is asked for again."""
+        if isinstance(error, self._openai.APITimeoutError):
+            return self._namer.named(error, 1)
+        if isinstance(error, self._openai.APIConnectionError):
+            why = self._namer.clean(str(error.__cause__))
+            return self._namer.error(
+                f'the connection broke in the middle of the answer ({why})',
+                'look whether the server still runs',
+            )
+        said = error.body if isinstance(error.body, str) else str(error)
+        return ServerFailed(
+            f'{self.url}: the server failed in the middle of the answer: '
+            f'{self._namer.clean(said)}: look into its log'
+        )
+
+    def _refuses_usage(self, ask: Ask, error: BackendError) -> bool:
+        """Whether a request was refused for `stream_options`, which is left out from then on."""
+        refused = isinstance(error, Refused) and 'stream_options' in error.said
+        self._no_usage = self._no_usage or refused
+        return refused and 'stream_options' in ask.fields
+
+
+async def _rest(stream: Any) -> None:
+    async for _ in stream:
+        pass
+
+
+def _next(events: queue.SimpleQueue[Any]) -> Any:
+    try:
+        return events.get(timeout=POLL_S)
+    except queue.Empty:
+        return None
