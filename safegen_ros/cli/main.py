@@ -23,6 +23,7 @@ from safegen_ros.cli.failures import (
     print_error,
 )
 from safegen_ros.cli.files import ReadAs
+from safegen_ros.cli.rules import rules
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.validate import validate
 from safegen_ros.errors import SafegenError
@@ -163,6 +164,7 @@ def down() -> None:
 
 app.command()(validate)
 app.command()(solve)
+app.command()(rules)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
 app.add_typer(learning.train_app, name='train')

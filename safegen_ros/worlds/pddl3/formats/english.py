@@ -36,6 +36,11 @@ def to_english(problem: Problem) -> str:
     return _Writer(problem).text()
 
 
+def constraint_sentence(constraint: Constraint, problem: Problem) -> str:
+    """A constraint on a problem as the sentence that stands in that problem's English text."""
+    return _Writer(problem).constraint(constraint)
+
+
 class _Writer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -43,6 +48,7 @@ class _Writer:
         self._told: set[Atom] = set()  # atoms that the sentences about objects tell
 
     def text(self) -> str:
+        """The whole text."""
         problem = self._problem
         objects = self._objects()
         init = [self._fact(atom[0], atom[1:], True) for atom in sorted(problem.init - self._told)]
@@ -59,7 +65,7 @@ class _Writer:
         else:
             blocks.append(_filled(phrases.GOAL, self._formula(problem.goal)))
         if problem.constraints:
-            blocks += ['', *_list(phrases.RULES, map(self._constraint, problem.constraints))]
+            blocks += ['', *_list(phrases.RULES, map(self.constraint, problem.constraints))]
         return '\n'.join([*blocks, ''])
 
     def _name(self, name: str) -> str:
@@ -117,7 +123,8 @@ class _Writer:
         template = self._phrases.facts[predicate, true].template
         return template.format(*map(self._name, terms))
 
-    def _constraint(self, constraint: Constraint) -> str:
+    def constraint(self, constraint: Constraint) -> str:
+        """A constraint as a sentence."""
         arguments = map(self._formula, constraint.arguments)
         times = map(str, constraint.times)
         template = phrases.SENTENCES[constraint.operator]

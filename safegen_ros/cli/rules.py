@@ -1,0 +1,93 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen rules`: safety rules in plain words, shown back as PDDL3 and added to a problem."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from safegen_ros.cli.failures import (
+    EXIT_FAILED,
+    EXIT_OK,
+    AnyName,
+    Verbose,
+    error_values,
+    guarded,
+    print_error,
+)
+from safegen_ros.cli.files import ReadAs, find_problem, read_task
+from safegen_ros.errors import ErrorCode, SafegenError
+
+
+def rules(
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar='[RULE]...', help='"never put anything on b3", or PDDL3'),
+    ] = None,
+    problem: Annotated[
+        Path, typer.Option('--problem', help='problem that they are meant for, or the id of one')
+    ] = Path('examples/tower_order.pddl'),
+    domain: Annotated[
+        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option('--file', help='more rules; those in YAML are about attributes of objects'),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option('--out', help='write the problem with the rules added here, in its format'),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option('--json', help='print one JSON object and nothing else')
+    ] = False,
+    read_as: ReadAs = '',
+    any_name: AnyName = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say what rules in plain words mean for a problem, and add them to it.
+
+    Rules are only ever added: what the problem forbids stays forbidden.
+
+    Exit status: 0, 1 it is seen that no plan can keep them all, 2 bad input, 3 internal error.
+    """
+    from safegen_ros.worlds.pddl3.rules.additions import task_with_rules
+    from safegen_ros.worlds.pddl3.rules.files import gather_rules
+
+    def whole() -> int:
+        task = read_task(find_problem(problem), domain, format=read_as, any_name=any_name)
+        found = gather_rules(task.problem, texts or (), file or ())
+        try:
+            merged = task_with_rules(task, found.readings)
+        except SafegenError as error:
+            if error.code is not ErrorCode.UNSOLVABLE:
+                raise
+            tell(error, error.message)
+            return EXIT_FAILED
+        if out is not None:
+            try:
+                out.write_text(merged.problem_text, encoding='utf-8')
+            except OSError as error:
+                raise SafegenError(
+                    f'{out}: cannot be written: {error.strerror}: name another file',
+                    ErrorCode.BAD_PDDL,
+                ) from error
+        if as_json:
+            readings = [reading.to_dict() for reading in found.readings]
+            print(json.dumps({'readings': readings, 'idle': found.idle, 'errors': []}))
+        else:
+            print(found.shown())
+        return EXIT_OK
+
+    def tell(error: Exception, message: str) -> None:
+        if as_json:
+            empty: dict[str, Any] = {'readings': [], 'idle': []}
+            print(json.dumps({**empty, 'errors': error_values(error)}))
+        else:
+            print_error(message)
+
+    raise typer.Exit(guarded(whole, tell, verbose))
