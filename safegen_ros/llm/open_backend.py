@@ -14,6 +14,7 @@ from safegen_ros.llm.openai_client import KEY_ENV, Patience
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.llm.vllm_backend import VllmBackend
 
+
 def open_backend(
     spec: str | Path,
     *,
