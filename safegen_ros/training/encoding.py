@@ -20,6 +20,8 @@ IGNORE = -100
 MOST_LEFT = 64
 """Steps that are left are told apart up to this number."""
 
+_LENGTHS = 16  # batches are padded to a multiple of it
+
 WORD_ID: Mapping[str, int] = {word: number for number, word in enumerate(vocabulary())}
 
 
@@ -78,7 +80,9 @@ class Collator:
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """A batch with `input_ids` and `labels`, shape (B, L), and `states`."""
-        length = max(len(f['input_ids']) for f in features)
+        longest = max(len(f['input_ids']) for f in features)
+        # Few lengths, so that memory which was given back fits the next batch.
+        length = -(-longest // _LENGTHS) * _LENGTHS
         ids = np.full((len(features), length), WORD_ID[PAD])
         labels = np.full((len(features), length), IGNORE)
         for row, feature in enumerate(features):

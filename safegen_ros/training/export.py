@@ -20,6 +20,8 @@ from safegen_ros.training.network import TaughtDecoder
 from safegen_ros.worlds.pddl3.prompts.styles import SETTINGS
 
 CHECKSUMS = 'checksums.sha256'
+PROSE = ('README.md', 'evaluation.json')
+"""What is written about a model once it is there; no part of it."""
 MODEL = 'model'
 """Folder of the model in the folder of a run."""
 
@@ -116,10 +118,10 @@ def _write_settings(config: TrainConfig, folder: Path) -> None:
 
 
 def write_checksums(folder: Path) -> None:
-    """Writes `checksums.sha256` over every other file, in the format of `sha256sum -c`."""
+    """Writes `checksums.sha256` over the files of a model, in the format of `sha256sum -c`."""
     lines = [
         f'{sha256(path.read_bytes()).hexdigest()}  {path.name}\n'
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name != CHECKSUMS
+        if path.is_file() and path.name not in (CHECKSUMS, *PROSE)
     ]
     (folder / CHECKSUMS).write_text(''.join(lines), encoding='utf-8')
