@@ -1,0 +1,119 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The shield for a model on a server, which is asked for one step at a time.
+
+A server can be told which answers it may give (`structured_outputs.choice` of vLLM) though not
+which tokens; the client keeps the state. Where a server takes no such list, its answers are held
+against it here.
+"""
+
+from __future__ import annotations
+
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.shield import Ending
+from safegen_ros.llm.spelling import Spelling
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.verify.admissible import Shield, Situation
+
+END = '[end]'
+"""The choice that ends a plan; brackets are in no name of PDDL, so that no step is called so."""
+
+
+class StepChoices:
+    """Follows one plan of one problem, choice by choice.
+
+        choices = StepChoices(Shield(problem), spelling(style, problem))
+        while choices.ending is Ending.CUT:
+            choices.take(ask(choices.text, choices.offered))
+
+    Args:
+        shield: the problem's shield.
+        spelling: how steps are written.
+        go_on: whether a plan may go on where it could end.
+        avoid_visited: whether to leave out steps back to a situation that the plan has been in,
+            as long as there are others.
+    """
+
+    def __init__(
+        self,
+        shield: Shield,
+        spelling: Spelling,
+        *,
+        go_on: bool = False,
+        avoid_visited: bool = False,
+    ) -> None:
+        self._shield = shield
+        self._spelling = spelling
+        self._go_on = go_on
+        self._avoid = avoid_visited
+        self._steps: list[Step] = []
+        self._situation = shield.start
+        self._visited = {shield.start}
+        self.ending = Ending.CUT
+        """`CUT` while the plan may go on, `FINISHED` at a solution, `STUCK` where nothing may come
+        next."""
+        self._choices = self._offer()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan so far."""
+        return Plan(tuple(self._steps))
+
+    @property
+    def text(self) -> str:
+        """The plan so far, as the model writes it."""
+        return self._spelling.plan(self.plan)
+
+    @property
+    def situation(self) -> Situation:
+        """Where the plan has led to."""
+        return self._situation
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """What the model may answer; nothing once the plan has ended.
+
+        A single choice need not be asked for.
+        """
+        return tuple(self._choices)
+
+    def take(self, answer: str) -> None:
+        """Goes on with one of the choices; blanks around it do not count.
+
+        Raises:
+            BackendError: it is none of them; nothing has changed.
+        """
+        found = self._choices.get(answer.strip())
+        if found is None:
+            raise BackendError(
+                f'the model answered {answer.strip()[:80]!r} where it was to choose one of '
+                f'{len(self._choices)} steps: ask again, or use a server that keeps to choices'
+            )
+        step, self._situation = found
+        if step is None:
+            self.ending = Ending.FINISHED
+        else:
+            self._steps.append(step)
+            self._visited.add(self._situation)
+        self._choices = self._offer()
+
+    def _offer(self) -> dict[str, tuple[Step | None, Situation]]:
+        """The choices, each with the step, if it is one, and where it leads."""
+        if self.ending is not Ending.CUT:
+            return {}
+        finished = self._shield.finished(self._situation)
+        if finished and not self._go_on:
+            self.ending = Ending.FINISHED
+            return {}
+        steps = self._shield.steps(self._situation)
+        if self._avoid:
+            fresh = {s: after for s, after in steps.items() if after not in self._visited}
+            steps = fresh or ({} if finished else steps)
+        found: dict[str, tuple[Step | None, Situation]] = {
+            self._spelling.step(step): (step, after) for step, after in steps.items()
+        }
+        if finished:
+            found[END] = None, self._situation
+        if not found:
+            self.ending = Ending.STUCK
+        return found

@@ -1,0 +1,292 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a model writes under the shield is a safe plan, whatever its tokens are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+import llm_small
+import pytest
+import strategies
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import SUITE
+
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.shield import Ending, TextShield
+from safegen_ros.llm.shield_processor import ShieldProcessor
+from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.token_trie import TokenTrie, token_trie
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.verdict import Category
+from safegen_ros.verify.admissible import Shield, Situation
+from safegen_ros.verify.validator import Validator
+from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.worlds.pddl3.prompts.step_text import spelling
+
+PAIRS = (
+    ('words', 'words'),
+    ('words', 'joined'),
+    ('instruct', 'bytes'),
+    ('instruct', 'joined'),
+    ('instruct', 'blanks'),
+)
+"""Styles with the tokenizers that their models may have."""
+
+
+@cache
+def trie(kind: str) -> TokenTrie:
+    return token_trie(llm_small.tokenizer(kind))
+
+
+def text_shield(problem: Problem, style: str, kind: str, **options: bool) -> TextShield:
+    tokenizer = llm_small.tokenizer(kind)
+    own = spelling(llm_small.style(style), problem)
+    return TextShield(Shield(problem), own, trie(kind), [tokenizer.eos_token_id], **options)
+
+
+def read_back(problem: Problem, style: str, kind: str, tokens: list[int]) -> str:
+    """The text of tokens in the names of the problem, as the planner reads it."""
+    tokenizer = llm_small.tokenizer(kind)
+    ends = [tokenizer.eos_token_id, tokenizer.pad_token_id]
+    text = tokenizer.decode([t for t in tokens if t not in ends], skip_special_tokens=True)
+    return llm_small.style(style).plan_text(text, problem)
+
+
+def check_safe(problem: Problem, plan: Plan, ending: Ending) -> None:
+    """Every step applies, nothing is broken for good, and who finished has solved the problem."""
+    verdict = Validator(problem).verify(plan)
+    assert verdict.category not in (Category.FORMAT_ERROR, Category.PRECONDITION_VIOLATION)
+    shield = Shield(problem)
+    situation: Situation | None = shield.start
+    for step in plan.steps:
+        assert situation is not None
+        situation = shield.after(situation, step)
+    assert situation is not None
+    assert ending is not Ending.FOREIGN
+    assert (ending is Ending.FINISHED) <= verdict.ok
+    assert (ending is Ending.STUCK) <= (not verdict.ok and not shield.steps(situation))
+
+
+def a_problem(rng: random.Random) -> Problem:
+    """Of a built-in domain or of a user's own."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return llm_small.lamps(
+            constraints=rng.choice(['', '(sometime-before (lit l11) (broken l2))'])
+        )
+    return strategies.generated(rng) if kind < 3 else strategies.toggles(rng)
+
+
+@settings(SUITE, max_examples=200)
+@given(strategies.SEEDS, st.sampled_from(PAIRS), st.booleans(), st.booleans())
+def test_whatever_tokens_are_drawn_the_plan_is_safe(
+    seed: int, pair: tuple[str, str], go_on: bool, avoid_visited: bool
+) -> None:
+    rng = random.Random(seed)
+    problem = a_problem(rng)
+    if pair[1] == 'words' and problem.domain.name == 'random-toggles':
+        problem = llm_small.lamps()
+    shield = text_shield(problem, *pair, go_on=go_on, avoid_visited=avoid_visited)
+    [end] = shield.ends
+    tokens: list[int] = []
+    written = shield.start
+    while written.ending is Ending.CUT and len(tokens) < 60:
+        moves = shield.moves(written.place)
+        choices = [*moves.tokens, *([end] if moves.may_end or moves.stuck else [])]
+        assert choices
+        tokens.append(rng.choice(choices))
+        written = shield.after(written, tokens[-1])
+    plan, ending = shield.read(tokens)
+    assert ending is written.ending
+    check_safe(problem, plan, ending)
+    if ending is not Ending.CUT:
+        assert parse_plan(read_back(problem, *pair, tokens)) == plan
+
+
+def continuations(shield: Shield, own: Spelling, situation: Situation, depth: int) -> Iterator[str]:
+    """The texts of all plans of up to `depth` steps from a situation, a separator before each."""
+    yield own.separator
+    if depth:
+        for step, after in shield.steps(situation).items():
+            for rest in continuations(shield, own, after, depth - 1):
+                yield own.separator + own.step(step) + rest
+
+
+@pytest.mark.parametrize('pair', PAIRS)
+def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str, str]) -> None:
+    """Found by trying every token at every place of a text, against all plans there are."""
+    problem = llm_small.lamps(names='l1 l11')
+    shield = text_shield(problem, *pair, go_on=True)
+    own, tokenizer = spelling(llm_small.style(pair[0]), problem), llm_small.tokenizer(pair[1])
+    once, twice = (
+        [tokenizer.decode([token] * count) for token in range(len(tokenizer))] for count in (1, 2)
+    )
+    pieces = {t: two[len(one) :] for t, (one, two) in enumerate(zip(once, twice, strict=True))}
+    for token in tokenizer.all_special_ids:
+        del pieces[token]
+    rng, spanning = random.Random(4), 0
+    for _ in range(3):
+        written = shield.start
+        for _ in range(12):
+            place = written.place
+            partial = own.separator if place.partial is None else place.partial
+            longest = len(partial) + llm_small.LONGEST
+            ahead = {
+                plan[:end]
+                for plan in continuations(shield.shield, own, place.situation, 4)
+                for end in range(len(partial), min(len(plan), longest) + 1)
+            }
+            whole = ' ' if pair[1] == 'words' else ''  # no word is written in two parts
+            expected = {t for t, p in pieces.items() if p and partial + p + whole in ahead}
+            if place.partial is None:  # a blank may stand before the first step
+                blank = {t: p[1:] for t, p in pieces.items() if p.startswith(' ')}
+                expected |= {t for t, p in blank.items() if partial + p + whole in ahead}
+            moves = shield.moves(place)
+            assert {*moves.tokens} == expected
+            spanning += sum(bool(steps) for _, steps in moves.tokens.values())
+            token = rng.choice(sorted(moves.tokens))
+            written = shield.after(written, token)
+    assert spanning > (10 if pair[1] == 'joined' else 0)
+
+
+@pytest.mark.parametrize('pair', PAIRS)
+@pytest.mark.parametrize('beams', [1, 3])
+def test_a_batch_of_problems_with_prompts_of_several_lengths(
+    pair: tuple[str, str], beams: int
+) -> None:
+    """Drawn, twice for each problem, and searched with the beams of `generate`."""
+    problems = [
+        llm_small.lamps(),
+        kits()['ferry'].problem(3, kits()['ferry'].sizes('express')[0], 'express').problem,
+        llm_small.lamps('(lit l1)'),  # solved by doing nothing
+        llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))'),  # out of reach
+    ]
+    tokenizer = llm_small.tokenizer(pair[1])
+    shields = [text_shield(problem, *pair, avoid_visited=True) for problem in problems]
+    prompts = [llm_small.prompt(tokenizer, problem) for problem in problems]
+    assert len({*map(len, prompts)}) > 1
+    batch = tokenizer.pad({'input_ids': prompts}, return_tensors='pt')
+    torch.manual_seed(1)
+    drawn = {'do_sample': True, 'top_k': 0, 'top_p': 0.9, 'num_return_sequences': 2}
+    searched = {'num_beams': beams, 'num_return_sequences': beams}
+    output = llm_small.model(len(tokenizer)).generate(
+        **batch,
+        logits_processor=[ShieldProcessor(shields)],
+        max_new_tokens=70,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        **(drawn if beams == 1 else searched),
+    )
+    rows = output[:, batch['input_ids'].shape[1] :].tolist()
+    share = len(rows) // len(problems)
+    found = [shields[number // share].read(row) for number, row in enumerate(rows)]
+    for number, (plan, ending) in enumerate(found):
+        if beams > 1 and number % share and ending is Ending.FOREIGN:
+            continue  # a beam that no token was left for; it comes last
+        check_safe(problems[number // share], plan, ending)
+        if ending is not Ending.CUT:
+            assert parse_plan(read_back(problems[number // share], *pair, rows[number])) == plan
+    assert found[2 * share] == (Plan(), Ending.FINISHED)
+    assert found[3 * share] == (Plan(), Ending.STUCK)
+    assert any(len(plan) for plan, _ in found)
+
+
+def test_a_plan_ends_at_the_goal_unless_it_may_go_on() -> None:
+    solved = llm_small.lamps('(lit l1)')
+    for go_on in (False, True):
+        shield = text_shield(solved, 'words', 'words', go_on=go_on)
+        moves = shield.moves(shield.start.place)
+        assert moves.may_end
+        assert bool(moves.tokens) == go_on
+
+
+@pytest.mark.parametrize('pair', PAIRS)
+def test_a_situation_is_not_gone_back_to_while_there_are_others(pair: tuple[str, str]) -> None:
+    problem = llm_small.lamps('(and (lit l1) (broken l1))')  # never
+    shield = text_shield(problem, *pair, avoid_visited=True)
+    rng = random.Random(2)
+    longest = 0
+    for _ in range(5):
+        tokens: list[int] = []
+        written = shield.start
+        while len(tokens) < 150:
+            tokens.append(rng.choice([*shield.moves(written.place).tokens]))
+            written = shield.after(written, tokens[-1])
+        follower = Shield(problem)
+        situation, seen = follower.start, {follower.start}
+        for count, step in enumerate(shield.read(tokens)[0].steps):
+            ahead = follower.steps(situation)
+            situation = ahead[step]
+            if situation in seen:
+                assert seen.issuperset(ahead.values())
+                break
+            seen.add(situation)
+            longest = max(longest, count)
+    assert longest > 3
+
+
+def test_tokens_that_were_not_let_through_are_told() -> None:
+    shield = text_shield(llm_small.lamps(), 'instruct', 'bytes')
+    tokenizer = llm_small.tokenizer('bytes')
+    for text, whole in (('(on l2)\n(off l11)', 1), ('hello', 0), ('(on l2)<end>', 1)):
+        plan, ending = shield.read(tokenizer(text)['input_ids'])
+        assert ending is Ending.FOREIGN
+        assert len(plan) == whole
+    plan, ending = shield.read(tokenizer('(on l2)\n(on l1')['input_ids'])
+    assert ending is Ending.CUT
+    assert [step.action for step in plan.steps] == ['on']
+
+
+def test_names_that_tokens_cannot_spell_are_refused() -> None:
+    lamps = llm_small.lamps()
+    some = TokenTrie({1: ' on', 2: ' object1', 3: ' off'})
+    own = spelling(llm_small.style('words'), lamps)
+    shield = TextShield(Shield(lamps), own, some, [0])
+    assert shield.moves(shield.start.place).tokens.keys() == {1, 3}
+    then = shield.moves(shield.after(shield.start, 1).place)
+    assert then.tokens.keys() == {2}
+    none = TextShield(Shield(lamps), own, TokenTrie({1: ' fly'}), [0])
+    with pytest.raises(BackendError, match='no tokens for'):
+        none.moves(none.start.place)
+
+
+def test_rows_that_do_not_fit_the_problems_are_refused() -> None:
+    shield = text_shield(llm_small.lamps(), 'instruct', 'bytes')
+    processor = ShieldProcessor([shield, shield])
+    with pytest.raises(BackendError, match='3 rows'):
+        processor(torch.zeros((3, 4), dtype=torch.long), torch.zeros((3, 330)))
+
+
+@pytest.mark.parametrize('kind', ['words', 'bytes', 'joined', 'blanks'])
+def test_the_pieces_of_tokens_make_up_the_text(kind: str) -> None:
+    tokenizer = llm_small.tokenizer(kind)
+    text = 'unstack block2 block1' if kind == 'words' else '(unstack b2 b1)\n(all-off)\n(on l11)'
+    ids = tokenizer(text)['input_ids']
+    pieces = {id_: piece for piece in substrings(' ' + text) for id_ in known(kind, piece)}
+    assert ''.join(pieces[id_] for id_ in ids).strip() == text
+
+
+def substrings(text: str) -> Iterator[str]:
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            yield text[start:end]
+
+
+def known(kind: str, piece: str) -> tuple[int, ...]:
+    spot = trie(kind).spot(piece)
+    return spot.ids if spot else ()
+
+
+def test_places_from_which_a_text_can_be_spelled() -> None:
+    found = TokenTrie({1: 'ab', 2: 'c', 3: 'b', 4: 'bcd', 5: ''})
+    assert found.spelled_from('abc') == (True, True, True, True)
+    assert found.spelled_from('abcd') == (False, True, False, False, True)
+    assert found.spot('bc') == ((), True)
+    assert found.spot('bcd') == ((4,), False)
+    assert found.spot('d') is None

@@ -1,0 +1,109 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A tree of tokens in one row of the cache is computed as if every path stood alone."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import llm_small
+import pytest
+import torch
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
+
+from safegen_ros.llm.token_tree import ROOT, CachedTokenTree, TokenTree, tree_class
+
+SMALL: dict[str, Any] = {
+    'vocab_size': 60, 'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2,
+    'num_attention_heads': 4, 'num_key_value_heads': 2, 'head_dim': 8, 'initializer_range': 0.3,
+}  # fmt: skip
+
+
+def mistral(window: int | None, **changes: Any) -> Any:
+    torch.manual_seed(0)
+    return MistralForCausalLM(MistralConfig(**SMALL, sliding_window=window, **changes)).eval()
+
+
+def models() -> list[Any]:
+    torch.manual_seed(0)
+    return [
+        llm_small.model(60),
+        mistral(None),
+        Qwen3ForCausalLM(Qwen3Config(**SMALL)).eval(),
+        GPT2LMHeadModel(
+            GPT2Config(vocab_size=60, n_embd=32, n_layer=2, n_head=4, n_positions=64)
+        ).eval(),
+    ]
+
+
+@pytest.mark.parametrize('model', models(), ids=lambda model: type(model).__name__)
+def test_what_is_cached_is_what_is_computed_anew(model: Any) -> None:
+    rng = random.Random(0)
+    prompt = [rng.randrange(60) for _ in range(7)]
+    with torch.inference_mode():
+        trees = [CachedTokenTree(model, prompt), TokenTree(model, prompt)]
+        known = [ROOT]
+        for _ in range(6):
+            parents, tokens = [], []
+            for _ in range(rng.randint(1, 9)):
+                new = [len(trees[0]) + n for n in range(len(parents))]
+                parents.append(rng.choice([*known, *new]))
+                tokens.append(rng.randrange(60))
+            grown = [tree.grow(parents, tokens) for tree in trees]
+            assert grown[0] == grown[1]
+            known = [ROOT, *rng.sample(grown[0], rng.randint(0, min(3, len(grown[0]))))]
+            one, other = (tree.table([ROOT, *grown[0]]) for tree in trees)
+            torch.testing.assert_close(one, other, rtol=0, atol=2e-4)
+            assert [trees[0].length(n) for n in known] == [trees[1].length(n) for n in known]
+            for tree in trees:
+                tree.keep(known[1:])
+        assert max(trees[0].length(n) for n in known) > 9
+        trees[0].keep([])
+        assert trees[0]._cache.get_seq_length() == len(prompt)
+
+
+def test_a_path_has_the_probability_that_the_model_gives_it() -> None:
+    model, prompt, path = llm_small.model(60), [3, 1, 4], [1, 5, 9, 2]
+    with torch.inference_mode():
+        logits = model(torch.tensor([prompt + path])).logits[0].log_softmax(-1)
+        tree = CachedTokenTree(model, prompt)
+        nodes = [ROOT, *tree.grow([ROOT, 1, 2, 3], path)]
+        expected = [
+            float(logits[len(prompt) - 1 + place, token]) for place, token in enumerate(path)
+        ]
+        assert tree.logprobs(nodes[:-1], path) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_fast_way_is_taken_where_it_is_right() -> None:
+    for model in models():
+        assert tree_class(model, 64) is CachedTokenTree
+        assert tree_class(model.bfloat16(), 64) is CachedTokenTree
+    assert tree_class(mistral(4096), 4096) is CachedTokenTree
+    assert tree_class(mistral(16), 64) is TokenTree  # what lies further back is not seen
+
+
+def test_a_model_that_takes_no_mask_of_ours_is_asked_row_by_row() -> None:
+    model = mistral(None)
+    forward = model.forward
+
+    def ignore(*given: Any, attention_mask: Any = None, **named: Any) -> Any:
+        return forward(*given, **named)
+
+    model.forward = ignore
+    assert tree_class(model, 64) is TokenTree
+
+    def refuse(*given: Any, attention_mask: Any = None, **named: Any) -> Any:
+        if attention_mask is not None:
+            raise ValueError('no such masks')
+        return forward(*given, **named)
+
+    model.forward = refuse
+    assert tree_class(model, 64) is TokenTree
