@@ -11,7 +11,7 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo test lint lock clean
+.PHONY: help setup demo test lint lock model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
@@ -19,6 +19,7 @@ help:
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
+	@echo 'make model                     train models/safegen-mini anew, which takes hours'
 	@echo 'make clean                     remove what was built and installed here'
 
 setup:
@@ -39,6 +40,9 @@ lint: setup
 
 lock:
 	@scripts/lock.sh $(ARGS)
+
+model: setup
+	@scripts/train_mini.sh
 
 clean:
 	rm -rf .venv .tools .cache build install log dist *.egg-info

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the stages of a trained model into one folder, as it ships.
 
-    .venv/bin/python scripts/ship_model.py --sft runs/mini-sft [--grpo runs/mini-grpo] \
+    .venv/bin/python scripts/ship_model.py --sft runs/mini-more [--grpo runs/mini-grpo] \
         --out models/safegen-mini
 
 The model after the last stage lies at the top, what was before it below `stages`, and
@@ -31,9 +31,9 @@ def ship(sft: Path, grpo: Path | None, recipe: Path, out: Path) -> None:
     """Replaces the model in `out`.
 
     Args:
-        sft: the run of the first stage.
-        grpo: the run of the second, if there was one.
-        recipe: of the first, for the network before training.
+        sft: the last supervised run.
+        grpo: the run of reinforcement, if there was one.
+        recipe: of the first supervised run, for the network before training.
         out: folder of the model.
     """
     partial = out.with_name(f'{out.name}.partial')

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
 
 from safegen_ros.training.config import ConfigError
@@ -77,6 +80,30 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
         except (SafetensorError, OSError) as error:
             raise ConfigError(f'{path}: is damaged: {error}: copy it again') from error
     return found
+
+
+def start_weights(folder: Path, wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights in a model folder that a new network begins with.
+
+    Args:
+        folder: of the model.
+        wanted: the weights of the network, by name.
+
+    Raises:
+        ConfigError: a file is missing or damaged, or a weight is missing or of another shape.
+    """
+    found = _shapes(folder)
+    for name, value in wanted.items():
+        if found.get(name) != tuple(value.shape):
+            raise ConfigError(
+                f'model.network.start: {folder}: {name} has shape {found.get(name)}, and the '
+                f'network wants {tuple(value.shape)}: give the shape of that model to '
+                'model.network'
+            )
+    weights: dict[str, Tensor] = {}
+    for path in sorted(folder.glob('*.safetensors')):
+        weights |= load_file(path)
+    return {name: weights[name] for name in wanted}
 
 
 def base_tokenizer(folder: Path) -> PreTrainedTokenizerBase:

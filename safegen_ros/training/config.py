@@ -28,7 +28,7 @@ class ConfigError(SafegenError):
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """A Llama decoder that is trained from scratch on the words of `prompts.words`.
+    """A Llama decoder that is trained on the words of `prompts.words`.
 
     Attributes:
         width: size of the hidden state.
@@ -39,6 +39,7 @@ class NetworkConfig:
         state_weight: weight of the state heads in the loss, 0 leaves them out (see `StateHeads`).
         compiled: whether the layers are compiled by `torch.compile`, which needs a C++ compiler
             and half a minute at the start, and is two to three times as fast after it.
+        start: folder of a model of this shape whose weights it begins with; empty for random ones.
     """
 
     width: int = 128
@@ -48,6 +49,7 @@ class NetworkConfig:
     context: int = 512
     state_weight: float = 0.5
     compiled: bool = False
+    start: str = ''
 
 
 @dataclass(frozen=True, slots=True)

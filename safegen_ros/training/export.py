@@ -24,6 +24,8 @@ PROSE = ('README.md', 'evaluation.json')
 """What is written about a model once it is there; no part of it."""
 MODEL = 'model'
 """Folder of the model in the folder of a run."""
+RECIPE = 'training.json'
+LOG = 'training_log.jsonl'
 
 
 def export_model(trainer: Any, config: TrainConfig, out: Path) -> Path:
@@ -73,7 +75,8 @@ def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> P
         model: a `transformers` model.
         tokenizer: its tokenizer.
         config: the recipe it was trained with.
-        out: folder of the run; `metrics.jsonl` there becomes the training log.
+        out: folder of the run; `metrics.jsonl` there becomes the training log. Recipe and log of
+            the model that a network started from are kept beside, as `start_*`.
 
     Returns:
         The folder, `out/model`. It is complete or not there at all.
@@ -96,16 +99,25 @@ def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> P
     tokenizer.save_pretrained(partial)
     _write_settings(config, partial)
     recipe = json.dumps(config.as_dict(), indent=2) + '\n'
-    (partial / 'training.json').write_text(recipe, encoding='utf-8')
+    (partial / RECIPE).write_text(recipe, encoding='utf-8')
     log = out / METRICS
     if log.exists():
-        shutil.copy(log, partial / 'training_log.jsonl')
+        shutil.copy(log, partial / LOG)
+    if config.model.network is not None and config.model.network.start:
+        _keep_history(Path(config.model.network.start), partial)
     for path in partial.iterdir():
         path.chmod(0o644)  # the library writes weights that only their owner can read
     write_checksums(partial)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     return folder
+
+
+def _keep_history(start: Path, folder: Path) -> None:
+    """Keeps how the model came about that this one began with, which is a part of its training."""
+    for name in (RECIPE, LOG):
+        if (start / name).exists():
+            shutil.copy(start / name, folder / f'start_{name}')
 
 
 def _write_settings(config: TrainConfig, folder: Path) -> None:

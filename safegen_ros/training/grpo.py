@@ -90,6 +90,8 @@ def grpo_trainer(config: TrainConfig, out: Path) -> GRPOTrainer:
         max_completion_length=grpo.max_completion,
         mask_truncated_completions=False,
         scale_rewards='group',
+        # A cache that grows is copied for each token, which takes most of the time on a CPU.
+        cache_implementation='static',
         use_vllm=grpo.vllm,
         vllm_mode='colocate',
     )

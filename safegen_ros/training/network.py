@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from safegen_ros.llm.marks import BOS, EOS, PAD
+from safegen_ros.training.base import start_weights
 from safegen_ros.training.config import NetworkConfig
 from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets
 from safegen_ros.training.examples import MOST_MONITORS, MOST_STANDING
@@ -102,13 +104,24 @@ class TaughtDecoder(LlamaForCausalLM):
             every[wanted] = right
         return Losses(words, heard, len(targets), int(right.sum()), int(every.all(dim=1).sum()))
 
+    def start_from(self, folder: Path) -> None:
+        """Takes the weights of a model folder; the state heads, which it lacks, stay as they are.
+
+        Raises:
+            ConfigError: it is not a whole model of the same shape.
+        """
+        # The embedding is stored once, and is the head as well.
+        own = {name: w for name, w in self._own().items() if name != 'lm_head.weight'}
+        self.load_state_dict(start_weights(folder, own), strict=False)
+
     def plain(self) -> LlamaForCausalLM:
         """The decoder without its heads, as any program loads it."""
         plain = LlamaForCausalLM(self.config)
-        plain.load_state_dict(
-            {name: w for name, w in self.state_dict().items() if not name.startswith(_HEADS)}
-        )
+        plain.load_state_dict(self._own())
         return plain
+
+    def _own(self) -> dict[str, Tensor]:
+        return {name: w for name, w in self.state_dict().items() if not name.startswith(_HEADS)}
 
 
 class StateHeads(nn.Module):

@@ -67,6 +67,9 @@ class WordTrainer(BalancedTrainer):
         self._state_weight = network.state_weight
         atoms = corpus.atoms if network.state_weight > 0 else {}
         torch.manual_seed(config.seed)
+        model = TaughtDecoder(decoder_config(network), len(atoms), compiled=network.compiled)
+        if network.start:
+            model.start_from(Path(network.start))
         arguments = SFTConfig(
             **shared_arguments(config, out),
             max_length=None,
@@ -84,7 +87,7 @@ class WordTrainer(BalancedTrainer):
                 config.seed,
                 config.data.shares,
             ),
-            model=TaughtDecoder(decoder_config(network), len(atoms), compiled=network.compiled),
+            model=model,
             args=arguments,
             train_dataset=Dataset.from_list(corpus.items),
             eval_dataset=Dataset.from_list(corpus.validation) if corpus.validation else None,

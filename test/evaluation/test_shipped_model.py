@@ -6,35 +6,64 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from pathlib import Path
 
+import pytest
 from scripted_model import BENCH
 
 from safegen_ros.evaluation.evaluate import evaluate
 from safegen_ros.evaluation.problems import load_problems
-from safegen_ros.evaluation.subjects import model_checksum
+from safegen_ros.evaluation.subjects import load_stages, model_checksum
 from safegen_ros.paths import data_path
+from safegen_ros.training.export import CHECKSUMS, PROSE
+from safegen_ros.worlds.pddl3.formats import FORMATS
 
 MODEL = data_path('models/safegen-mini')
-FLOOR_PERCENT = 25
+
+# Successes among the first 12 test problems of each domain, greedy: well below what was measured,
+# since other processors round otherwise.
+FLOORS = {'blocksworld': 9, 'ferry': 9, 'grippers': 7, 'spanner': 6}
 
 
-def test_shipped_files_are_the_ones_that_were_measured() -> None:
-    lines = (MODEL / 'checksums.sha256').read_text().splitlines()
+@pytest.mark.parametrize('stage', load_stages(MODEL))
+def test_shipped_files_are_whole(stage: str) -> None:
+    folder = load_stages(MODEL)[stage]
+    lines = (folder / CHECKSUMS).read_text().splitlines()
     listed = {name: digest for digest, name in (line.split('  ') for line in lines)}
-    present = {p.name for p in MODEL.iterdir() if p.is_file() and p.name != 'checksums.sha256'}
+    present = {p.name for p in folder.iterdir() if p.is_file()} - {CHECKSUMS, *PROSE}
     assert set(listed) == present
     for name, digest in listed.items():
-        assert sha256((MODEL / name).read_bytes()).hexdigest() == digest, name
-    assert sum(p.stat().st_size for p in MODEL.rglob('*') if p.is_file()) < 50_000_000
+        assert sha256((folder / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_the_shipped_model_is_the_one_that_was_measured() -> None:
     measured = json.loads((MODEL / 'evaluation.json').read_text())
     assert measured['model']['checksum'] == model_checksum(MODEL)
+    assert size(MODEL) < 50_000_000
 
 
-def test_the_shipped_model_solves_unseen_problems_and_the_untrained_network_none() -> None:
-    problems = load_problems(BENCH, domains=('blocksworld',), most=30)
-    greedy, feedback, untrained = evaluate(
-        MODEL, problems, 1, modes=('greedy', 'feedback', 'untrained'), max_new_tokens=128
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob('*') if path.is_file())
+
+
+def test_the_shipped_model_solves_unseen_problems_of_every_domain() -> None:
+    problems = load_problems(BENCH, domains=tuple(FLOORS), most=12)
+    (greedy,) = evaluate(MODEL, problems, 1, modes=('greedy',), max_new_tokens=128).results
+    solved = {domain: tally.successes for domain, tally in greedy.by('domain').items()}
+    assert {name: count for name, count in solved.items() if count < FLOORS[name]} == {}
+    assert solved.keys() == FLOORS.keys()
+
+
+@pytest.mark.parametrize('form', [form for form in FORMATS if form != 'pddl'])
+def test_the_shipped_model_reads_every_format(form: str) -> None:
+    problems = load_problems(BENCH, domains=('blocksworld', 'ferry'), most=5)
+    (greedy,) = evaluate(
+        MODEL, problems, 1, form=form, modes=('greedy',), max_new_tokens=128
     ).results
-    assert 100 * greedy.tally().rate >= FLOOR_PERCENT, greedy.tally().as_dict()
-    assert feedback.tally().successes >= greedy.tally().successes - 2
+    assert greedy.tally().successes >= 6
+
+
+def test_the_untrained_network_solves_nothing() -> None:
+    problems = load_problems(BENCH, most=2)
+    (untrained,) = evaluate(MODEL, problems, 1, modes=('untrained',), max_new_tokens=48).results
     assert untrained.tally().successes == 0

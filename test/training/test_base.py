@@ -78,6 +78,47 @@ def test_a_base_that_is_not_whole_is_named(
     assert not list((tmp_path / 'run').glob('checkpoints/*'))
 
 
+def test_a_network_begins_with_the_weights_of_its_start(
+    short_run: Path, dataset: Path, tmp_path: Path
+) -> None:
+    network = {**SHORT['model']['network'], 'start': str(short_run / 'model')}
+    recipe = write_recipe(
+        tmp_path / 'recipe.yaml', SHORT, data__folder=str(dataset), model__network=network,
+        optimizer__learning_rate=1e-12, budget__steps=1,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / 'run')
+    before, after = (load_file(folder / WEIGHTS) for folder in (short_run / 'model', model))
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
+    for name in ('training.json', 'training_log.jsonl'):
+        assert (model / f'start_{name}').read_bytes() == (short_run / 'model' / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ('damage', 'message'),
+    [
+        (without_a_weight, rf'{LAST} has shape None, and the network wants'),
+        (of_another_shape, rf'{LAST} has shape \(3, 3\), and the network wants'),
+        (cut_off, f'{WEIGHTS}: is damaged'),
+        (removed(WEIGHTS), r'no \*.safetensors file'),
+    ],
+)
+def test_a_start_that_does_not_fit_is_named(
+    short_run: Path, dataset: Path, tmp_path: Path,
+    damage: Callable[[Path], None], message: str,
+) -> None:  # fmt: skip
+    start = tmp_path / 'start'
+    shutil.copytree(short_run / 'model', start)
+    damage(start)
+    network = {**SHORT['model']['network'], 'start': str(start)}
+    recipe = write_recipe(
+        tmp_path / 'recipe.yaml', SHORT, data__folder=str(dataset), model__network=network
+    )
+    with pytest.raises(ConfigError, match=message):
+        train(recipe, tmp_path / 'run')
+
+
 def recipe_from(base: Path, dataset: Path, tmp_path: Path, stage: str, **changes: object) -> Path:
     grpo = {'grpo': {'max_completion': 16}} if stage == 'grpo' else {}
     return write_recipe(

@@ -150,7 +150,7 @@ def test_recipes_of_the_small_model_run(dataset: Path, tmp_path: Path) -> None:
         assert isinstance(answers(model, dataset, form), str)
     lines = reports(tmp_path / 'grpo')
     assert all(-1 <= line['reward'] <= 1 for line in lines)
-    assert lines[0]['kl'] == pytest.approx(0, abs=1e-4)
+    assert all(0 <= line['success'] <= 1 for line in lines)
 
 
 @pytest.mark.slow

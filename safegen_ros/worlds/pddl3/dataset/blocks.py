@@ -44,7 +44,7 @@ def compute_block(recipe: Recipe, domain: str, index: int) -> bytes:
 
 def _header(recipe: Recipe, domain: str, index: int, body: bytes) -> bytes:
     values = {
-        'recipe': recipe.digest,  # with VERSION in it
+        'recipe': recipe.candidates_digest(domain),  # with VERSION in it
         'domain': domain,
         'block': index,
         'sha256': sha256(body).hexdigest(),

@@ -87,6 +87,17 @@ class Recipe:
         """What tells it from every other recipe."""
         return sha256(self.to_json().encode()).hexdigest()
 
+    def candidates_digest(self, domain: str) -> str:
+        """What tells its candidates of a domain from those of every other recipe.
+
+        Name, quotas and held-out families choose among candidates and do not change them, so that
+        recipes that differ in nothing else may share blocks.
+        """
+        kept = {name: value for name, value in asdict(self.domains[domain]).items()
+                if name not in ('quotas', 'held_out')}  # fmt: skip
+        values = [self.version, self.seed, self.block_size, self.val, kept]
+        return sha256(json.dumps(values).encode()).hexdigest()
+
     def total(self, split: Split) -> int:
         """Rows of a split that are asked for."""
         return sum(wanted.quotas[split] for wanted in self.domains.values())

@@ -21,7 +21,6 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.canonical_style import CanonicalStyle
 from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.worlds.pddl3.prompts.words import (
     VERDICT_WORD,
@@ -193,12 +192,6 @@ class WordStyle:
         return last[1]
 
 
-_PLAIN: dict[str, type[InstructStyle] | type[CanonicalStyle]] = {
-    'instruct': InstructStyle,
-    'canonical': CanonicalStyle,
-}
-
-
 def load_style(model_dir: str | Path) -> PromptStyle:
     """The style that a model folder asks for in `safegen.json`; `instruct` without that file.
 
@@ -210,14 +203,14 @@ def load_style(model_dir: str | Path) -> PromptStyle:
         return InstructStyle()
     try:
         name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
-        if name in _PLAIN:
-            return _PLAIN[name]()
+        if name == 'instruct':
+            return InstructStyle()
         if name != 'words':
             raise ValueError(name)
         tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
         return WordStyle(tokenizer['model']['vocab'])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackendError(
-            f'{path}: expected {{"prompt_style": NAME}} with NAME one of '
-            f'{" ".join(_PLAIN)} words, and for words a tokenizer.json beside it: mend the folder'
+            f'{path}: expected {{"prompt_style": NAME}} with NAME instruct or words, and for words '
+            'a tokenizer.json beside it: mend the folder'
         ) from error

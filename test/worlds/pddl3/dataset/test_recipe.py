@@ -33,6 +33,25 @@ def test_a_recipe_reads_back(tmp_path: Path) -> None:
     assert replace(recipe, seed=4).digest != recipe.digest
 
 
+@pytest.mark.parametrize(
+    ('change', 'equal'),
+    [
+        ({'quotas': {'train': 3, 'test': 2, 'test_family': 0, 'test_renamed': 0}}, True),
+        ({'held_out': ()}, True),
+        ({'paper_share': 0.25}, False),
+        ({'weights': {'express': 1.0}}, False),
+        ({'sizes': {'locations': (3, 3), 'cars': (2, 2)}}, False),
+    ],
+)
+def test_candidates_depend_on_what_they_are_drawn_by(change: dict[str, Any], equal: bool) -> None:
+    recipe = small_recipe()
+    changed = replace(recipe.domains['ferry'], **change)
+    other = replace(recipe, name='other', domains={**recipe.domains, 'ferry': changed})
+    assert (recipe.candidates_digest('ferry') == other.candidates_digest('ferry')) == equal
+    assert recipe.candidates_digest('ferry') != replace(recipe, seed=9).candidates_digest('ferry')
+    assert recipe.digest != other.digest
+
+
 def test_half_of_the_candidates_are_of_families_of_the_paper() -> None:
     for kit in kits().values():
         weights = domain_recipe(kit).weights

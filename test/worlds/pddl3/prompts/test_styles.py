@@ -15,7 +15,6 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.verdict import Category
 from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.canonical_style import CanonicalStyle
 from safegen_ros.worlds.pddl3.prompts.styles import (
     InstructStyle,
     PromptStyle,
@@ -84,7 +83,7 @@ def test_an_attempt_that_is_no_plan_is_told_by_its_verdict(task: Pddl3Task) -> N
     assert message['content'].endswith('[attempt] [verdict] format')
 
 
-@pytest.mark.parametrize('style', [InstructStyle(), WordStyle(), CanonicalStyle()])
+@pytest.mark.parametrize('style', [InstructStyle(), WordStyle()])
 def test_what_is_taught_is_what_is_read(task: Pddl3Task, style: PromptStyle) -> None:
     plan = parse_plan('(unstack green red)\n(stack green blue)')
     assert style.plan_text(style.answer(plan, task.problem), task.problem) == str(plan)

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement. After a kill
+# the same command goes on where it was. docs/training.md says what it costs.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+safegen=.venv/bin/safegen
+
+dataset() { # FOLDER RECIPE
+    "$safegen" dataset build "$1" --recipe "config/dataset/$2.json"
+}
+
+model() { # STAGE RECIPE RUN
+    local resume=()
+    if [[ -d runs/$3/model ]]; then
+        return
+    elif compgen -G "runs/$3/checkpoints/checkpoint-*" > /dev/null; then
+        resume=(--resume)
+    fi
+    "$safegen" train "$1" --config "config/train/$2.yaml" --out "runs/$3" "${resume[@]}"
+}
+
+dataset runs/mini-data mini
+model sft mini mini-sft
+dataset runs/mini-more-data mini-more
+model sft mini-more mini-more
+model grpo mini-grpo mini-grpo
+.venv/bin/python scripts/ship_model.py --sft runs/mini-more --grpo runs/mini-grpo --out models/safegen-mini
