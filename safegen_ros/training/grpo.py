@@ -9,11 +9,13 @@ and the model learns to prefer those that earn more than the mean of their group
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from datasets import Dataset
 from trl import GRPOConfig as TrlConfig
 from trl import GRPOTrainer
@@ -24,12 +26,13 @@ from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig
 from safegen_ros.training.corpus import token_count, training_rows
 from safegen_ros.training.curriculum import CurriculumSampler, Shape
 from safegen_ros.training.pairs import for_all_rows, instruction_pairs
+from safegen_ros.training.resuming import RecipeRates
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.worlds.pddl3.dataset.rows import Row
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 
 
-class CurriculumTrainer(GRPOTrainer):
+class CurriculumTrainer(RecipeRates, GRPOTrainer):
     """Takes its prompts in the order of a `CurriculumSampler`.
 
     Args:
@@ -76,7 +79,11 @@ def grpo_trainer(config: TrainConfig, out: Path) -> GRPOTrainer:
     base = Path(config.model.base)
     check_base(base, config.budget.max_length)
     tokenizer, style = base_tokenizer(base), load_style(base)
-    rows = training_rows(config)
+    optimizer = config.optimizer
+    devices = int(os.environ.get('WORLD_SIZE', '1'))  # set by `accelerate launch`
+    answers = config.budget.steps * optimizer.batch * optimizer.accumulate * devices
+    asked = answers // grpo.generations
+    rows = enough_rows(training_rows(config), asked, config.seed)
     prompts = _prompts(rows, style, tokenizer, config, grpo)
     arguments = TrlConfig(
         **shared_arguments(config, out),
@@ -113,6 +120,29 @@ def grpo_trainer(config: TrainConfig, out: Path) -> GRPOTrainer:
         processing_class=tokenizer,
         peft_config=adapters(config),
     )
+
+
+def enough_rows(rows: Sequence[Row], asked: int, seed: int) -> list[Row]:
+    """Some rows of each domain, twice as many as are asked for, so that buckets can be chosen.
+
+    To make the prompts of all rows of a large dataset takes longer than to train on a few.
+
+    Args:
+        rows: the rows.
+        asked: how many prompts the whole run reads.
+        seed: of the choice.
+
+    Returns:
+        The rows in their order; those of a domain are all there when there are few.
+    """
+    domains = sorted({row.domain for row in rows})
+    most = -(-2 * asked // len(domains))
+    chosen: list[int] = []
+    for place, domain in enumerate(domains):
+        own = [number for number, row in enumerate(rows) if row.domain == domain]
+        rng = np.random.default_rng([seed, place])
+        chosen += own if len(own) <= most else rng.choice(own, most, replace=False).tolist()
+    return [rows[number] for number in sorted(chosen)]
 
 
 def _prompts(

@@ -28,11 +28,12 @@ from safegen_ros.training.corpus import Corpus, load_corpus, load_pairs
 from safegen_ros.training.encoding import Collator
 from safegen_ros.training.muon import MuonWithAdamW
 from safegen_ros.training.network import Losses, TaughtDecoder, decoder_config
+from safegen_ros.training.resuming import RecipeRates
 from safegen_ros.training.samplers import BalancedSampler
 from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
 
-class BalancedTrainer(SFTTrainer):
+class BalancedTrainer(RecipeRates, SFTTrainer):
     """Takes its examples in the order of a `BalancedSampler`.
 
     Args:

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SUITE
+from training_small import drawn
 
 from safegen_ros.training.config import GrpoConfig
 from safegen_ros.training.curriculum import BUCKETS, CurriculumSampler, Shape
+from safegen_ros.training.grpo import enough_rows
 
 PHASES = GrpoConfig().curriculum
 DOMAINS = ('blocksworld', 'ferry', 'grippers', 'spanner')
@@ -44,6 +46,15 @@ def test_groups_stay_together(
     taken = Counter(PLACES[group[0]][0] for group in groups)
     counts = [taken[domain] for domain in DOMAINS]
     assert max(counts) - min(counts) <= repeats
+
+
+def test_rows_are_enough_for_what_is_asked() -> None:
+    rows = [row for domain in ('ferry', 'spanner') for row in drawn(domain, 'train', 12)]
+    assert enough_rows(rows, 100, 1) == rows
+    some = enough_rows(rows, 5, 1)
+    assert Counter(row.domain for row in some) == {'ferry': 5, 'spanner': 5}
+    assert some == [row for row in rows if row in some] == enough_rows(rows, 5, 1)
+    assert some != enough_rows(rows, 5, 2)
 
 
 def test_every_batch_holds_all_domains() -> None:

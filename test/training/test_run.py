@@ -82,6 +82,22 @@ def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_
     assert weights(run / 'model') == weights(short_run / 'model')
 
 
+@pytest.mark.parametrize('method', ['muon', 'adamw'])
+def test_a_resumed_run_takes_the_rates_of_its_recipe(
+    dataset: Path, tmp_path: Path, method: str
+) -> None:
+    run, rates = tmp_path / 'run', {}
+    for steps, rate in ((2, 0.003), (4, 0.0005)):
+        recipe = write_recipe(
+            tmp_path / 'recipe.yaml', SHORT, data__folder=str(dataset), optimizer__method=method,
+            optimizer__schedule='constant', optimizer__warmup=0, optimizer__learning_rate=rate,
+            data__validation=0, budget__steps=steps, budget__log_steps=1, budget__save_steps=2,
+        )  # fmt: skip
+        train(recipe, run, resume=steps > 2)
+        rates = {line['step']: line['learning_rate'] for line in reports(run)}
+    assert rates == pytest.approx({1: 0.003, 2: 0.003, 3: 0.0005, 4: 0.0005})
+
+
 def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
     model = short_run / 'model'
     assert {path.name for path in model.iterdir()} == {
