@@ -135,12 +135,22 @@ def test_recipes_of_chat_models_run(name: str, dataset: Path, tmp_path: Path) ->
 def test_recipes_of_the_small_model_run(dataset: Path, tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         'data__folder': str(dataset), 'budget__steps': 3, 'budget__log_steps': 1,
-        'budget__save_steps': 2,
+        'budget__save_steps': 2, 'optimizer__batch': 8, 'optimizer__warmup': 1,
     }  # fmt: skip
+    shape = {'width': 48, 'layers': 1, 'mlp': 64}
+    network = shipped('mini')['model']['network']
     recipe = write_recipe(
-        tmp_path / 'sft.yaml', shipped('mini'), data__validation=4, optimizer__warmup=1, **changes
-    )
+        tmp_path / 'sft.yaml', shipped('mini'), data__validation=0,  # which is compiled anew
+        model__network=network | shape, **changes,
+    )  # fmt: skip
     model = train(recipe, tmp_path / 'sft', stage='sft')
+    more = shipped('mini-more')
+    assert more['model']['network'] == network | {'start': 'runs/mini-sft/model'}
+    recipe = write_recipe(
+        tmp_path / 'more.yaml', more, data__validation=4,
+        model__network=network | shape | {'start': str(model), 'compiled': False}, **changes,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / 'more', stage='sft')
     recipe = write_recipe(
         tmp_path / 'grpo.yaml', shipped('mini-grpo'), model__base=str(model),
         grpo__max_completion=16, **changes,
@@ -203,4 +213,4 @@ def test_the_recipes_say_what_the_paper_says() -> None:
 def test_there_are_recipes() -> None:
     names = {f'{name}-{stage}' for name in ARCHITECTURES for stage in ('sft', 'grpo')}
     found = {path.stem for path in RECIPES.glob('*.yaml')}
-    assert found == names | {'mini', 'mini-grpo', 'mini-smoke'}
+    assert found == names | {'mini', 'mini-grpo', 'mini-more', 'mini-smoke'}
