@@ -71,6 +71,23 @@ class RelaxedPlanner:
             return Estimate(length + more, urgent or helpful)
         return Estimate(length, helpful)
 
+    def actions(self, facts: int, wanted: int) -> set[int] | None:
+        """The numbers of the actions of a relaxed plan for some of what the goal takes.
+
+        Args:
+            facts: those of a node.
+            wanted: facts that are part of the goal, or that it needs.
+
+        Returns:
+            None when the goal cannot be reached from there, also where the wanted facts could be.
+        """
+        suppliers, _ = self._explore(facts)
+        if suppliers is None:
+            return None
+        wanted &= facts | sum(1 << fact for fact in suppliers)
+        found = {self._actions[rule] for rule in self._plan(wanted, facts, suppliers)}
+        return found - {AXIOM}
+
     def _plan(self, wanted: int, facts: int, suppliers: dict[int, int]) -> set[int]:
         """The rules that make some facts true, and what they need."""
         plan = set()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from safegen_ros.pddl.bits import bit_numbers
+from safegen_ros.pddl.bits import Literals, bit_numbers
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.rules import Facts, Rule, RuleBuilder
 from safegen_ros.search.task import SearchTask
@@ -104,6 +104,10 @@ class Relaxation:
         if self._false:
             found |= (~state & self._false) << (self._atoms + self._others)
         return found
+
+    def facts_of(self, literals: Literals) -> int:
+        """The facts that a conjunction of literals asks for, those that the goal has to do with."""
+        return self._mask(Facts(literals.true, literals.false))
 
     def _remember(self, standing: Standing) -> int:
         known = 0

@@ -1,0 +1,184 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The sub-goals of a problem, in an order in which none has to be undone for a later one.
+
+A sub-goal comes before another one if it cannot be made true while the other one is, the reasonable
+orders of a goal agenda (Koehler and Hoffmann, "On Reasonable and Forced Goal Orderings", 2000).
+Which atoms can be true together is told by pairs that are reachable, the mutexes of h2 (Haslum and
+Geffner, "Admissible Heuristics for Optimal Planning", 2000). A `sometime-before` orders sub-goals,
+too. Orders are advice: a wrong one costs time, and no safety.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from safegen_ros.pddl.bits import Condition, Literals, bit_numbers, condition
+from safegen_ros.pddl.ground import GroundAction
+from safegen_ros.pddl.model import Formula, Problem, conjuncts
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.conditions import follows
+from safegen_ros.search.task import SearchTask
+
+PASSING = ('sometime', 'within')
+"""The operators that ask for something at some time, whatever holds at the end."""
+
+_MOST_ATOMS = 4_000  # pairs of atoms take memory by the square of their number
+
+
+@dataclass(frozen=True, slots=True)
+class SubGoal:
+    """Something that a plan has to make true.
+
+    Attributes:
+        formula: what.
+        condition: the same on the bits of a `SearchTask`.
+        kept: whether it has to be true at the end, too, as goals have; `sometime` asks less.
+    """
+
+    formula: Formula
+    condition: Condition
+    kept: bool = True
+
+
+def agendas(task: SearchTask, budget: Budget) -> list[list[SubGoal]]:
+    """The orders to try, the most promising first.
+
+    What must hold at some time comes first, since it is cheapest before goals are in its way, or
+    is left out, to be asked of the last part. Goals that may come in any order are taken as the
+    problem lists them, or the other way round. The last agenda is empty: all is one part, for where
+    no order helps, as with times after which something is closed.
+
+    Raises:
+        SearchLimit: the budget is used up.
+        Canceled: the caller wants to stop.
+    """
+    goals = [SubGoal(f, condition(f, task.table)) for f in _final(task.problem)]
+    orders = list(_orders(task, [goal.condition for goal in goals], budget))
+    forwards, backwards = ([goals[n] for n in _sorted(len(goals), orders, d)] for d in (1, -1))
+    first = _passing(task)
+    found = [[*first, *forwards], forwards, [*first, *backwards], []]
+    return [each for place, each in enumerate(found) if each not in found[:place]]
+
+
+def _passing(task: SearchTask) -> list[SubGoal]:
+    """What must hold at some time, the earliest deadline first."""
+    asked = [c for c in task.problem.constraints if c.operator in PASSING]
+    asked.sort(key=lambda c: c.times or (float('inf'),))
+    formulas = [c.arguments[0] for c in asked]
+    return [SubGoal(f, condition(f, task.table), kept=False) for f in formulas]
+
+
+def _final(problem: Problem) -> list[Formula]:
+    last = [c.arguments[0] for c in problem.constraints if c.operator == 'at end']
+    parts = (part for formula in (problem.goal, *last) for part in conjuncts(formula))
+    return list(dict.fromkeys(parts))
+
+
+def _orders(
+    task: SearchTask, goals: Sequence[Condition], budget: Budget
+) -> Iterable[tuple[int, int]]:
+    """Pairs of places of goals, the first of which has to come before the second."""
+    atoms = [_atom(goal) for goal in goals]
+    late = _made_last(task, sum({atom for atom in atoms if atom}), budget)
+    waits = [
+        [condition(argument, task.table) for argument in c.arguments]
+        for c in task.problem.constraints
+        if c.operator == 'sometime-before'
+    ]
+    for one, other in permutations(range(len(goals)), 2):
+        made, kept = atoms[one], atoms[other]
+        forced = any(_implies(goals[other], f) and _implies(goals[one], h) for f, h in waits)
+        if late is not None and made and kept:
+            forced = forced or bool(not late[made] & kept and late[kept] & made)
+        if forced:
+            yield one, other
+
+
+def _atom(goal: Condition) -> int:
+    """The bit of a goal that is one atom; 0 for any other."""
+    single = isinstance(goal, Literals) and not goal.false and goal.true.bit_count() == 1
+    return goal.mask if single else 0
+
+
+def _implies(goal: Condition, formula: Condition) -> bool:
+    if not isinstance(goal, Literals) or not goal.conjunctive:
+        return False
+    return follows(formula, goal.true, goal.false)
+
+
+def _made_last(task: SearchTask, atoms: int, budget: Budget) -> dict[int, int] | None:
+    """For each of some atoms, those that may be true already when an action makes it true."""
+    if len(task.table) > _MOST_ATOMS:
+        return None
+    together = _together(task, budget)
+    found = dict.fromkeys((1 << number for number in bit_numbers(atoms)), 0)
+    for action in task.actions:
+        after = _after(action, together)
+        for number in bit_numbers(_added(action) & atoms):
+            found[1 << number] |= after
+    return found
+
+
+def _together(task: SearchTask, budget: Budget) -> list[int]:
+    """For each atom the atoms that can be true with it, as far as pairs of atoms tell."""
+    found = [0] * len(task.table)
+    for number in bit_numbers(task.init):
+        found[number] = task.init
+    changed = True
+    while changed:
+        changed = False
+        for action in task.actions:
+            budget.tick()
+            after = _after(action, found)
+            for number in bit_numbers(_added(action) & after):
+                new = after & ~found[number]
+                if new:
+                    changed = True
+                    found[number] |= new
+                    for other in bit_numbers(new):
+                        found[other] |= 1 << number
+    return found
+
+
+def _after(action: GroundAction, together: Sequence[int]) -> int:
+    """What can be true behind an action; nothing when it cannot be applied.
+
+    Preconditions that are no literals are not looked at, which only lets more be true.
+    """
+    context = action.want | ~action.care
+    for number in bit_numbers(action.want):
+        context &= together[number]
+    if action.want & ~context:
+        return 0
+    if not action.want:
+        context &= sum(1 << number for number, others in enumerate(together) if others)
+    added = _added(action)
+    return context & ~(action.delete & ~added) | added
+
+
+def _added(action: GroundAction) -> int:
+    added = action.add
+    for _, more, _ in action.conditional:
+        added |= more
+    return added
+
+
+def _sorted(count: int, orders: Iterable[tuple[int, int]], direction: int) -> list[int]:
+    """Places such that each comes behind those that have to come before it.
+
+    Where orders go round in a circle, the place with the fewest before it is taken.
+    """
+    left: dict[int, set[int]] = {place: set() for place in range(count)}
+    for first, second in orders:
+        left[second].add(first)
+    found: list[int] = []
+    while left:
+        place = min(left, key=lambda each: (len(left[each]), direction * each))
+        found.append(place)
+        del left[place]
+        for places in left.values():
+            places.discard(place)
+    return found

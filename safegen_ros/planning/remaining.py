@@ -1,0 +1,87 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of trajectory constraints after some states, as constraints of PDDL3 again.
+
+The ten operators are closed under progression: what a constraint still asks of the states to come
+can be said with the same operators, since none of them can stand inside another. `(within 5 f)` is
+`(within 2 f)` three steps later, an `at-most-once f` whose interval is over is `(always (not f))`,
+a debt is a `sometime` or a `within` of its own. So the rest of a task is a task: a plan solves it
+if and only if it solves the whole behind what was done, and any planner can be asked for it, a
+model that reads PDDL included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from safegen_ros.pddl.model import Constraint, Not, Problem, State
+from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
+
+OBLIGATIONS = frozenset(('sometime', 'sometime-after', 'at end'))
+"""What no state can break: a plan that is not at its end yet need not have done it."""
+
+
+def remaining_problem(
+    problem: Problem, monitors: MonitorSet, standing: Standing, state: State, time: int
+) -> Problem:
+    """The rest of a problem: from a state on, with what its constraints still ask.
+
+    Args:
+        problem: the whole.
+        monitors: the automata of its constraints.
+        standing: where they stand in that state.
+        state: the state.
+        time: the number of steps that led there.
+
+    Raises:
+        ValueError: a constraint is violated, so that nothing can be asked any more.
+    """
+    domain = problem.domain
+    if domain.constraint_tree is not None:  # its constraints are among those that are progressed
+        domain = replace(domain, constraint_tree=None)
+    constraints = remaining_constraints(monitors, standing, time)
+    return replace(problem, domain=domain, init=state, constraints=constraints)
+
+
+def remaining_constraints(
+    monitors: MonitorSet, standing: Standing, time: int
+) -> tuple[Constraint, ...]:
+    """What constraints still ask of the states from the present one on, which is s0 for them.
+
+    Args:
+        monitors: the automata of the constraints.
+        standing: where they stand in the present state.
+        time: the number of steps that led there.
+
+    Raises:
+        ValueError: a constraint is violated.
+    """
+    found: list[Constraint] = []
+    for monitor in monitors.monitors:
+        if monitor.status(standing) is Status.VIOLATED:
+            raise ValueError(f'nothing remains of a broken constraint: {monitor.explain()}')
+        value = (standing >> monitor.shift) & monitor.limit
+        found += _remaining(monitor, value, time)
+    return tuple(dict.fromkeys(found))
+
+
+def _remaining(monitor: Monitor, value: int, time: int) -> list[Constraint]:
+    """See `monitors` for what the values of each automaton mean."""
+    own = monitor.constraint
+    operator, first, last = own.operator, own.arguments[0], own.arguments[-1]
+    if operator in ('sometime', 'within', 'sometime-before') and value == 1:
+        return []
+    if operator == 'within':
+        return [replace(own, times=(own.times[0] - time,))]
+    if operator == 'at-most-once' and value == 2:
+        return [replace(own, operator='always', arguments=(Not(first),))]
+    if operator == 'sometime-after' and value == 1:
+        return [own, replace(own, operator='sometime', arguments=(last,))]
+    if operator == 'always-within' and value:
+        left = own.times[0] - (value - 1)
+        return [own, replace(own, operator='within', arguments=(last,), times=(left,))]
+    if operator in ('hold-during', 'hold-after'):
+        times = tuple(max(0, each - time) for each in own.times)
+        over = operator == 'hold-during' and not times[1]
+        return [] if over else [replace(own, times=times)]
+    return [own]

@@ -1,0 +1,335 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Step by step: choose one action, take it, look at the world, choose the next.
+
+Nothing is taken from a plan but the next step, so that a world which does not do what was foreseen
+costs a step and no goal. The chooser is offered the admissible steps of the shield and can have no
+other taken. The constraints are progressed on what is observed; when that differs from what was
+foreseen, the rest of the task is grounded anew from there (see `planning.remaining`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.planning.remaining import remaining_problem
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verify.admissible import Shield, Situation
+from safegen_ros.verify.monitors import MonitorSet, Standing
+from safegen_ros.verify.validator import Validator
+
+Observe = Callable[[], State]
+"""The atoms that are true now, as `Cell.observe`; raises a `SafegenError` when nothing fits."""
+
+Act = Callable[[Step], None]
+"""Takes one step, and returns when it is over; raises a `SafegenError` when it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the next step is chosen from.
+
+    Attributes:
+        problem: what is left to do: its initial state is the observed one, its constraints are what
+            those of the task still ask. A plan for it is a plan from here.
+        steps: the steps that were taken.
+        choices: the admissible steps, those only that lead where the run has not been before, as
+            long as there are any.
+        refused: what was chosen at this moment and is not among `choices`.
+    """
+
+    problem: Problem
+    steps: tuple[Step, ...]
+    choices: tuple[Step, ...]
+    refused: tuple[Step, ...] = ()
+
+
+Choose = Callable[[Moment, Callable[[], bool]], Step | None]
+"""Chooses a step, or None to give up; asked with the cancel question, which it should heed."""
+
+
+class Ending(Enum):
+    """Why a run ended."""
+
+    FINISHED = 'the goal is reached and every constraint is satisfied'
+    STUCK = 'no step is admissible'
+    GAVE_UP = 'the chooser chose no admissible step'
+    STEPS = 'the steps are used up'
+    BROKEN = 'the observed world breaks a constraint'
+    TIME = 'the time is up'
+    CANCELED = 'the run was cancelled'
+    FAILED = 'the world could not be acted on or observed'
+
+
+_CODES = {
+    Ending.FINISHED: ErrorCode.NONE,
+    Ending.STUCK: ErrorCode.ATTEMPTS_EXHAUSTED,
+    Ending.GAVE_UP: ErrorCode.ATTEMPTS_EXHAUSTED,
+    Ending.STEPS: ErrorCode.ATTEMPTS_EXHAUSTED,
+    Ending.BROKEN: ErrorCode.MONITOR_VIOLATION,
+    Ending.TIME: ErrorCode.EXECUTION_TIMEOUT,
+    Ending.CANCELED: ErrorCode.EXECUTION_CANCELED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a run may go on.
+
+    Attributes:
+        max_steps: steps that are taken.
+        time_budget_s: wall-clock limit, looked at before every choice and every step [s].
+        max_refusals: choices at one moment that are not among those that were offered.
+    """
+
+    max_steps: int = 200
+    time_budget_s: float = 60.0
+    max_refusals: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StepwiseOutcome:
+    """How a run ended.
+
+    Attributes:
+        ending: why it ended.
+        steps: the steps that were taken, all admissible when they were.
+        verdict: on what happened, by the observed states. Without a difference it is the
+            validator's verdict on `steps`; behind one it is that on the steps since, for what the
+            task still asked there, which comes to the same.
+        differences: how often the world was not as foreseen.
+        refused: how many choices were not admissible.
+        observed: the last observed state; None when nothing was observed.
+        error_code: `NONE` only with the ending `FINISHED`.
+        message: what happened, for a person.
+        seconds: wall-clock time [s].
+    """
+
+    ending: Ending
+    steps: tuple[Step, ...]
+    verdict: Verdict
+    differences: int
+    refused: int
+    observed: State | None
+    error_code: ErrorCode
+    message: str
+    seconds: float
+
+
+def run_stepwise(
+    problem: Problem,
+    observe: Observe,
+    act: Act,
+    choose: Choose,
+    limits: Limits | None = None,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    notify: Callable[[Moment], None] = lambda moment: None,
+) -> StepwiseOutcome:
+    """Works on a task one step at a time.
+
+    Args:
+        problem: the task. Where the world is at first is observed, not taken from here.
+        observe: looks at the world: before the first step, and after each.
+        act: takes a step; with a robot cell, `lambda step: cell.execute(*step)`. Whoever makes
+            `cancelled` true also stops the cell, and so does the caller with every outcome that
+            is not `FINISHED`.
+        choose: chooses among admissible steps.
+        limits: steps and time.
+        cancelled: whether the caller wants to stop.
+        notify: told of each moment before a step is chosen.
+
+    Returns:
+        The outcome; failures are in its ending, error code and message.
+    """
+    return _Run(problem, observe, act, choose, limits or Limits(), cancelled, notify).run()
+
+
+class _Ended(Exception):
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(ending.value)
+        self.ending = ending
+
+
+class _Run:
+    """The state of one call of `run_stepwise`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        observe: Observe,
+        act: Act,
+        choose: Choose,
+        limits: Limits,
+        cancelled: Callable[[], bool],
+        notify: Callable[[Moment], None],
+    ) -> None:
+        self._problem = problem
+        self._observe = observe
+        self._act = act
+        self._choose = choose
+        self._limits = limits
+        self._cancelled = cancelled
+        self._notify = notify
+        self._start = time.monotonic()
+        # The world is observed, so that nothing about it can be taken from the problem.
+        self._table = AtomTable(problem, fold_static=False)
+        self._monitors = MonitorSet(problem, self._table)
+        self._standing: Standing = 0
+        self._observed: State | None = None
+        self._rest = problem
+        self._steps: list[Step] = []
+        self._refused = 0
+        self._differences = 0
+        # Where the world was last not as foreseen: what was left to do, and the steps before.
+        self._shield = Shield(problem)
+        self._since = 0
+        self._situation = self._shield.start
+        self._visited: set[Situation] = set()
+
+    def run(self) -> StepwiseOutcome:
+        message = ''
+        try:
+            self._look(self._problem.init)
+            while not self._shield.finished(self._situation):
+                self._next()
+            ending, code = Ending.FINISHED, ErrorCode.NONE
+        except _Ended as ended:
+            ending, code = ended.ending, _CODES[ended.ending]
+        except SafegenError as error:
+            ending = self._must_stop() or Ending.FAILED
+            code, message = _CODES.get(ending, error.code), error.message
+        verdict = self._verdict(ending)
+        if ending is Ending.FINISHED and not verdict.ok:
+            ending, code = Ending.FAILED, ErrorCode.PLAN_REFUSED
+            message = f'the shield and the validator disagree: {verdict.reason}'
+        return StepwiseOutcome(
+            ending,
+            tuple(self._steps),
+            verdict,
+            self._differences,
+            self._refused,
+            self._observed,
+            code,
+            message or f'{ending.value}, after {len(self._steps)} steps',
+            time.monotonic() - self._start,
+        )
+
+    def _next(self) -> None:
+        """Chooses a step, takes it and looks what it did."""
+        self._check()
+        if len(self._steps) >= self._limits.max_steps:
+            raise _Ended(Ending.STEPS)
+        step, after = self._chosen()
+        self._check()
+        self._act(step)
+        self._steps.append(step)
+        self._situation = after
+        self._look(self._shield.state(after))
+
+    def _chosen(self) -> tuple[Step, Situation]:
+        """The step that the chooser takes among those that it may, and where it should lead."""
+        self._visited.add(self._situation)
+        steps = self._shield.steps(self._situation)
+        new = {step: after for step, after in steps.items() if after not in self._visited}
+        offered = new or steps
+        if not offered:
+            raise _Ended(Ending.STUCK)
+        refused: tuple[Step, ...] = ()
+        while len(refused) < self._limits.max_refusals:
+            moment = Moment(self._rest, tuple(self._steps), tuple(offered), refused)
+            self._notify(moment)
+            step = self._choose(moment, lambda: self._must_stop() is not None)
+            self._check()
+            if step is None:
+                break
+            if step in offered:
+                return step, offered[step]
+            self._refused += 1
+            refused = (*refused, step)
+        raise _Ended(Ending.GAVE_UP)
+
+    def _look(self, foreseen: State) -> None:
+        """Observes the world, progresses the constraints on it, and compares.
+
+        In this order, since a world that breaks a constraint is worse than one that differs.
+        """
+        observed = self._observe()
+        self._check_atoms(observed)
+        bits = self._table.encode(observed)
+        if self._observed is None:
+            self._standing = self._monitors.start(bits)
+        else:
+            self._standing = self._monitors.progress(self._standing, bits)
+        self._observed = observed
+        if self._monitors.broken(self._standing):
+            raise _Ended(Ending.BROKEN)
+        self._rest = remaining_problem(
+            self._problem, self._monitors, self._standing, observed, len(self._steps)
+        )
+        if observed != foreseen:
+            self._differences += 1
+            self._shield = Shield(self._rest)
+            self._since = len(self._steps)
+            self._situation = self._shield.start
+            self._visited.clear()  # situations of another shield
+
+    def _check_atoms(self, observed: State) -> None:
+        """Refuses what is not a state of the task: nothing could be said about it."""
+        predicates, objects = self._problem.domain.predicates, self._problem.objects
+        for atom in observed:
+            kinds = predicates.get(atom[0])
+            known = kinds is not None and len(kinds) == len(atom) - 1
+            if not known or any(name not in objects for name in atom[1:]):
+                raise SafegenError(
+                    f'{atom_text(atom)} is observed, and is no atom of problem '
+                    f'{self._problem.name}: observe what its domain speaks of',
+                    ErrorCode.STATE_MISMATCH,
+                )
+
+    def _must_stop(self) -> Ending | None:
+        if self._cancelled():
+            return Ending.CANCELED
+        if time.monotonic() - self._start >= self._limits.time_budget_s:
+            return Ending.TIME
+        return None
+
+    def _check(self) -> None:
+        ending = self._must_stop()
+        if ending is not None:
+            raise _Ended(ending)
+
+    def _verdict(self, ending: Ending) -> Verdict:
+        if self._observed is None:
+            return Verdict()
+        if ending is not Ending.BROKEN:
+            taken = Plan(tuple(self._steps[self._since :]))
+            return Validator(self._shield.problem).verify(taken)
+        last = len(self._steps)
+        broken = tuple(
+            BrokenConstraint(
+                constraint_text(monitor.constraint),
+                monitor.constraint.binding,
+                last,
+                last - 1,
+                monitor.explain(),
+                monitor.constraint.place,
+            )
+            for monitor in self._monitors.violated(self._standing)
+        )
+        return Verdict(
+            Category.SAFETY_VIOLATION,
+            f'in the observed state after {last} steps: {"; ".join(map(str, broken))}',
+            max(last - 1, 0),
+            last,
+            broken=broken,
+            failing_state=last,
+        )
