@@ -30,3 +30,13 @@ function(_wheel_drop_foreign_includes)
   endforeach()
 endfunction()
 cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _wheel_drop_foreign_includes)
+
+# The generated type support is many small C++ files that read the same large headers. Joined, each
+# library is one file, and the build takes half the time. The other libraries cannot be joined: the
+# names in their files are not unique.
+function(_wheel_join_sources)
+  get_property(_targets DIRECTORY "${CMAKE_SOURCE_DIR}" PROPERTY BUILDSYSTEM_TARGETS)
+  list(FILTER _targets INCLUDE REGEX "^${PROJECT_NAME}__rosidl_typesupport_(fastrtps_)?(c|cpp)$")
+  set_target_properties(${_targets} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+endfunction()
+cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _wheel_join_sources)

@@ -57,7 +57,7 @@ install_packages() {
   say "making .venv with $1: ROS 2 and the locked packages"
   "$uv" venv --quiet --clear --python "$1" "$venv"
   mkdir -p "$stamps"
-  "$uv" pip sync --quiet --python "$python" requirements/lock.txt
+  "$uv" pip sync --quiet --python "$python" --compile-bytecode requirements/lock.txt
   say "installing torch (${TORCH_BACKEND:-cpu})"
   install_torch "$1"
   set_stamp packages "$key"

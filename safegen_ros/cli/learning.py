@@ -35,8 +35,9 @@ def grpo(config: Config, out: Out, resume: Resume = False) -> None:
 
 
 def _train(stage: str, config: Path, out: Path, resume: bool) -> None:
+    recipe = data_path(config)  # a name that is wrong is told before imports of many seconds
     from safegen_ros.training.run import train
 
-    model = train(data_path(config), out, resume, stage=stage)
+    model = train(recipe, out, resume, stage=stage)
     if os.environ.get('RANK', '0') == '0':  # of the processes of `accelerate launch`
         print(f'model: {model}')

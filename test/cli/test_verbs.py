@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import CommandLine
 
 from safegen_ros import __version__
 from safegen_ros.pddl.plan import parse_plan
@@ -48,12 +49,14 @@ def test_solve_prints_a_plan_that_validate_accepts(tmp_path: Path, tower_order: 
         ('Sure! (unstack b5 b3)', 'FORMAT_ERROR'),
     ],
 )
-def test_validate_tells_the_category_and_fails(tmp_path: Path, text: str, category: str) -> None:
+def test_validate_tells_the_category_and_fails(
+    safegen: CommandLine, tmp_path: Path, text: str, category: str
+) -> None:
     plan = tmp_path / 'plan'
     plan.write_text(text)
-    done = _safegen('validate', '-', EXAMPLE, plan)
-    assert done.returncode == 1
-    assert done.stdout.startswith(f'{category}: ')
+    status, out, _ = safegen('validate', '-', EXAMPLE, plan)
+    assert status == 1
+    assert out.startswith(f'{category}: ')
 
 
 @pytest.mark.parametrize(
@@ -71,13 +74,19 @@ def test_validate_tells_the_category_and_fails(tmp_path: Path, text: str, catego
     ],
 )
 def test_errors_name_the_cure_in_a_line(
-    arguments: list[str | Path], status: int, message: str
+    safegen: CommandLine, arguments: list[str | Path], status: int, message: str
 ) -> None:
-    done = _safegen(*arguments)
-    said = done.stdout + done.stderr
-    assert done.returncode == status, said
-    assert message in said
-    assert 'Traceback' not in said
+    ended, out, error = safegen(*arguments)
+    assert ended == status, out + error
+    assert message in out + error
+    assert 'Traceback' not in out + error
+
+
+def test_an_error_ends_a_process_with_its_status() -> None:
+    done = _safegen('solve', 'nowhere.pddl')
+    assert (done.returncode, done.stdout) == (2, '')
+    assert 'nowhere.pddl: the problem cannot be read' in done.stderr
+    assert 'Traceback' not in done.stderr
 
 
 def test_help_lists_the_verbs_and_the_arguments_of_a_profile() -> None:
