@@ -55,6 +55,8 @@ class Options:
     max_attempts: int = 0
     search_fallback: bool = True
     seed: int = 0
+    strategy: str = ''
+    feedback: str = ''
 
     def __post_init__(self) -> None:
         """Refuses what a goal message cannot carry (`GOAL_REJECTED`)."""
@@ -330,4 +332,6 @@ def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
     goal.max_attempts = options.max_attempts
     goal.search_fallback = options.search_fallback
     goal.seed = options.seed
+    goal.strategy = options.strategy
+    goal.feedback = options.feedback
     return goal

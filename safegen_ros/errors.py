@@ -26,6 +26,7 @@ class ErrorCode(IntEnum):
     TASK_TOO_LARGE = 103
     EMPTY_TASK = 104
     UNKNOWN_FORMAT = 105
+    UNKNOWN_STRATEGY = 106
 
     # 200-299: no plan was found.
     BACKEND_FAILED = 200
@@ -33,6 +34,7 @@ class ErrorCode(IntEnum):
     UNSOLVABLE = 202
     PLANNING_TIMEOUT = 203
     PLANNING_CANCELED = 204
+    QUEUE_FULL = 205
 
     # 300-399: there is no proof.
     VALIDATOR_UNAVAILABLE = 300
@@ -197,8 +199,8 @@ class PlanFormatError(TextError):
 class BackendError(SafegenError):
     """The language model could not be loaded or could not answer."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ErrorCode.BACKEND_FAILED)
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.BACKEND_FAILED) -> None:
+        super().__init__(message, code)
 
 
 class Canceled(SafegenError):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the stages of a trained model into one folder, as it ships.
 
-    .venv/bin/python scripts/ship_model.py --sft runs/mini-more [--grpo runs/mini-grpo] \
+    .venv/bin/python scripts/ship_model.py --sft runs/mini-sft [--grpo runs/mini-grpo] \
         --out models/safegen-mini
 
 The model after the last stage lies at the top, what was before it below `stages`, and

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
@@ -25,6 +26,13 @@ os.environ['OMP_NUM_THREADS'] = '1'
 # Each worker, and each of the many processes that tests start, would compile all of the package.
 os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 sys.dont_write_bytecode = False
+
+# The same examples in every run, however slow the machine.
+settings.register_profile(
+    'suite', deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.load_profile('suite')
 
 # A runner in the background of a shell ignores SIGINT, one under nohup SIGHUP, and what a test
 # starts would inherit that.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from safegen_ros.llm.word_tokenizer import word_tokenizer
@@ -121,3 +122,12 @@ def prompt(tokenizer: Any, problem: Problem) -> list[int]:
     words = ' '.join(['domain', problem.domain.name, *['goal'] * len(problem.objects)])
     found: list[int] = tokenizer(words, add_special_tokens=False)['input_ids']
     return found
+
+
+def word_model(folder: Path, seed: int = 0, context: int = 512) -> Path:
+    """Makes a complete folder of a model of words, as the one that ships is."""
+    words = tokenizer('words')
+    model(len(words), seed, context).save_pretrained(folder)
+    words.save_pretrained(folder)
+    (folder / 'safegen.json').write_text('{"prompt_style": "words"}\n', encoding='utf-8')
+    return folder

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from breadth_first import solve
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import SafegenError
@@ -49,10 +49,8 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_text
 from safegen_ros.worlds.pddl3.domains import kits
 
-SUITE = settings(
-    deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
-"""The same examples in every run, however slow the machine."""
+SUITE = settings.get_profile('suite')
+"""What conftest.py sets for all tests, to be changed by some."""
 
 SEEDS = st.integers(0, 2**32 - 1)
 

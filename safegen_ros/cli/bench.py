@@ -6,18 +6,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from safegen_ros.paths import runs_dir
 
 if TYPE_CHECKING:
+    from safegen_ros.benchmarks.corpus import Notify
     from safegen_ros.benchmarks.jobs import NotifyOutcome
     from safegen_ros.benchmarks.report import Report
 
@@ -45,14 +53,7 @@ def validator(
 
     folder = _folder(out)
     console = Console()
-    with _progress(console) as progress:
-        bars: dict[str, int] = {}
-
-        def notify(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=total)
-            progress.update(bars[stage], completed=done)  # type: ignore[arg-type]
-
+    with _stages(console) as notify:
         report = measure(Settings(problems, plans, seed), notify)
     _finish(report, folder, console)
 
@@ -73,10 +74,22 @@ def planner(
     time_limit: Annotated[float, typer.Option(min=0.1, help='for each problem [s]')] = 60.0,
     memory_limit: Annotated[int, typer.Option(min=64, help='for each problem [MiB]')] = 2048,
     jobs: Annotated[int, typer.Option(min=1, help='problems that are solved at once')] = 1,
+    model: Annotated[
+        str | None,
+        typer.Option(help='measure the goals of this model folder instead, 1, 4 and 16 at once'),
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="levels to ask, with --model; by default the planner node's")
+    ] = None,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
     """Time and success of the search planner by route; the same --out goes on where it was."""
+    if figure3 and model is not None:
+        raise typer.BadParameter('--figure3 is about search, --model about a model: give one')
+    if model is not None:
+        _model(model, problems, strategy, seed, out)
+        return
     from safegen_ros.benchmarks import figure3 as large
     from safegen_ros.benchmarks import planner as paper
     from safegen_ros.search.solve import Route
@@ -99,6 +112,27 @@ def planner(
     _finish(report, folder, console)
 
 
+def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
+    """Goals of one model, one at a time and many at once."""
+    from safegen_ros.benchmarks.concurrency import AT_ONCE, Settings, measure
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.planning.strategy import DEFAULT, level_names
+    from safegen_ros.worlds.pddl3.prompts.styles import load_style
+
+    asked = Settings(model, problems, strategy or DEFAULT, seed)
+    level_names(asked.strategy)
+    name, console = named_model(model), Console()
+    style = load_style(Path(name))
+    with (
+        closing(open_backend(name, device='cpu')) as plain,
+        closing(open_backend(name, device='cpu', batch=max(AT_ONCE))) as shared,
+        _stages(console) as notify,
+    ):
+        report = measure(asked, plain, shared, style, notify)
+    _finish(report, _folder(out), console)
+
+
 def _folder(out: Path | None) -> Path:
     """The folder of the run; a new one has the time in its name."""
     if out is None:
@@ -116,6 +150,20 @@ def _progress(console: Console) -> Progress:
         console=console,
         transient=True,
     )
+
+
+@contextmanager
+def _stages(console: Console) -> Iterator[Notify]:
+    """A bar for each stage."""
+    with _progress(console) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def notify(stage: str, done: int, total: int) -> None:
+            if stage not in bars:
+                bars[stage] = progress.add_task(stage, total=total)
+            progress.update(bars[stage], completed=done)
+
+        yield notify
 
 
 @contextmanager

@@ -26,6 +26,8 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.planning.retry import feedback_named
+from safegen_ros.planning.strategy import level_names
 from safegen_ros.processes.events import StackEvent
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
@@ -66,10 +68,12 @@ class DemoOptions:
     model: str
     video: bool
     cell: str = AUTO
+    strategy: str = ''
+    feedback: str = ''
 
     def goal(self) -> Options:
         """The part that goes with the action goal."""
-        return Options(self.time_budget, 0, self.search, self.seed)
+        return Options(self.time_budget, 0, self.search, self.seed, self.strategy, self.feedback)
 
 
 def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
@@ -80,6 +84,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
             nothing has been started then.
     """
     asked = Asked.read(problem, options.task, options.goal())
+    _check_asking(asked.options)
     cell = choose_cell(asked.path, asked.task, options.cell)
     asked = replace(asked, cell=cell)
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}
@@ -102,9 +107,10 @@ def run_goal(
     """Runs `safegen run`: the same goal on a stack that is already up.
 
     Raises:
-        SafegenError: the task cannot be read, or the namespace is none; nothing was sent then.
+        SafegenError: the task cannot be read, or an option is wrong; nothing was sent then.
     """
     asked = Asked.read(problem, about, options)
+    _check_asking(options)
     place = _namespace(namespace)
 
     def work(session: Session) -> int:
@@ -140,6 +146,14 @@ class Asked:
         task = read_task(path, about.domain, format=about.read_as)
         # Only the text changes: the end is compared with the problem as the file has it.
         return cls(path, task.written_as(about.format or task.format), text, options)
+
+
+def _check_asking(options: Options) -> None:
+    """Raises `SafegenError` where a goal names a strategy or a feedback that there is not."""
+    if options.strategy:
+        level_names(options.strategy)
+    if options.feedback:
+        feedback_named(options.feedback)
 
 
 def _namespace(text: str) -> str:

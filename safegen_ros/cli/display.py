@@ -70,13 +70,16 @@ class RunDisplay:
         self._console.print(text, highlight=False, soft_wrap=True)
 
     def _planning(self, progress: Any) -> None:
+        if progress.phase == 'waiting':
+            return self.busy(f'other goals come first: {escape(progress.detail)}')
         number = f'attempt {progress.attempt_number}/{progress.max_attempts}'
+        if progress.detail:
+            self.line(f'  [yellow]no proved plan yet[/]: {escape(progress.detail)}')
         if progress.phase == 'generating':
-            self.busy(f'{number}: the model is writing')
+            self.busy(f'{number}: the model is writing ({escape(progress.source)})')
         elif progress.phase == 'verifying':
             self.busy(f'{number}: the validator is checking')
         elif progress.phase == 'searching':
-            self.line(f'  [yellow]no proved plan of the model[/]: {escape(progress.detail)}')
             self.busy('the search planner is at work')
         elif progress.phase == 'judged':
             self._attempt(number, progress.attempt)
@@ -84,7 +87,9 @@ class RunDisplay:
     def _attempt(self, number: str, attempt: Any) -> None:
         category = Category(attempt.verdict.category)
         colour = _COLOURS[category]
-        who = number if attempt.source == 'model' else 'search planner'
+        who = {'model': number, 'search': 'search planner'}.get(
+            attempt.source, f'{number}, {escape(attempt.source)}'
+        )
         steps = len(attempt.plan.steps)
         self.line(
             f'  {who}  [bold {colour}]{category.name}[/]  '
@@ -120,7 +125,7 @@ def _answer(attempt: Any, category: Category) -> str:
         return 'the empty plan is proved: the goal holds already'
     else:
         text = ' '.join(attempt.text[:200].split()) or 'an empty answer'
-    unread = category is Category.FORMAT_ERROR and attempt.source == 'model'
+    unread = category is Category.FORMAT_ERROR and attempt.source != 'search'
     return f'{text}  (as the model wrote it)' if unread else text
 
 

@@ -14,11 +14,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from safegen_ros.cli.dataset import BENCH
-from safegen_ros.paths import data_path
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.paths import data_path, runs_dir
+from safegen_ros.planning.retry import DIAGNOSIS, FEEDBACK, feedback_named
+from safegen_ros.planning.strategy import LEVELS, level_names
 
 if TYPE_CHECKING:
     from safegen_ros.evaluation.comparison import Comparison
     from safegen_ros.evaluation.evaluate import Notify
+    from safegen_ros.evaluation.loops import LoopOptions
     from safegen_ros.evaluation.study import Options
     from safegen_ros.evaluation.subjects import Subject
 
@@ -40,12 +44,25 @@ Stage = Annotated[
     ),
 ]
 Data = Annotated[Path, typer.Option(help='folder of a dataset; build one from another seed')]
+Split = Annotated[str, typer.Option(help='test, test_family or test_renamed')]
 Seed = Annotated[int, typer.Option(min=0, help='of the sampling, and of problems that are drawn')]
 Most = Annotated[int, typer.Option(min=0, help='of each domain at most; 0 takes all')]
 Out = Annotated[Path, typer.Option(file_okay=False, help='folder for JSON, Markdown and plot')]
 Batch = Annotated[int, typer.Option(min=1, help='problems that are answered together')]
 Tokens = Annotated[int, typer.Option(min=1, help='longest answer')]
 Device = Annotated[str, typer.Option(help='cpu, cuda, or auto: a GPU when there is one')]
+
+Strategy = Annotated[
+    list[str] | None,
+    typer.Option(
+        help=f'who is asked for a plan, in order; may be given several times: {", ".join(LEVELS)}'
+    ),
+]
+Feedback = Annotated[
+    str, typer.Option(help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}')
+]
+Attempts = Annotated[int, typer.Option(min=1, max=100, help='of the level model')]
+Budget = Annotated[float, typer.Option(min=0.1, max=86400, help='for each goal [s]')]
 
 _BATCH, _TOKENS = 50, 256  # as Exam and MAX_NEW_TOKENS, which are not to be imported for --help
 
@@ -54,7 +71,7 @@ _BATCH, _TOKENS = 50, 256  # as Exam and MAX_NEW_TOKENS, which are not to be imp
 def model(
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
-    split: Annotated[str, typer.Option(help='test, test_family or test_renamed')] = 'test',
+    split: Split = 'test',
     domain: Annotated[list[str] | None, typer.Option(help='only these domains')] = None,
     form: Annotated[str, typer.Option('--format', help='pddl, json or english')] = 'pddl',
     problems: Most = 0,
@@ -190,17 +207,82 @@ def larger(
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     count: Annotated[int, typer.Option(min=1, help='problems of each size')] = 25,
+    domain: Annotated[list[str] | None, typer.Option(help='only these domains')] = None,
+    strategy: Strategy = None,
+    feedback: Feedback = DIAGNOSIS,
+    max_attempts: Attempts = 5,
+    time_budget: Budget = 120.0,
     seed: Seed = 0,
     batch: Batch = _BATCH,
     max_new_tokens: Tokens = _TOKENS,
     device: Device = 'auto',
     out: Out = RESULTS,
 ) -> None:
-    """Larger problems than those of training, such as 7 to 10 blocks."""
+    """Larger problems than those of training, such as 7 to 30 blocks; by strategy, if asked."""
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, 0, batch, max_new_tokens, device)
-    _show(lambda options: studies.larger(_subject(model, options), options, count), given, out)
+    loop = _loop(strategy, feedback, max_attempts, time_budget) if strategy else None
+    _show(
+        lambda options: studies.larger(
+            _subject(model, options), options, count, loop, domain or ()
+        ),
+        given, out,
+    )  # fmt: skip
+
+
+@app.command()
+def table4(
+    model: Model = Path(MODEL),
+    data: Data = Path(BENCH),
+    split: Split = 'test',
+    strategy: Strategy = None,
+    feedback: Feedback = DIAGNOSIS,
+    max_attempts: Attempts = 5,
+    time_budget: Budget = 120.0,
+    problems: Most = 0,
+    controls: Annotated[
+        int,
+        typer.Option(min=0, help='of each domain for the untrained network; 0 as many as for ours'),
+    ] = 12,
+    seed: Seed = 0,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """The planning loop by strategy, also with an untrained network (table IV)."""
+    from safegen_ros.evaluation.loop_studies import table4
+
+    given = _given(data, seed, problems, _BATCH, max_new_tokens, device)
+    loop, folder = _loop(strategy, feedback, max_attempts, time_budget), data_path(model)
+    _show(
+        lambda options: table4(
+            _subject(model, options), folder, options, loop, split, controls
+        ),
+        given, out,
+    )  # fmt: skip
+
+
+@app.command()
+def safety(
+    model: Model = Path(MODEL),
+    count: Annotated[int, typer.Option(min=1, help='random problems for each strategy')] = 100,
+    strategy: Strategy = None,
+    feedback: Feedback = DIAGNOSIS,
+    max_attempts: Attempts = 5,
+    time_budget: Budget = 120.0,
+    seed: Seed = 0,
+    max_new_tokens: Tokens = _TOKENS,
+    device: Device = 'auto',
+    out: Out = RESULTS,
+) -> None:
+    """Random problems through the planning loop; VAL judges every plan that it publishes."""
+    from safegen_ros.evaluation.safety import safety
+
+    given = _given(Path(BENCH), seed, 0, _BATCH, max_new_tokens, device)
+    loop = _loop(strategy or ['model, beam'], feedback, max_attempts, time_budget)
+    cases = runs_dir() / 'disagreements'
+    _show(lambda options: safety(_subject(model, options), options, loop, count, cases), given, out)
 
 
 @app.command()
@@ -240,6 +322,19 @@ def _given(
     return lambda notify: Options(folder, seed, most, batch, tokens, device, notify)
 
 
+def _loop(
+    strategies: list[str] | None, feedback: str, max_attempts: int, time_budget_s: float
+) -> LoopOptions:
+    """How the planning loop is run; refuses what there is not before a model is loaded."""
+    from safegen_ros.evaluation.loops import STRATEGIES, LoopOptions
+
+    chosen = tuple(dict.fromkeys(strategies or STRATEGIES))
+    for strategy in chosen:
+        level_names(strategy)
+    feedback_named(feedback)
+    return LoopOptions(chosen, feedback, max_attempts, time_budget_s)
+
+
 def _show(
     measure: Callable[[Options], Comparison], given: Callable[[Notify], Options], out: Path
 ) -> None:
@@ -260,6 +355,8 @@ def _show(
     if not plots_available():
         console.print("no plot, matplotlib is missing: run pip install 'safegen_ros[plots]'")
     console.print(f'written: {" ".join(map(str, paths))}', soft_wrap=True)
+    if comparison.failed:
+        raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)
 
 
 def _subject(model: Path, options: Options) -> Subject:

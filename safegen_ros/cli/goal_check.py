@@ -68,7 +68,7 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
         state = ground(poses, tool, scene.block_size)
     except RobotError as error:
         return GoalCheck(poses, (), error.message)
-    return GoalCheck(poses, _conjuncts(problem, state))
+    return GoalCheck(poses, conjuncts(problem, state))
 
 
 def check_facts(problem: Problem, world: Any) -> GoalCheck:
@@ -84,10 +84,11 @@ def check_facts(problem: Problem, world: Any) -> GoalCheck:
         return GoalCheck({}, (), f'the facts name {" ".join(unknown)}, which the task has not')
     if world.objects:
         return GoalCheck({}, (), 'the world has poses, which no symbolic cell can have measured')
-    return GoalCheck({}, _conjuncts(problem, frozenset(atoms)))
+    return GoalCheck({}, conjuncts(problem, frozenset(atoms)))
 
 
-def _conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
+def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
+    """Each part of the goal with whether it holds in a state."""
     table = AtomTable(problem, fold_static=False)
     bits = table.encode(state)
     return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))

@@ -25,8 +25,11 @@ from safegen_ros.cli.failures import (
 from safegen_ros.cli.files import ReadAs
 from safegen_ros.cli.rules import rules
 from safegen_ros.cli.solve import solve
+from safegen_ros.cli.step import step
 from safegen_ros.cli.validate import validate
 from safegen_ros.errors import SafegenError
+from safegen_ros.planning.retry import FEEDBACK
+from safegen_ros.planning.strategy import LEVELS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,6 +64,20 @@ Format = Annotated[
 Search = Annotated[
     bool, typer.Option(help='whether the search planner may answer when the model gives up')
 ]
+Strategy = Annotated[
+    str,
+    typer.Option(
+        help='who is asked for a plan, in order, with commas between them; empty takes what is '
+        f'configured: {", ".join(LEVELS)}'
+    ),
+]
+Feedback = Annotated[
+    str,
+    typer.Option(
+        help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}; empty takes what is '
+        'configured'
+    ),
+]
 
 
 @app.command()
@@ -90,6 +107,8 @@ def demo(
         ),
     ] = 'auto',
     search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
     model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
     video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
 ) -> None:
@@ -97,7 +116,9 @@ def demo(
     from safegen_ros.cli.demo import DemoOptions, TaskOptions, run_demo
 
     about = TaskOptions(domain, read_as, format)
-    options = DemoOptions(about, seed, time_budget, real_time_factor, search, model, video, cell)
+    options = DemoOptions(
+        about, seed, time_budget, real_time_factor, search, model, video, cell, strategy, feedback
+    )
     raise typer.Exit(run_demo(problem, options, Console()))
 
 
@@ -115,13 +136,16 @@ def run(
         float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
     ] = 240.0,
     search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
 ) -> None:
     """Send one task to a stack that is already up, and show what happens."""
     from safegen_ros.cli.demo import TaskOptions, run_goal
     from safegen_ros.client import Options
 
-    about, options = TaskOptions(domain, read_as, format), Options(time_budget, 0, search, seed)
+    about = TaskOptions(domain, read_as, format)
+    options = Options(time_budget, 0, search, seed, strategy, feedback)
     raise typer.Exit(run_goal(problem, about, options, namespace, Console()))
 
 
@@ -164,6 +188,7 @@ def down() -> None:
 
 app.command()(validate)
 app.command()(solve)
+app.command()(step)
 app.command()(rules)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')

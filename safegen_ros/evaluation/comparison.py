@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +31,23 @@ class Figures:
         trials: number of problems.
         success: of them, the solved ones.
         failures: by the names of `CLASSES`; those that a source does not tell are missing.
+        more: what else was measured, by the names of `Comparison.more`; likewise.
     """
 
     trials: int
     success: float
     failures: Mapping[str, float]
+    more: Mapping[str, float | str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tally: Tally) -> Figures:
+    def of(cls, tally: Tally, more: Mapping[str, float | str] | None = None) -> Figures:
         """The figures of counts."""
         trials = tally.trials
         shares = {
             name: 100 * tally.counts.get(category, 0) / trials if trials else 0.0
             for name, category in CLASSES.items()
         }
-        return cls(trials, 100 * tally.rate, shares)
+        return cls(trials, 100 * tally.rate, shares, more or {})
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -79,6 +81,7 @@ class Line:
             'success': round(self.figures.success, 1),
             'interval': [round(low, 1), round(high, 1)],
             **{n: round(v, 1) for n, v in self.figures.failures.items()},
+            **{n: v if isinstance(v, str) else round(v, 3) for n, v in self.figures.more.items()},
         }
 
 
@@ -87,7 +90,7 @@ class Comparison:
     """A table with all that is needed to read and to repeat it.
 
     Attributes:
-        name: of its command and files.
+        name: of its files.
         title: what it shows.
         headings: of the first three columns.
         lines: its lines.
@@ -96,6 +99,9 @@ class Comparison:
         conditions: likewise `facts` for programs.
         measured: every result with its groups.
         plot: `classes` for bars of all classes, `success` for successes with intervals.
+        more: further columns, each with the format of its values.
+        arguments: of its command, where they are more than its name.
+        failed: what was measured and must not be; empty where all is well.
     """
 
     name: str
@@ -107,11 +113,14 @@ class Comparison:
     conditions: Mapping[str, Any]
     measured: tuple[Mapping[str, Any], ...]
     plot: str = 'classes'
+    more: Mapping[str, str] = field(default_factory=dict)
+    arguments: str = ''
+    failed: str = ''
 
     @property
     def command(self) -> str:
         """What prints it."""
-        return f'safegen evaluate {self.name}'
+        return f'safegen evaluate {self.arguments or self.name}'
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -123,6 +132,14 @@ class Comparison:
             'lines': [line.as_dict(self.headings) for line in self.lines],
             'measured': list(self.measured),
         }
+
+
+def together(lines: Iterable[Line]) -> list[Line]:
+    """Lines of a group and case together, in the order in which they first come."""
+    groups: dict[str, dict[str, list[Line]]] = {}
+    for line in lines:
+        groups.setdefault(line.group, {}).setdefault(line.case, []).append(line)
+    return [each for cases in groups.values() for found in cases.values() for each in found]
 
 
 def write_comparison(comparison: Comparison, folder: Path, page: str) -> list[Path]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,12 @@ class Result:
                 if name != 'size'  # there are nearly as many as problems
             },
         }
+
+
+def over_optimal(solved: Iterable[tuple[int, TestProblem]]) -> float:
+    """`Result.steps_over_optimal` of the lengths of plans that solve problems."""
+    ratios = [length / p.reference_length for length, p in solved if p.reference_length]
+    return sum(ratios) / len(ratios) if ratios else 0.0
 
 
 class Exam:
@@ -194,17 +200,17 @@ class Exam:
         return Sampling(temperature, max_new_tokens=self._max_new_tokens, seed=seed)
 
     def _result(self, mode: str, histories: list[History], seconds: float) -> Result:
-        ratios = [
-            len(parse_plan(history[-1][0])) / problem.reference_length
+        solved = [
+            (len(parse_plan(history[-1][0])), problem)
             for history, problem in zip(histories, self.problems, strict=True)
-            if history[-1][1].ok and problem.reference_length
+            if history[-1][1].ok
         ]
         return Result(
             mode,
             self.problems,
             tuple(h[-1][1] for h in histories),
             tuple(map(len, histories)),
-            sum(ratios) / len(ratios) if ratios else 0.0,
+            over_optimal(solved),
             seconds,
         )
 

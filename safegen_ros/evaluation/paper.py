@@ -40,6 +40,14 @@ _TABLE_3 = (
     '100 90 96  0 2 0  0 8 4    0 0 0  0 0 0',
 )
 
+_TABLE_4 = {
+    'Qwen3-14B GRPO': '94 98 98 100 97.5  1.36 1.12 1.14 1 1.16',
+    'Qwen3-14B PT': '50 0 50 0 25  3.5 5 3 5 4.13',
+}
+"""Success and attempts ("retries") in the order of DOMAINS, with the averages of the paper."""
+
+SAFEPILOT = 'SafePilot'
+
 Beside = Mapping[tuple[str, str], tuple[tuple[str, Figures], ...]]
 """By group and case: who it is, and the figures."""
 
@@ -110,4 +118,18 @@ def figure5() -> Beside:
         trained = tuple((f'{model}, GRPO', figures) for model, figures in others)
         more = (('GPT-5 Nano', Figures(TEST_PROBLEMS, nano[domain], {})),) if domain in nano else ()
         found[domain, 'single shot'] = (*trained, *more)
+    return found
+
+
+def table4() -> Beside:
+    """Table IV: success and attempts with SafePilot, by domain; failures are not told."""
+    places, found = (*DOMAINS, ALL), dict[tuple[str, str], tuple[tuple[str, Figures], ...]]()
+    for at, place in enumerate(places):
+        lines = []
+        for model, text in _TABLE_4.items():
+            values = list(map(float, text.split()))
+            trials = TEST_PROBLEMS * (len(DOMAINS) if place == ALL else 1)
+            attempts = {'attempts': values[len(places) + at]}
+            lines.append((model, Figures(trials, values[at], {}, attempts)))
+        found[place, SAFEPILOT] = tuple(lines)
     return found

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _classes(axes: Any, lines: list[Line]) -> None:
 def _successes(axes: Any, lines: list[Line]) -> None:
     """The success of each case, a colour for each name, with its interval."""
     names = list(dict.fromkeys(line.whose for line in lines))
-    for name, colour in zip(names, _WHOSE, strict=False):
+    for name, colour in zip(names, cycle(_WHOSE), strict=False):
         mine = [(at, line.figures) for at, line in enumerate(lines) if line.whose == name]
         heights = [figures.success for _, figures in mine]
         spans = [

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from safegen_ros.worlds.pddl3.domains import kits
 from safegen_ros.worlds.pddl3.domains.kit import DomainKit, SizeError
 
 LARGER: Mapping[str, tuple[Mapping[str, int], ...]] = {
-    'blocksworld': tuple({'blocks': n} for n in range(7, 11)),
+    'blocksworld': tuple({'blocks': n} for n in (7, 8, 9, 10, 20, 30)),
     'ferry': tuple({'locations': 5, 'cars': n} for n in range(5, 9)),
     'grippers': tuple({'robots': 2, 'rooms': 4, 'objects': n} for n in range(5, 9)),
     'spanner': tuple({'spanners': n + 1, 'nuts': n, 'locations': 5} for n in range(4, 8)),
@@ -78,7 +79,8 @@ class Source:
 
     Attributes:
         name: name of the dataset.
-        manifest: SHA-256 of its manifest, which stands for every byte of it.
+        manifest: SHA-256 of its manifest, which stands for every byte of it; empty for problems
+            that are in no dataset.
         seed: what its problems were drawn from.
         split: name of the split, or what was made of the recipe instead.
     """
@@ -93,8 +95,8 @@ class Source:
         return asdict(self)
 
     def __str__(self) -> str:
-        made = f'seed {self.seed}, manifest {self.manifest[:16]}'
-        return f'{self.split} of {self.name} ({made})'
+        written = f', manifest {self.manifest[:16]}' if self.manifest else ''
+        return f'{self.split} of {self.name} (seed {self.seed}{written})'
 
 
 def load_source(folder: Path, split: str) -> Source:
@@ -156,9 +158,38 @@ def load_problems(
     return found
 
 
-def draw_larger(
-    recipe: Recipe, seed: int, count: int, sizes: Mapping[str, Sequence[Mapping[str, int]]] = LARGER
-) -> list[TestProblem]:
+def first_of_each(problems: Sequence[TestProblem], most: int) -> list[TestProblem]:
+    """The first problems of each domain, in their order; all for 0."""
+    counts: Counter[str] = Counter()
+    found = []
+    for problem in problems:
+        counts[problem.domain] += 1
+        if not most or counts[problem.domain] <= most:
+            found.append(problem)
+    return found
+
+
+Sizes = Mapping[str, Sequence[Mapping[str, int]]]
+"""Of every domain."""
+
+
+def larger_sizes(domains: Collection[str] = ()) -> Sizes:
+    """Those of `LARGER` for some domains, or for all.
+
+    Raises:
+        SafegenError: there are none for a domain.
+    """
+    unknown = [name for name in domains if name not in LARGER]
+    if unknown:
+        raise SafegenError(
+            f'there are no larger sizes of domain {unknown[0][:40]!a}: take one of '
+            f'{" ".join(LARGER)}',
+            ErrorCode.UNKNOWN_DOMAIN,
+        )
+    return {name: sizes for name, sizes in LARGER.items() if not domains or name in domains}
+
+
+def draw_larger(recipe: Recipe, seed: int, count: int, sizes: Sizes = LARGER) -> list[TestProblem]:
     """Problems of larger sizes, with the constraint families of a recipe in its proportions.
 
     Held-out families are left out, so that nothing but the size is new. The generators prove that

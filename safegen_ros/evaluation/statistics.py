@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,11 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     spread = share * (1 - share) / trials + square / (4 * trials * trials)
     half = z * math.sqrt(spread) / (1 + square / trials)
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def nearest_rank(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least a share of all, in (0, 1], do not exceed."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from safegen_ros.evaluation import paper
-from safegen_ros.evaluation.comparison import Comparison, Figures, Line
+from safegen_ros.evaluation.comparison import Comparison, Figures, Line, together
 from safegen_ros.evaluation.evaluate import Result
+from safegen_ros.evaluation.loops import MORE, LoopOptions
 from safegen_ros.evaluation.neighbours import count_rows, nearest
 from safegen_ros.evaluation.paper import ALL, Beside
-from safegen_ros.evaluation.problems import GROUPS, GROWING, draw_larger, load_source
+from safegen_ros.evaluation.problems import (
+    GROUPS,
+    GROWING,
+    draw_larger,
+    larger_sizes,
+    load_source,
+)
 from safegen_ros.evaluation.study import Options, Record, Study
 from safegen_ros.evaluation.subjects import Subject, untrained
 from safegen_ros.worlds.pddl3.dataset.manifest import file_digest
@@ -120,22 +127,33 @@ def heldout(subject: Subject, options: Options) -> Comparison:
         )
     return record.comparison(
         'heldout', 'Test splits by what is new about them', ('split', 'problems', 'whose'),
-        _together(lines), differences, plot='success',
+        together(lines), differences, plot='success',
     )  # fmt: skip
 
 
-def larger(subject: Subject, options: Options, count: int = 25) -> Comparison:
+def larger(
+    subject: Subject,
+    options: Options,
+    count: int = 25,
+    loop: LoopOptions | None = None,
+    domains: Collection[str] = (),
+) -> Comparison:
     """Problems that are larger than those of training.
 
     Args:
         subject: the model.
         options: the dataset gives the families, and its recipe the sizes of training.
         count: problems of each size.
+        loop: strategies that are measured, too, if there are any.
+        domains: only these domains; empty for all.
+
+    Raises:
+        SafegenError: there are no larger sizes of a domain.
     """
     recipe = load_recipe(options.data / RECIPE)
     drawn = f'larger ones, drawn from seed {options.seed} with the families'
     source = replace(load_source(options.data, 'test'), split=drawn)
-    problems = draw_larger(recipe, options.seed, count)
+    problems = draw_larger(recipe, options.seed, count, larger_sizes(domains))
     study = Study(problems, source, Record(options))
     labels = {
         GROUPS['size'](p): (p.domain, f'{dict(p.size)[GROWING[p.domain]]} {GROWING[p.domain]}')
@@ -145,12 +163,18 @@ def larger(subject: Subject, options: Options, count: int = 25) -> Comparison:
     for whose, result in _modes(study, subject).items():
         for size, tally in result.by('size').items():
             lines.append(Line(*labels[size], whose, Figures.of(tally)))
+    if loop is not None:
+        for strategy in loop.strategies:
+            planned = study.plan(subject, strategy, loop)
+            for size, label in labels.items():
+                figures = planned.part('size', size).figures
+                lines.append(Line(*label, f'ours, {strategy}', figures))
     ranges = '; '.join(
         f'{name} ' + ', '.join(f'{low}-{high} {p}' for p, (low, high) in wanted.sizes.items())
         for name, wanted in recipe.domains.items()
     )
     return study.record.comparison(
-        'larger', 'Larger problems', ('domain', 'size', 'whose'), _together(lines),
+        'larger', 'Larger problems', ('domain', 'size', 'whose'), together(lines),
         (
             f"sizes in this dataset's recipe: {ranges}",
             'sizes here: 5 locations for Ferry; 2 robots and 4 rooms for Grippers; 5 locations '
@@ -158,8 +182,10 @@ def larger(subject: Subject, options: Options, count: int = 25) -> Comparison:
             'families: those of the recipe that are not held out, in its proportions; a plan that '
             'ignores the constraints breaks them, though perhaps not every shortest one',
             'the paper has no figures of its models on larger problems than those of training',
+            *(['lines with a strategy: the planning loop; what has no words for so large a problem '
+               'proposes no plan'] if loop else []),
         ),
-        plot='success',
+        plot='success', more=MORE if loop else {},
     )  # fmt: skip
 
 
@@ -216,11 +242,3 @@ def _lines(study: Study, results: _Results, beside: Beside) -> list[Line]:
             for whose, figures in others.get((group, case), ()):
                 found.append(Line(group, case, whose, figures))
     return found
-
-
-def _together(lines: Iterable[Line]) -> list[Line]:
-    """Lines of a group and case together, in the order in which they first come."""
-    groups: dict[str, dict[str, list[Line]]] = {}
-    for line in lines:
-        groups.setdefault(line.group, {}).setdefault(line.case, []).append(line)
-    return [each for cases in groups.values() for found in cases.values() for each in found]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,14 @@ from typing import Any
 from safegen_ros import __version__
 from safegen_ros.evaluation.comparison import Comparison, Line
 from safegen_ros.evaluation.evaluate import MAX_NEW_TOKENS, Exam, Notify, Result
-from safegen_ros.evaluation.problems import Source, TestProblem, load_problems, load_source
+from safegen_ros.evaluation.loops import LoopOptions, LoopResult, plan_goals, this_machine
+from safegen_ros.evaluation.problems import (
+    Source,
+    TestProblem,
+    first_of_each,
+    load_problems,
+    load_source,
+)
 from safegen_ros.evaluation.subjects import Subject
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import share_dir
@@ -59,7 +66,10 @@ class Record:
         models: what tells each model from others, by its name.
         words: whether all of them read words under canonical names.
         training: what was copied from, in the study that copies.
+        single_shot: whether single answers were asked for.
+        loop: how the planning loop was run, where it was.
         results: every result, with what it is of.
+        counts: what was counted where problems were not kept.
     """
 
     options: Options
@@ -67,7 +77,15 @@ class Record:
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
     words: bool = True
     training: dict[str, Any] = field(default_factory=dict)
+    single_shot: bool = False
+    loop: LoopOptions | None = None
     results: list[tuple[dict[str, Any], Result]] = field(default_factory=list)
+    counts: list[dict[str, Any]] = field(default_factory=list)
+
+    def add_model(self, subject: Subject) -> None:
+        """Remembers what tells a model from others."""
+        self.models[subject.name] = subject.as_dict()
+        self.words &= isinstance(subject.style, WordStyle)
 
     def comparison(
         self,
@@ -77,6 +95,8 @@ class Record:
         lines: Sequence[Line],
         differences: Sequence[str],
         plot: str = 'classes',
+        more: Mapping[str, str] | None = None,
+        arguments: str = '',
     ) -> Comparison:
         """The table of all that was measured; the arguments are attributes of `Comparison`."""
         sampling, options = Sampling(), self.options
@@ -90,8 +110,8 @@ class Record:
             *models,
             *(f'problems: {count}, {source}' for source, count in self.sources),
             *copied,
-            f'seed of the sampling {options.seed}; single shot, T {sampling.temperature:g} and '
-            f'top-p {sampling.top_p:g} as in table IX of SafeGen-LLM, or greedy',
+            f'seed of the sampling {options.seed}',
+            *self._asked(),
             '95 %: Wilson intervals; for figures of others computed from their n problems',
         )
         conditions = {
@@ -105,13 +125,33 @@ class Record:
             'problems_of_each_domain': options.most or 'all',
             'models': list(self.models.values()),
             **({'training_rows': rows} if rows else {}),
+            **({'loop': self.loop.as_dict()} if self.loop else {}),
             'data': [{**source.as_dict(), 'problems': count} for source, count in self.sources],
         }
         measured = tuple({**what, **result.as_dict()} for what, result in self.results)
         return Comparison(
-            name, title, headings, tuple(lines), facts, tuple(differences), conditions, measured,
-            plot,
+            name, title, headings, tuple(lines), facts, tuple(differences), conditions,
+            (*measured, *self.counts), plot, more or {}, arguments,
         )  # fmt: skip
+
+    def _asked(self) -> Iterator[str]:
+        """How answers were asked for, and what times were measured on."""
+        if self.single_shot:
+            sampling = Sampling()
+            yield (
+                f'single shot, T {sampling.temperature:g} and top-p {sampling.top_p:g} as in table '
+                'IX of SafeGen-LLM, or greedy'
+            )
+        if self.loop is not None:
+            yield str(self.loop)
+        loops = [result for _, result in self.results if isinstance(result, LoopResult)]
+        if loops:
+            yield f'goals that ran out of time: {sum(result.late for result in loops)}'
+            yield (
+                's: wall-clock time of a goal, median and 95 %; CPU s: median of its processor '
+                'time, of which a small model without a GPU takes no more than one core; on this '
+                f'machine: {this_machine()}'
+            )
 
     def differences(self, others: str) -> tuple[str, ...]:
         """What differs from the models and the problems of the paper.
@@ -198,9 +238,35 @@ class Study:
             tell(f'{subject.name} {self._split} {form} {what}', done, total)
 
         result = self._exam.run(subject, mode, form=form, notify=notify)
-        self.record.models[subject.name] = subject.as_dict()
-        self.record.words &= isinstance(subject.style, WordStyle)
+        self.record.single_shot = True
+        self.record.add_model(subject)
         self._remember({'model': subject.name, 'format': form}, result)
+        return result
+
+    def plan(self, subject: Subject, strategy: str, loop: LoopOptions, most: int = 0) -> LoopResult:
+        """Measures the planning loop with a model.
+
+        Args:
+            subject: the model.
+            strategy: who is asked for plans.
+            loop: how.
+            most: of each domain, the first problems only; 0 for all.
+
+        Raises:
+            SafegenError: as of `plan_goal`.
+        """
+        options = self.record.options
+
+        def notify(what: str, done: int, total: int) -> None:
+            options.notify(f'{subject.name} {self._split} {what}', done, total)
+
+        result = plan_goals(
+            first_of_each(self.problems, most), subject, strategy, loop, options.seed,
+            options.max_new_tokens, notify,
+        )  # fmt: skip
+        self.record.loop = loop
+        self.record.add_model(subject)
+        self._remember({'model': subject.name}, result)
         return result
 
     def judge(self, name: str, plans: Sequence[str]) -> Result:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 
@@ -24,20 +24,6 @@ STAGES = ('PT', 'SFT', 'GRPO')
 
 STAGES_FILE = 'stages.json'
 """Beside a model: from the name of each stage to its folder, relative to that of the model."""
-
-
-class BatchBackend(Protocol):
-    """A model that answers many conversations together."""
-
-    def generate_batch(
-        self, conversations: Sequence[Sequence[Message]], sampling: Sampling
-    ) -> list[Completion]:
-        """Answers conversations, in their order.
-
-        Raises:
-            BackendError: the model cannot answer.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +42,7 @@ class Subject:
     checksum: str
     parameters: int
     style: PromptStyle
-    backend: BatchBackend
+    backend: Backend
 
     def as_dict(self) -> dict[str, Any]:
         """What tells it from others, as plain values for JSON."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -57,13 +57,18 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     console.print(f'{comparison.title} [%]', style='bold', markup=False)
     group, case, whose = comparison.headings
     for name, lines in _groups(comparison).items():
-        table = _table(f'{group}: {name}', (case, whose), _HEADINGS)
+        usual = _table(f'{group}: {name}', (case, whose), _HEADINGS)
+        # Of their own: both together are wider than a terminal.
+        further = _table('', (case, whose), comparison.more)
         before = None
         for line in lines:
             shown = '' if line.case == before else line.case
-            table.add_row(shown, line.whose, *_cells(line.figures))
+            usual.add_row(shown, line.whose, *_cells(line.figures))
+            further.add_row(shown, line.whose, *_further(line.figures, comparison.more))
             before = line.case
-        console.print(table)
+        console.print(usual)
+        if comparison.more:
+            console.print(further)
     for note in (*comparison.facts, *comparison.differences):
         console.print(f'- {note}', markup=False, highlight=False)
 
@@ -71,13 +76,13 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
 def markdown(comparison: Comparison) -> str:
     """The same as a page of Markdown."""
     lines = [f'# {comparison.title}', '', f'Printed by `{comparison.command}`; in percent.', '']
-    names = (*comparison.headings, *_HEADINGS)
-    rules = ['---'] * len(comparison.headings) + ['---:'] * len(_HEADINGS)
+    names = (*comparison.headings, *_HEADINGS, *comparison.more)
+    words = len(comparison.headings)
+    rules = ['---'] * words + ['---:'] * (len(names) - words)
     lines += [_bar(names), _bar(rules)]
-    lines += [
-        _bar((line.group, line.case, line.whose, *_cells(line.figures)))
-        for line in comparison.lines
-    ]
+    for line in comparison.lines:
+        further = _further(line.figures, comparison.more)
+        lines.append(_bar((line.group, line.case, line.whose, *_cells(line.figures), *further)))
     lines += ['', *(f'- {fact}' for fact in comparison.facts)]
     lines += ['', '## What differs', '', *(f'- {each}' for each in comparison.differences), '']
     return '\n'.join(lines)
@@ -102,6 +107,12 @@ def _cells(figures: Figures) -> list[str]:
         f'{low:.0f}-{high:.0f}',
         *(_percent(figures.failures.get(name)) for name in CLASSES),
     ]
+
+
+def _further(figures: Figures, formats: Mapping[str, str]) -> list[str]:
+    """The cells of further columns."""
+    more = figures.more
+    return [format(more[name], form) if name in more else '-' for name, form in formats.items()]
 
 
 def _overview(results: Sequence[Result]) -> Table:

@@ -7,9 +7,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
+
+if TYPE_CHECKING:
+    from safegen_ros.llm.beam_result import BeamResult
+    from safegen_ros.llm.spelling import Spelling
+    from safegen_ros.pddl.plan import Plan
+    from safegen_ros.verify.admissible import Shield
 
 Message = dict[str, str]
 
@@ -136,7 +142,7 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class Chooser(Protocol):
+class Chooser(Backend, Protocol):
     """A backend that can be made to answer with one of given texts, by its own decoding."""
 
     def choose(
@@ -163,8 +169,54 @@ class Chooser(Protocol):
         ...
 
 
-class ChoiceUnsupported(BackendError):
+class Unsupported(BackendError):
+    """This backend cannot do what was asked; to ask it in another way is of use."""
+
+
+class ChoiceUnsupported(Unsupported):
     """The server cannot be held to given texts: sample from it plainly, and verify."""
+
+
+class Guide(Protocol):
+    """Lets a model write plans of one problem whose steps are all admissible.
+
+    What it returns is a proposal like any other, for the caller to have proved. Every method raises
+    as those of `Backend` do, `Unsupported` where this backend cannot do it, and `SafegenError`
+    (`TASK_TOO_LARGE`) where the problem has too many ground actions to list.
+    """
+
+    def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
+        """A plan as the model writes it where it cannot take a step that is not admissible.
+
+        It solves the problem unless nothing was admissible any more, or the answer too long.
+        """
+        ...
+
+    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
+        """An answer that begins with given steps and goes on, plainly, for a token at least."""
+        ...
+
+    def beam(self, width: int, time_limit_s: float, cancelled: Cancelled = never) -> BeamResult:
+        """A search over admissible steps by the model's probabilities; see `StepBeam.search`."""
+        ...
+
+
+@runtime_checkable
+class Guided(Protocol):
+    """A backend whose every token can be looked at and kept from being written."""
+
+    def guide(self, messages: Sequence[Message], shield: Shield, spelling: Spelling) -> Guide:
+        """What writes plans of one problem.
+
+        Args:
+            messages: what asks for the plan, as of `Backend.generate`.
+            shield: the problem's shield.
+            spelling: how the model writes its steps.
+
+        Raises:
+            BackendError: the model cannot be asked this.
+        """
+        ...
 
 
 def check_choices(choices: Sequence[str]) -> None:

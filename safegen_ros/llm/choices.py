@@ -9,7 +9,20 @@ against it here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import (
+    Cancelled,
+    ChoiceUnsupported,
+    Chooser,
+    Message,
+    Sampling,
+    Unsupported,
+    never,
+)
+from safegen_ros.llm.beam_result import BeamResult
 from safegen_ros.llm.shield import Ending
 from safegen_ros.llm.spelling import Spelling
 from safegen_ros.pddl.plan import Plan, Step
@@ -17,6 +30,13 @@ from safegen_ros.verify.admissible import Shield, Situation
 
 END = '[end]'
 """The choice that ends a plan; brackets are in no name of PDDL, so that no step is called so."""
+
+
+MAX_STEPS = 200
+"""The longest plan that is asked for; each of its steps is a request."""
+
+TRIES = 3
+"""How often a server that cannot be held to the choices is asked for one step."""
 
 
 class StepChoices:
@@ -30,8 +50,7 @@ class StepChoices:
         shield: the problem's shield.
         spelling: how steps are written.
         go_on: whether a plan may go on where it could end.
-        avoid_visited: whether to leave out steps back to a situation that the plan has been in,
-            as long as there are others.
+        avoid_visited: whether to leave out steps back to a situation that the plan has been in.
     """
 
     def __init__(
@@ -107,8 +126,7 @@ class StepChoices:
             return {}
         steps = self._shield.steps(self._situation)
         if self._avoid:
-            fresh = {s: after for s, after in steps.items() if after not in self._visited}
-            steps = fresh or ({} if finished else steps)
+            steps = {s: after for s, after in steps.items() if after not in self._visited}
         found: dict[str, tuple[Step | None, Situation]] = {
             self._spelling.step(step): (step, after) for step, after in steps.items()
         }
@@ -117,3 +135,75 @@ class StepChoices:
         if not found:
             self.ending = Ending.STUCK
         return found
+
+
+class ChoiceGuide:
+    """A `Guide` for one problem and a model at a server, which is asked for step after step.
+
+    A server that cannot be held to the choices is asked plainly, which the message should allow
+    for by naming them; what it answers counts only where it is one of them.
+
+    Args:
+        model: the server.
+        ask: the messages that ask for the next step, given the plan so far as the model writes it
+            and the choices; it may raise `Unsupported`.
+        shield: the problem's shield.
+        spelling: how the model writes its steps.
+        max_steps: longest plan that is asked for.
+    """
+
+    def __init__(
+        self,
+        model: Chooser,
+        ask: Callable[[str, Sequence[str]], list[Message]],
+        shield: Shield,
+        spelling: Spelling,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        self._model = model
+        self._ask = ask
+        self._shield = shield
+        self._spelling = spelling
+        self._max_steps = max_steps
+        self._plain = False
+
+    def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
+        """A plan of admissible steps only; see `Guide.shielded`."""
+        choices = StepChoices(self._shield, self._spelling, avoid_visited=True)
+        while choices.ending is Ending.CUT and len(choices.plan) < self._max_steps:
+            offered = choices.offered
+            choices.take(
+                offered[0] if len(offered) == 1 else self._choice(choices, sampling, cancelled)
+            )
+        return choices.plan
+
+    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
+        """Is `Unsupported`: a server begins every answer itself."""
+        raise Unsupported(
+            'a server does not go on with an answer that was begun for it: load the model from its '
+            'folder'
+        )
+
+    def beam(self, width: int, time_limit_s: float, cancelled: Cancelled = never) -> BeamResult:
+        """Is `Unsupported`: a server does not tell what else it would have said."""
+        raise Unsupported(
+            'a beam needs the probabilities of all tokens: load the model from its folder'
+        )
+
+    def _choice(self, choices: StepChoices, sampling: Sampling, cancelled: Cancelled) -> str:
+        offered = choices.offered
+        messages = self._ask(choices.text, offered)
+        if not self._plain:
+            try:
+                return self._model.choose(messages, offered, sampling, cancelled).text
+            except ChoiceUnsupported:
+                self._plain = True
+        for number in range(TRIES):
+            drawn = replace(sampling, seed=sampling.seed + number)
+            answer = self._model.generate(messages, drawn, cancelled).text.strip()
+            if answer in offered:
+                return answer
+        raise Unsupported(
+            f'the server cannot be held to the {len(offered)} steps that may come next, and '
+            f'answered {answer[:80]!r}: use vLLM, or load the model from its folder'
+        )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.model_names import VLLM, is_server
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.openai_client import KEY_ENV, Patience
@@ -20,6 +21,7 @@ def open_backend(
     *,
     device: str = 'auto',
     four_bit: bool = False,
+    batch: int = 1,
     key_env: str = KEY_ENV,
     patience: Patience | None = None,
 ) -> Backend:
@@ -30,6 +32,8 @@ def open_backend(
             or `http://HOST:PORT/v1#MODEL`, also with https, for a server.
         device: `cpu`, `cuda` or `auto`, of transformers.
         four_bit: whether transformers loads the weights in 4 bits.
+        batch: answers to several callers that transformers writes together; 1 for one call after
+            the other. vLLM decides for itself, and `Patience.parallel` is the bound for a server.
         key_env: environment variable with the API key of a server.
         patience: limits of the requests to a server.
 
@@ -48,4 +52,6 @@ def open_backend(
         return OpenAIBackend(url, model, key_env, patience)
     if text.startswith(VLLM):
         return VllmBackend(text.removeprefix(VLLM))
+    if batch > 1:
+        return BatchingBackend(spec, device, four_bit, batch=batch)
     return TransformersBackend(spec, device, four_bit)

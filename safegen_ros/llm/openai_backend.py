@@ -71,6 +71,7 @@ class OpenAIBackend:
         self._client = new_client(self._openai, self.url, secret, self._patience, self._namer)
         self._headers = headers(self._openai, secret)
         self._thread = LoopThread()
+        self._places = asyncio.Semaphore(self._patience.parallel)  # first come, first served
         self._no_usage = self._no_stop = self._one_each = self._no_choice = False
 
     def generate(
@@ -192,10 +193,8 @@ class OpenAIBackend:
             work.cancel()
 
     async def _answer_all(self, asks: list[Ask], clock: Clock, put: Callable[[Any], None]) -> None:
-        places = asyncio.Semaphore(self._patience.parallel)
-
         async def one(ask: Ask) -> None:
-            async with places:
+            async with self._places:
                 for found in await self._answer(ask, clock, put):
                     put(found)
 

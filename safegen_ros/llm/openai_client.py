@@ -29,7 +29,7 @@ class Patience:
         silence_s: longest wait for the first byte, and from one to the next [s].
         tries: how often a request is sent while the server is down, busy or failing.
         pause_s: before the second time; it doubles from then on [s].
-        parallel: requests that are open at once.
+        parallel: requests that are open at once, those of all callers together.
     """
 
     connect_s: float = 5.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import Unsupported
 from safegen_ros.llm.spelling import Spelling
 from safegen_ros.llm.token_trie import TokenTrie
 from safegen_ros.pddl.plan import Plan, Step
@@ -27,7 +27,7 @@ class Ending(Enum):
     """How a text that was written under a shield ends."""
 
     FINISHED = 'finished'  # the goal holds and so does every constraint
-    STUCK = 'stuck'  # no step is admissible any more; the text was ended there
+    STUCK = 'stuck'  # no step may come next any more; the text was ended there
     CUT = 'cut'  # it was not ended: the last step may be unfinished
     FOREIGN = 'foreign'  # a token in it is none that the shield let through
 
@@ -106,7 +106,7 @@ class TextShield:
         ends: the tokens that end a text.
         go_on: whether a plan may go on where it could end.
         avoid_visited: whether to keep a plan from going back to a situation that it has been in;
-            where nothing else is admissible it may.
+            it is stuck where nothing else is admissible, rather than going in circles.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class TextShield:
         """What may come next.
 
         Raises:
-            BackendError: the model's tokens cannot spell any of the admissible steps.
+            Unsupported: the model's tokens cannot spell any of the admissible steps.
             SafegenError: the problem has too many ground actions to list.
         """
         found = self._moves.get(place)
@@ -181,7 +181,7 @@ class TextShield:
         """The step whose text is complete, if one is."""
         if place.partial is None:
             return None
-        units = self._all_units(place.situation)
+        units = self._open_units(place.situation, place.visited)
         return next((unit for unit in units if unit.text == place.partial), None)
 
     def _solved(self, situation: Situation) -> bool:
@@ -269,8 +269,7 @@ class TextShield:
         if not self._go_on and self._solved(situation):
             return ()
         units = self._all_units(situation)
-        fresh = tuple(unit for unit in units if unit.after not in visited) if visited else units
-        return fresh or (() if self._solved(situation) else units)
+        return tuple(unit for unit in units if unit.after not in visited) if visited else units
 
     def _all_units(self, situation: Situation) -> tuple[Unit, ...]:
         """All admissible steps that the tokens can spell."""
@@ -281,7 +280,7 @@ class TextShield:
             first = len(self._spelling.separator)
             found = tuple(u for u in units if u.spelled[0] or u.spelled[first])
             if units and not found:
-                raise BackendError(
+                raise Unsupported(
                     f'the tokenizer has no tokens for {units[0].text!r}, nor for any other step '
                     'that may come next: use a model whose tokens can spell the names of the '
                     'problem'

@@ -94,9 +94,8 @@ class TokenWatch:
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
         """Which rows end here; the last column of `input_ids` has their newest tokens."""
-        self.first_s = self.first_s or self._clock.seconds
-        for place, token in enumerate(input_ids[:, -1].tolist() if self.readers else ()):
-            self._tell(place, self.readers[place].feed(token))
+        for place, token in enumerate(input_ids[:, -1].tolist()):
+            self.feed(place, token)
         try:
             self._clock.check()
         except SafegenError as error:
@@ -105,6 +104,16 @@ class TokenWatch:
         if stopped:
             return input_ids.new_tensor(stopped).bool()
         return input_ids.new_full((len(input_ids),), int(self._error is not None)).bool()
+
+    def feed(self, place: int, token: int) -> None:
+        """Takes the next token of one answer."""
+        self.first_s = self.first_s or self._clock.seconds
+        if self.readers:
+            self._tell(place, self.readers[place].feed(token))
+
+    def stopped(self, place: int) -> bool:
+        """Whether a stop string ended an answer."""
+        return bool(self.readers) and self.readers[place].stopped
 
     def finish(self, place: int) -> str:
         """The whole text of an answer; tells the rest of it."""

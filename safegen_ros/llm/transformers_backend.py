@@ -9,12 +9,9 @@ loaded, not when this module is.
 
 from __future__ import annotations
 
-import gc
-import os
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,19 +22,30 @@ from safegen_ros.llm.backend import (
     Completion,
     Message,
     Sampling,
+    Unsupported,
     never,
 )
+from safegen_ros.llm.guided import TransformersGuide
+from safegen_ros.llm.model_folder import (
+    check_folder,
+    chosen_device,
+    four_bits,
+    load_model,
+    load_tokenizer,
+    quick_start,
+)
+from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.token_tree import TokenTree, tree_class
+from safegen_ros.llm.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.token_watch import TokenReader, TokenWatch
+from safegen_ros.places import Places
+from safegen_ros.verify.admissible import Shield
 
 if TYPE_CHECKING:
     import torch
 
-REQUIRED_FILES = ('config.json', 'tokenizer_config.json')
-
 SMALL = 50_000_000
 """Below this many parameters one CPU thread answers sooner than several that wait for another."""
-
-POLL_S = 0.02
 
 
 class TransformersBackend:
@@ -49,6 +57,11 @@ class TransformersBackend:
         four_bit: whether the weights are loaded in 4 bits (NF4), which needs a GPU and the
             bitsandbytes package.
 
+    Attributes:
+        context: longest sequence [tokens].
+        model: the model of `transformers`; to be called in a `turn` only.
+        tokenizer: its tokenizer.
+
     Raises:
         BackendError: the folder or a file is missing, the weights do not fit the configuration,
             the tokenizer has no chat template, or 4 bits cannot be had.
@@ -57,22 +70,22 @@ class TransformersBackend:
     def __init__(self, model_dir: str | Path, device: str = 'auto', four_bit: bool = False) -> None:
         self.model_dir = Path(model_dir)
         check_folder(self.model_dir)
-        with _quick_start():
+        with quick_start():
             import torch
 
             self._torch = torch
-            self.device = _device(torch, device)
-            self._tokenizer = load_tokenizer(self.model_dir)
-            more = _four_bits(torch, self.device) if four_bit else {}
-            model = _load_model(self.model_dir, more)
+            self.device = chosen_device(torch, device)
+            self.tokenizer = load_tokenizer(self.model_dir)
+            more = four_bits(torch, self.device) if four_bit else {}
+            model = load_model(self.model_dir, more)
             # Weights in 4 bits are put in their place while they are loaded.
-            self._model = (model if four_bit else model.to(self.device)).eval()
-        self.parameters = int(self._model.num_parameters())
+            self.model = (model if four_bit else model.to(self.device)).eval()
+        self.parameters = int(self.model.num_parameters())
         if self.device == 'cpu' and self.parameters < SMALL:
             torch.set_num_threads(1)
-        limit = getattr(self._model.config, 'max_position_embeddings', None)
+        limit = getattr(self.model.config, 'max_position_embeddings', None)
         self.context = int(limit) if limit else 1 << 20
-        self._turn = threading.Lock()
+        self._turns = Places(1)
 
     def generate(
         self,
@@ -82,7 +95,7 @@ class TransformersBackend:
         on_text: Callable[[str], None] | None = None,
     ) -> Completion:
         """Answers one conversation; see `Backend.generate`."""
-        return self._answer([messages], sampling, cancelled, on_text)[0]
+        return self._all([messages], sampling, cancelled, on_text)[0]
 
     def generate_batch(
         self,
@@ -91,7 +104,7 @@ class TransformersBackend:
         cancelled: Cancelled = never,
     ) -> list[Completion]:
         """Answers several conversations together; see `Backend.generate_batch`."""
-        return self._answer(conversations, sampling, cancelled)
+        return self._all(conversations, sampling, cancelled)
 
     def samples(
         self,
@@ -101,71 +114,168 @@ class TransformersBackend:
         cancelled: Cancelled = never,
     ) -> Generator[Completion, None, None]:
         """Draws several answers as one batch, which are all there at its end."""
-        yield from self._answer([messages] * count, sampling, cancelled)
+        with closing(self._answers([messages] * count, sampling, cancelled)) as answers:
+            for _, completion in answers:
+                yield completion
+
+    def guide(
+        self, messages: Sequence[Message], shield: Shield, spelling: Spelling
+    ) -> TransformersGuide:
+        """What writes plans of one problem; see `Guided.guide`."""
+        return TransformersGuide(self, messages, shield, spelling)
 
     def close(self) -> None:
         """Lets go of the weights."""
-        self._model = None
+        self.model = None
 
-    def _answer(
+    @cached_property
+    def trie(self) -> TokenTrie:
+        """What the tokens stand for, found out once."""
+        return token_trie(self.tokenizer)
+
+    @cached_property
+    def tree(self) -> type[TokenTree]:
+        """How the model is asked about continuations, found out once; only in its turn."""
+        return tree_class(self.model, self.context)
+
+    @property
+    def ends(self) -> set[int]:
+        """The tokens that end an answer."""
+        configured = self.model.generation_config.eos_token_id
+        ends = configured if isinstance(configured, list) else [configured]
+        return {int(i) for i in (*ends, self.tokenizer.eos_token_id) if i is not None}
+
+    def prompt(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens that ask for the answer to a conversation.
+
+        Raises:
+            BackendError: there are words that the tokenizer does not know.
+        """
+        text = self.tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=True
+        )
+        row = self.tokens(text)
+        unknown = self.tokenizer.unk_token_id
+        if unknown is not None and unknown in row:
+            raise BackendError(
+                f'{self.model_dir}: the prompt has words that the tokenizer does not know: '
+                'is safegen.json there and does it name the right prompt_style?'
+            )
+        return row
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, without marks of its beginning or end."""
+        found: list[int] = self.tokenizer(text, add_special_tokens=False)['input_ids']
+        return found
+
+    def text(self, ids: Sequence[int]) -> str:
+        """What tokens say, without marks."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+    def write(
+        self,
+        prompt: Sequence[int],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+        **settings: Any,
+    ) -> list[int]:
+        """The tokens that the model writes behind others, that of the end included.
+
+        Args:
+            prompt: the tokens before.
+            sampling: as of `Backend.generate`; its stop strings play no part.
+            cancelled: as of `Backend.generate`.
+            settings: more of them for `generate` of `transformers`.
+
+        Raises:
+            BackendError: the model cannot answer, or not within the time limit.
+            Unsupported: there is no room in its context.
+            Canceled: soon after `cancelled()` turned true.
+        """
+        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock.check()
+        watch = TokenWatch(clock, [], None)
+        with closing(self._rows([prompt], sampling, clock, watch, settings)) as rows:
+            return next(rows)[1]
+
+    def _all(
         self,
         conversations: Sequence[Sequence[Message]],
         sampling: Sampling,
         cancelled: Cancelled,
         on_text: Callable[[str], None] | None = None,
     ) -> list[Completion]:
+        with closing(self._answers(conversations, sampling, cancelled, on_text)) as found:
+            answers = dict(found)
+        return [answers[place] for place in range(len(conversations))]
+
+    def _answers(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Generator[tuple[int, Completion], None, None]:
+        """The answers with their places, as they are finished."""
         clock = Clock(str(self.model_dir), sampling, cancelled)
         clock.check()
         if not conversations:
-            return []
-        ids, mask = self._encode(conversations)
-        room = self.context - ids.shape[1]
-        if room < 1:
-            raise BackendError(
-                f'{self.model_dir}: the prompt has {ids.shape[1]} tokens, the context is '
-                f'{self.context}: use a smaller task or a model with a longer context'
-            )
+            return
+        prompts = [self.prompt(messages) for messages in conversations]
         readers = []
         if sampling.stop or on_text is not None:
-            readers = [TokenReader(self._decode, self._ends, sampling.stop) for _ in conversations]
+            readers = [TokenReader(self.text, self.ends, sampling.stop) for _ in conversations]
         watch = TokenWatch(clock, readers, on_text)
-        settings = self._settings(sampling, room)
-        with self._my_turn(clock):
-            output = self._generate(ids, mask, sampling.seed, watch, settings)
-        prompts, seconds = mask.sum(dim=1).tolist(), clock.seconds
-        rows = output[:, ids.shape[1] :].tolist()
-        return [
-            self._completion(row, int(prompt), seconds, watch, i)
-            for i, (row, prompt) in enumerate(zip(rows, prompts, strict=True))
-        ]
+        with closing(self._rows(prompts, sampling, clock, watch, {})) as rows:
+            for place, row in rows:
+                prompt = len(prompts[place])
+                yield place, self._completion(row, prompt, clock.seconds, watch, place)
 
-    def _generate(
-        self, ids: Any, mask: Any, seed: int, watch: TokenWatch, settings: dict[str, Any]
-    ) -> Any:
-        torch = self._torch
-        torch.manual_seed(seed)
-        try:
-            with torch.inference_mode():
-                output = self._model.generate(
-                    input_ids=ids, attention_mask=mask, stopping_criteria=[watch], **settings
-                )
-        except (RuntimeError, ValueError, IndexError) as error:
-            raise BackendError(f'{self.model_dir}: the model failed: {error}') from error
+    def _rows(
+        self,
+        prompts: Sequence[Sequence[int]],
+        sampling: Sampling,
+        clock: Clock,
+        watch: TokenWatch,
+        more: dict[str, Any],
+    ) -> Generator[tuple[int, list[int]], None, None]:
+        """The tokens that the model writes behind each prompt, with its place, as they come.
+
+        Tokens behind that of the end mean nothing.
+        """
+        ids, mask = self._padded(prompts)
+        settings = self._settings(sampling, self._room(ids.shape[1]))
+        settings.update(stopping_criteria=[watch], **more)
+        with self.turn(clock):
+            self._torch.manual_seed(sampling.seed)
+            with self._torch.inference_mode():
+                output = self.model.generate(input_ids=ids, attention_mask=mask, **settings)
         watch.check()
-        return output
+        yield from enumerate(output[:, ids.shape[1] :].tolist())
+
+    def _room(self, width: int) -> int:
+        """How many tokens can stand behind as many; raises `Unsupported` where none can."""
+        room = self.context - width
+        if room < 1:
+            raise Unsupported(
+                f'{self.model_dir}: the prompt has {width} tokens, the context is '
+                f'{self.context}: use a smaller task or a model with a longer context'
+            )
+        return room
 
     @contextmanager
-    def _my_turn(self, clock: Clock) -> Iterator[None]:
-        """One call at a time: the random numbers of torch belong to the whole process."""
-        while not self._turn.acquire(timeout=POLL_S):
-            clock.check()
-        try:
-            yield
-        finally:
-            self._turn.release()
+    def turn(self, clock: Clock) -> Iterator[None]:
+        """One call of the model at a time: the random numbers of torch belong to the process.
 
-    def _decode(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(ids, skip_special_tokens=True))
+        Raises:
+            BackendError: the turn did not come in time, or the model failed in it.
+            Canceled: before it came.
+        """
+        with self._turns.place(clock.check):
+            try:
+                yield
+            except (RuntimeError, ValueError, IndexError) as error:
+                raise BackendError(f'{self.model_dir}: the model failed: {error}') from error
 
     def _settings(self, sampling: Sampling, room: int) -> dict[str, Any]:
         sample = sampling.temperature > 0
@@ -173,7 +283,7 @@ class TransformersBackend:
             'do_sample': sample,
             'max_new_tokens': min(sampling.max_new_tokens, room),
             'pad_token_id': self._pad,
-            'eos_token_id': sorted(self._ends),
+            'eos_token_id': sorted(self.ends),
         }
         # `None` keeps values of the model's own generation_config out of greedy decoding.
         chosen['temperature'] = sampling.temperature if sample else None
@@ -182,34 +292,13 @@ class TransformersBackend:
         return chosen
 
     @property
-    def _ends(self) -> set[int]:
-        configured = self._model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured]
-        return {int(i) for i in (*ends, self._tokenizer.eos_token_id) if i is not None}
-
-    @property
     def _pad(self) -> int:
-        pad = self._tokenizer.pad_token_id
-        return int(pad) if pad is not None else min(self._ends)
+        pad = self.tokenizer.pad_token_id
+        return int(pad) if pad is not None else min(self.ends)
 
-    def _encode(
-        self, conversations: Sequence[Sequence[Message]]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        rows = []
-        for messages in conversations:
-            text = self._tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=True
-            )
-            row = self._tokenizer(text, add_special_tokens=False)['input_ids']
-            unknown = self._tokenizer.unk_token_id
-            if unknown is not None and unknown in row:
-                raise BackendError(
-                    f'{self.model_dir}: the prompt has words that the tokenizer does not know: '
-                    'is safegen.json there and does it name the right prompt_style?'
-                )
-            rows.append(row)
+    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         width = max(map(len, rows))
-        ids = [[self._pad] * (width - len(row)) + row for row in rows]
+        ids = [[self._pad] * (width - len(row)) + [*row] for row in rows]
         mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
         make = self._torch.tensor
         return make(ids, device=self.device), make(mask, device=self.device)
@@ -217,7 +306,7 @@ class TransformersBackend:
     def _completion(
         self, row: list[int], prompt: int, seconds: float, watch: TokenWatch, place: int
     ) -> Completion:
-        end = next((i for i, token in enumerate(row) if token in self._ends), None)
+        end = next((i for i, token in enumerate(row) if token in self.ends), None)
         kept = row if end is None else row[:end]
         tokens, stopped = len(kept) + (end is not None), end is not None
         if watch.readers:
@@ -226,105 +315,6 @@ class TransformersBackend:
             if reader.stopped:
                 tokens, stopped = reader.tokens, True
         else:
-            text = self._decode(kept)
+            text = self.text(kept)
         finish, first_s = 'stop' if stopped else 'length', watch.first_s
         return Completion(text, prompt, tokens, seconds, finish, first_s)
-
-
-@contextmanager
-def _quick_start() -> Iterator[None]:
-    """Imports and loads without the network, progress bars and garbage collection.
-
-    The collector walks the half-million objects that these imports create again and again; a
-    quarter of the time to the first answer is saved by letting it rest.
-    """
-    # Set before transformers is imported: it reads these once.
-    os.environ.setdefault('HF_HUB_OFFLINE', '1')
-    os.environ.setdefault('HF_HUB_DISABLE_PROGRESS_BARS', '1')
-    os.environ.setdefault('TRANSFORMERS_VERBOSITY', 'error')
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def check_folder(folder: Path) -> None:
-    """Raises BackendError when a file of the model is missing."""
-    if not folder.is_dir():
-        raise BackendError(f'{folder}: there is no such model folder: give the folder of a model')
-    for name in REQUIRED_FILES:
-        if not (folder / name).is_file():
-            raise BackendError(f'{folder}: {name} is missing: copy the whole model folder')
-    if not any(folder.glob('*.safetensors')):
-        raise BackendError(f'{folder}: no *.safetensors file: copy the whole model folder')
-
-
-def _device(torch: Any, wanted: str) -> str:
-    if wanted == 'auto':
-        return 'cuda' if torch.cuda.is_available() else 'cpu'
-    if wanted.startswith('cuda') and not torch.cuda.is_available():
-        raise BackendError('device cuda was asked for and torch finds no GPU: use device cpu')
-    return wanted
-
-
-def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a model; raises BackendError when it is broken or has no chat template."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # every loader of the library raises its own kind
-        raise BackendError(f'{folder}: the tokenizer cannot be loaded: {error}') from error
-    if not tokenizer.chat_template:
-        raise BackendError(
-            f'{folder}: the tokenizer has no chat template, and guessing one would change what '
-            'the model reads: add chat_template.jinja'
-        )
-    return tokenizer
-
-
-def _four_bits(torch: Any, device: str) -> dict[str, Any]:
-    """What the loader of a model needs to know for NF4; raises BackendError where it cannot be."""
-    if not device.startswith('cuda'):
-        raise BackendError(
-            f'4 bits need a GPU, and the device is {device}: load the model as it is, or use a '
-            'machine with a GPU'
-        )
-    if find_spec('bitsandbytes') is None:
-        raise BackendError(
-            '4 bits need the bitsandbytes package, which is not installed: install '
-            'safegen_ros[quantize]'
-        )
-    from transformers import BitsAndBytesConfig
-
-    settings = BitsAndBytesConfig(
-        load_in_4bit=True,
-        bnb_4bit_quant_type='nf4',
-        bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16,
-    )
-    return {'quantization_config': settings, 'device_map': {'': device}}
-
-
-def _load_model(folder: Path, more: dict[str, Any]) -> Any:
-    from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    try:
-        model, report = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype='auto', output_loading_info=True, **more
-        )
-    except Exception as error:  # see above
-        raise BackendError(f'{folder}: the model cannot be loaded: {error}') from error
-    for problem in ('missing_keys', 'mismatched_keys', 'unexpected_keys'):
-        if report.get(problem):
-            names = ' '.join(map(str, sorted(report[problem])[:3]))
-            raise BackendError(
-                f'{folder}: the weights do not fit config.json ({problem}: {names}): use files '
-                'of one and the same model'
-            )
-    return model

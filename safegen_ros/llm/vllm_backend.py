@@ -26,7 +26,7 @@ from safegen_ros.llm.backend import (
     check_choices,
     never,
 )
-from safegen_ros.llm.transformers_backend import check_folder, load_tokenizer
+from safegen_ros.llm.model_folder import check_folder, load_tokenizer
 
 POLL_S = 0.02
 

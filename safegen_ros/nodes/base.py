@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -25,6 +24,8 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.planning.loop import Deadline
 
 RESULT_TIMEOUT_S = 900
 """How long a finished goal's result is kept for a client that asks late [s]."""
@@ -32,49 +33,68 @@ RESULT_TIMEOUT_S = 900
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
 
-BEGIN_TIMEOUT_S = 5.0
-"""How long an accepted goal may take to begin before another one may be accepted [s]."""
-
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
 
 CANCEL_STATE_TIMEOUT_S = 2.0
 """How long a goal's state may lag behind the cancel callback that has stopped its work [s]."""
 
-_THREADS = 8
+_THREADS = 8  # beside those that goals keep while they run or wait
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
 class SafegenNode(Node):
-    """A node that takes one goal at a time and can be told to give up what it is doing."""
+    """A node that takes goals as its queue has room, and can be told to give up what it is doing.
+
+    Attributes:
+        goals: one goal at a time and none that waits, unless a node sets another one.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.group = ReentrantCallbackGroup()
         self.closing = threading.Event()
-        self._idle = threading.Condition()
-        self._running = False
-        self._accepted_at = -math.inf
+        self.goals = GoalQueue(running=1, waiting=0)
 
-    def accept_if_idle(self, goal: object) -> GoalResponse:
-        """The policy for a second goal: it is rejected while one is running or about to.
+    def accept_if_room(self, goal: object) -> GoalResponse:
+        """The policy for goals beyond the limit: they are rejected."""
+        if self.closing.is_set() or not self.goals.reserve():
+            self.get_logger().warning('a goal is rejected: no more may run or wait')
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
 
-        A goal that was accepted and never began, because its client was gone before it could be
-        told, keeps the place for `BEGIN_TIMEOUT_S` only.
+    def serve_goal(
+        self,
+        goal_handle: Any,
+        result: Any,
+        deadline: Deadline,
+        work: Callable[[], tuple[ErrorCode, str]],
+        waits: Callable[[int], None] = lambda position: None,
+    ) -> Any:
+        """Does the work of an accepted goal in its turn, and brings the goal to its one end.
+
+        Args:
+            goal_handle: of the goal.
+            result: what is sent; its errors are filled in.
+            deadline: of the goal.
+            work: fills in the rest; returns or raises what went wrong.
+            waits: told the position among those that wait, each time that it has changed.
         """
-        with self._idle:
-            reserved = time.monotonic() - self._accepted_at < BEGIN_TIMEOUT_S
-            if self.closing.is_set() or self._running or reserved:
-                self.get_logger().warning('a goal is rejected: another one is running')
-                return GoalResponse.REJECT
-            self._accepted_at = time.monotonic()
-            return GoalResponse.ACCEPT
+        with ExitStack() as turn:
 
-    def begin(self) -> None:
-        """Takes the place that the accepted goal has; the first thing that every goal does."""
-        with self._idle:
-            self._running = True
-            self._accepted_at = -math.inf
+            def begin() -> tuple[ErrorCode, str]:
+                turn.enter_context(self.goals.place(deadline, waits))
+                return work()
+
+            return self._end(goal_handle, result, *self._done(begin))
+
+    def _done(self, work: Callable[[], tuple[ErrorCode, str]]) -> tuple[ErrorCode, str]:
+        try:
+            return work()
+        except SafegenError as error:
+            return error.code, error.message
+        except Exception as error:
+            return self.unexpected(error)
 
     def accept_cancel(self, goal_handle: object) -> CancelResponse:
         """Every goal can be cancelled in every phase."""
@@ -89,33 +109,23 @@ class SafegenNode(Node):
         self.get_logger().error(''.join(traceback.format_exception(error)))
         return ErrorCode.UNKNOWN, f'the {self.get_name()} failed, see its log: {error!r}'
 
-    def finish(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
-        """Brings a goal to its one terminal state, fills in its errors, and is idle again."""
+    def _end(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
+        """Brings a goal to its one terminal state, and fills in its errors."""
         result.error_code, result.error_msg = int(code), message
-        try:
-            if code in _CANCELED and not self.closing.is_set():
-                _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
-            if code is ErrorCode.NONE:
-                goal_handle.succeed()
-            elif goal_handle.is_cancel_requested:
-                goal_handle.canceled()
-            else:
-                self.get_logger().error(f'{code.name}: {message}')
-                goal_handle.abort()
-        finally:
-            with self._idle:
-                self._running = False
-                self._idle.notify_all()
+        if code in _CANCELED and not self.closing.is_set():
+            _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
+        if code is ErrorCode.NONE:
+            goal_handle.succeed()
+        elif goal_handle.is_cancel_requested:
+            goal_handle.canceled()
+        else:
+            self.get_logger().error(f'{code.name}: {message}')
+            goal_handle.abort()
         return result
 
     def close(self) -> None:
         """Ends what is under way; called once when the process is about to end."""
         self.closing.set()
-
-    def wait_idle(self, timeout_s: float) -> None:
-        """Waits until no goal is running, so that its client still gets an answer."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._running, timeout_s)
 
 
 def _await(condition: Callable[[], bool], timeout_s: float) -> None:
@@ -204,7 +214,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
         print(f'cannot start: {error}', file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1
-    executor = MultiThreadedExecutor(num_threads=_THREADS)
+    executor = MultiThreadedExecutor(num_threads=_THREADS + node.goals.room)
     executor.add_node(node)
     failed = threading.Event()
 
@@ -224,7 +234,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     spinning.start()
     stop.wait()
     node.close()
-    node.wait_idle(CLOSE_TIMEOUT_S)
+    node.goals.wait_idle(CLOSE_TIMEOUT_S)  # so that clients still get an answer
     executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
     spinning.join(CLOSE_TIMEOUT_S)
     node.destroy_node()

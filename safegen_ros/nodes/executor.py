@@ -16,6 +16,7 @@ Stamps are times of the cell's simulation.
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -33,6 +34,7 @@ from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
 from safegen_ros.nodes.parameters import Parameter, declare
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.writer import atom_text
+from safegen_ros.planning.loop import Deadline
 from safegen_ros.robot import execution
 from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.limits import JOINT_NAMES
@@ -88,7 +90,7 @@ class ExecutorNode(SafegenNode):
             'execute_plan',
             self._execute,
             callback_group=self.group,
-            goal_callback=self.accept_if_idle,
+            goal_callback=self.accept_if_room,
             cancel_callback=self._cancel,
             feedback_pub_qos_profile=qos.EVENTS,
             result_timeout=RESULT_TIMEOUT_S,
@@ -103,21 +105,19 @@ class ExecutorNode(SafegenNode):
         return self.accept_cancel(goal_handle)
 
     def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
-        self.begin()
         result = ExecutePlan.Result()
-        try:
+
+        def work() -> tuple[ErrorCode, str]:
             outcome = self._run(goal_handle)
-            code, message = outcome.error_code, outcome.message
             result.verdict = conversions.verdict_to_msg(outcome.verdict)
             result.steps_done = outcome.steps_done
             result.execution_time = conversions.duration_to_msg(outcome.seconds)
             if outcome.observed is not None:
                 result.final_state = self._world_state(outcome.observed)
-        except SafegenError as error:
-            code, message = error.code, error.message
-        except Exception as error:
-            code, message = self.unexpected(error)
-        self.finish(goal_handle, result, code, message)
+            return outcome.error_code, outcome.message
+
+        # Nothing waits for the arm; the time of a goal counts from its first step of work.
+        self.serve_goal(goal_handle, result, Deadline(math.inf, self.closing.is_set), work)
         self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
         return result
 

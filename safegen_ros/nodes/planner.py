@@ -5,7 +5,7 @@
 Interfaces:
     action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task.
     action `run_task` (safegen_msgs/action/RunTask): the same, then its execution.
-        Both share one place: one goal at a time, a second one is rejected.
+        Both share the places of `goals_at_once` and `goals_waiting`; further goals are rejected.
     topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
     topic `~/plan` (safegen_msgs/msg/Plan, latched): the last plan that was proved.
     client of service `validate_plan` and of action `execute_plan`.
@@ -13,8 +13,8 @@ Interfaces:
 
 from __future__ import annotations
 
+import math
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +24,7 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.llm.model_names import model_folder, named_model
+from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_client import KEY_ENV, Patience
 from safegen_ros.nodes import conversions, qos
@@ -32,10 +32,13 @@ from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
 from safegen_ros.nodes.parameters import Parameter, declare
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.paths import data_path
-from safegen_ros.planning.loop import Limits, Outcome, Progress, plan_with_retries
+from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.planning.loop import SEARCH, Deadline, Level, Progress, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
+from safegen_ros.planning.retry import DIAGNOSIS, FEEDBACK, Temperatures, feedback_named
+from safegen_ros.planning.strategy import DEFAULT, LEVELS, level_names, levels_of
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
+from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, style_of
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
@@ -52,12 +55,26 @@ PARAMETERS = (
     Parameter('api_key_env', KEY_ENV, 'name of the environment variable with the key of a server'),
     Parameter('server_tries', 5, 'how often a server that is down or busy is asked [1]', 1, 100),
     Parameter('server_silence', 60.0, 'longest silence of a server [s]', 0.1, 3600.0),
-    Parameter('max_attempts', 5, 'attempts of the model per goal [1]', 1, 100),
+    Parameter(
+        'strategy',
+        DEFAULT,
+        f'who is asked for a plan, in order, for goals that do not say: {", ".join(LEVELS)}',
+    ),
+    Parameter('max_attempts', 5, 'attempts of the level model per goal [1]', 1, 100),
+    Parameter(
+        'feedback',
+        DIAGNOSIS,
+        f'what a retry is told of a refused plan, for goals that do not say: {" ".join(FEEDBACK)}',
+    ),
     Parameter('temperature', 0.6, 'sampling temperature [1]; 0 is greedy', 0.0, 2.0),
+    Parameter('temperature_step', 0.1, 'how much hotter each later attempt is [1]', 0.0, 2.0),
+    Parameter('temperature_max', 1.0, 'where the temperature stops rising [1]', 0.0, 2.0),
     Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept [1]', 0.01, 1.0),
     Parameter('max_new_tokens', 1024, 'longest answer [tokens]', 1, 32768),
     Parameter('seed', 0, 'seed of sampling, for goals that carry none', 0, 2**31 - 1),
-    Parameter('search_fallback', True, 'whether the search planner may answer at all'),
+    Parameter('search_fallback', True, 'whether the search planner may answer, where it is asked'),
+    Parameter('goals_at_once', 1, 'goals that are planned together, in one batch [1]', 1, 64),
+    Parameter('goals_waiting', 0, 'goals that may wait beside them; more are rejected', 0, 1024),
     Parameter('time_budget', 300.0, 'for goals that carry no time budget [s]', 1.0, 86400.0),
     Parameter('validator_timeout', 10.0, 'longest wait for a verdict [s]', 0.1, 600.0),
 )
@@ -69,6 +86,9 @@ class PlannerNode(SafegenNode):
     def __init__(self) -> None:
         super().__init__('planner')
         self._values = declare(self, PARAMETERS)
+        level_names(self._values['strategy'])  # what they name is there, or the node does not start
+        feedback_named(self._values['feedback'])
+        self.goals = GoalQueue(self._values['goals_at_once'], self._values['goals_waiting'])
         self._style, self._backend = _open(self._values)
         self._validator = RemoteValidator(self, self._values['validator_timeout'])
         self._executor_client = RemoteExecutor(self)
@@ -92,7 +112,7 @@ class PlannerNode(SafegenNode):
             name,
             execute,
             callback_group=self.group,
-            goal_callback=self.accept_if_idle,
+            goal_callback=self.accept_if_room,
             cancel_callback=self.accept_cancel,
             feedback_pub_qos_profile=qos.EVENTS,
             result_timeout=RESULT_TIMEOUT_S,
@@ -104,7 +124,10 @@ class PlannerNode(SafegenNode):
         def notify(progress: msg.PlanningProgress) -> None:
             goal_handle.publish_feedback(PlanTask.Feedback(progress=progress))
 
-        return self._guard(goal_handle, result, lambda: self._plan(goal_handle, result, notify))
+        def work(deadline: Deadline) -> None:
+            self._plan(goal_handle, result, deadline, notify)
+
+        return self._serve_goal(goal_handle, result, work, notify)
 
     def _run_task(self, goal_handle: Any) -> RunTask.Result:
         result = RunTask.Result()
@@ -117,42 +140,62 @@ class PlannerNode(SafegenNode):
             feedback = RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
             goal_handle.publish_feedback(feedback)
 
-        def work() -> None:
-            deadline = time.monotonic() + self._budget(goal_handle.request)
-            self._plan(goal_handle, result, planning)
+        def work(deadline: Deadline) -> None:
+            self._plan(goal_handle, result, deadline, planning)
             self._executor_client.execute(
                 goal_handle.request.task,
                 result,
-                deadline=deadline,
+                deadline=deadline.start + deadline.seconds,
                 notify=execution,
                 cancelled=self._cancelled(goal_handle),
             )
 
-        return self._guard(goal_handle, result, work)
+        return self._serve_goal(goal_handle, result, work, planning)
 
-    def _guard(self, goal_handle: Any, result: Any, work: Callable[[], None]) -> Any:
-        """Does the work of a goal and brings the goal to its terminal state, whatever happens."""
-        self.begin()
-        code, message = ErrorCode.NONE, ''
+    def _serve_goal(
+        self,
+        goal_handle: Any,
+        result: Any,
+        work: Callable[[Deadline], None],
+        notify: Callable[[msg.PlanningProgress], None],
+    ) -> Any:
+        """Does the work of a goal when it is its turn; the time that it waits is its own."""
+        cancelled = self._cancelled(goal_handle)
         try:
-            work()
+            fault, budget = None, self._budget(goal_handle.request)
         except SafegenError as error:
-            code, message = error.code, error.message
-        except Exception as error:
-            code, message = self.unexpected(error)
-        return self.finish(goal_handle, result, code, message)
+            fault, budget = error, math.inf
+        deadline = Deadline(budget, cancelled)
+
+        def turn() -> tuple[ErrorCode, str]:
+            if fault is not None:
+                raise fault
+            work(deadline)
+            return ErrorCode.NONE, ''
+
+        def waits(position: int) -> None:
+            detail = f'{position} in the line of goals'
+            notify(msg.PlanningProgress(phase=msg.PlanningProgress.WAITING, detail=detail))
+
+        return self.serve_goal(goal_handle, result, deadline, turn, waits)
 
     def _plan(
-        self, goal_handle: Any, result: Any, notify: Callable[[msg.PlanningProgress], None]
+        self,
+        goal_handle: Any,
+        result: Any,
+        deadline: Deadline,
+        notify: Callable[[msg.PlanningProgress], None],
     ) -> None:
         """Fills in the planning part of a result; raises when there is no proved plan."""
         goal = goal_handle.request
         task = conversions.task_from_msg(goal.task)
-        attempts = goal.max_attempts or self._values['max_attempts']
+        levels = self._levels(task, goal)
+        attempts = sum(level.attempts for level in levels if level.name != SEARCH)
 
         def tell(progress: Progress) -> None:
             message = msg.PlanningProgress(
                 phase=progress.phase,
+                source=progress.source,
                 attempt_number=min(progress.number, 255),
                 max_attempts=min(attempts, 255),
                 detail=progress.detail,
@@ -162,7 +205,11 @@ class PlannerNode(SafegenNode):
                 self._attempts.publish(message.attempt)
             notify(message)
 
-        outcome = self._loop(task, goal, attempts, self._cancelled(goal_handle), tell)
+        cancelled = self._cancelled(goal_handle)
+        verify = self._validator.verify(goal.task, cancelled)
+        outcome = plan_with_levels(
+            levels, verify, deadline.left_s, cancelled=cancelled, notify=tell
+        )
         result.attempts = [conversions.attempt_to_msg(a) for a in outcome.attempts]
         result.verdict = conversions.verdict_to_msg(outcome.verdict)
         result.planning_time = conversions.duration_to_msg(outcome.seconds)
@@ -171,14 +218,8 @@ class PlannerNode(SafegenNode):
         result.plan = conversions.plan_to_msg(outcome.plan, outcome.attempts[-1].source)
         self._plans.publish(result.plan)
 
-    def _loop(
-        self,
-        task: Pddl3Task,
-        goal: Any,
-        attempts: int,
-        cancelled: Callable[[], bool],
-        tell: Callable[[Progress], None],
-    ) -> Outcome:
+    def _levels(self, task: Pddl3Task, goal: Any) -> tuple[Level, ...]:
+        """Who is asked for a plan; raises `SafegenError` where the goal names what there is not."""
         values = self._values
         sampling = Sampling(
             temperature=values['temperature'],
@@ -186,16 +227,24 @@ class PlannerNode(SafegenNode):
             max_new_tokens=values['max_new_tokens'],
             seed=goal.seed or values['seed'],
         )
+        proposer = ModelProposer(
+            task,
+            self._backend,
+            self._style,
+            sampling,
+            Temperatures(
+                values['temperature'], values['temperature_step'], values['temperature_max']
+            ),
+            goal.feedback or values['feedback'],
+        )
         fallback = goal.search_fallback and values['search_fallback']
-        return plan_with_retries(
-            ModelProposer(task, self._backend, self._style, sampling),
-            self._validator.verify(goal.task, cancelled),
+        return levels_of(
+            goal.strategy or values['strategy'],
+            proposer,
             (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan)
             if fallback
             else None,
-            Limits(attempts, self._budget(goal)),
-            cancelled=cancelled,
-            notify=tell,
+            goal.max_attempts or values['max_attempts'],
         )
 
     def _budget(self, goal: Any) -> float:
@@ -214,14 +263,12 @@ def _open(values: dict[str, Any]) -> tuple[PromptStyle, Backend]:
         SafegenError: it cannot be opened.
     """
     name = named_model(values['model'])
-    folder = model_folder(name)
-    if values['prompts']:
-        folder = data_path(values['prompts'])
-    style = InstructStyle() if folder is None else load_style(folder)
+    style = style_of(str(data_path(values['prompts'])) if values['prompts'] else name)
     return style, open_backend(
         name,
         device=values['device'],
         four_bit=values['four_bit'],
+        batch=values['goals_at_once'],
         key_env=values['api_key_env'],
         patience=Patience(silence_s=values['server_silence'], tries=values['server_tries']),
     )

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verify and retry (SafeGen-LLM section V-F): propose, verify, feed the verdict back, again.
 
-The loop knows neither ROS nor a model nor a solver. Whoever proposes gets the earlier attempts
-with their verdicts; whoever verifies may live in another process. Only a `SUCCESS` leaves here as
-a plan, and a verifier that gives no verdict ends the loop.
+The loop knows neither ROS nor a model nor a solver. It asks one level after the other for plan
+texts; each of them gets the earlier attempts with their verdicts. Whoever verifies may live in
+another process. Only a `SUCCESS` leaves here as a plan, whichever level proposed it, and a verifier
+that gives no verdict ends the loop.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import groupby
 
 from safegen_ros.errors import Canceled, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -27,8 +29,8 @@ class Attempt:
     """One proposal and what the verifier said of it.
 
     Attributes:
-        number: from 1; the search planner's answer comes after the model's.
-        source: `MODEL` or `SEARCH`.
+        number: from 1, over all levels.
+        source: the name of the level that proposed it.
         text: what was proposed, as it came.
         verdict: the verifier's verdict.
         seconds: from asking for the proposal to the verdict [s].
@@ -49,14 +51,28 @@ class Attempt:
             return Plan()
 
 
+def gist(text: str) -> Plan | str:
+    """What all texts that propose the same have in common: their plan, or else the text itself."""
+    try:
+        return parse_plan(text)
+    except PlanFormatError:
+        return text.strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What the loop is doing: `generating`, `verifying`, `judged` or `searching`.
 
-    `detail` says why the search planner is asked.
+    Attributes:
+        phase: one of these words; `searching` while the search planner is asked.
+        source: the name of the level that is asked.
+        number: of the attempt.
+        attempt: what was `judged`.
+        detail: where a level begins, what came of those before it.
     """
 
     phase: str
+    source: str
     number: int
     attempt: Attempt | None = None
     detail: str = ''
@@ -78,26 +94,65 @@ class Outcome:
         return self.attempts[-1].verdict if self.attempts else Verdict()
 
 
-class UnsuitableTask(SafegenError):
-    """The task cannot be put to this model: it has too many objects, or words it does not know."""
+class Skipped(SafegenError):
+    """A level has nothing to propose; the next one is asked.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ErrorCode.UNSUPPORTED_FEATURE)
-
-
-class Propose(Protocol):
-    """Asks for a plan text.
-
-    Raises `Canceled` soon after `cancelled()` turns true, `UnsuitableTask` when this model cannot
-    be asked this, and `BackendError` when it does not answer.
+    Args:
+        message: why, and how to mend it.
+        code: the number for a client, where no level proposes anything.
+        until: the level that is asked next, those before it being no better off, but for `SEARCH`;
+            empty for the one that follows.
     """
 
-    def __call__(
-        self, history: Sequence[Attempt], number: int, cancelled: Callable[[], bool]
-    ) -> str:
-        """The text of attempt `number`, given the earlier ones."""
-        ...
+    def __init__(
+        self,
+        message: str,
+        code: ErrorCode = ErrorCode.ATTEMPTS_EXHAUSTED,
+        until: str = '',
+    ) -> None:
+        super().__init__(message, code)
+        self.until = until
 
+
+class UnsuitableTask(Skipped):
+    """Neither the task nor a part of it can be put to this model, which does not know its words."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.UNSUPPORTED_FEATURE, SEARCH)
+
+
+class Deadline:
+    """The time that planning may take.
+
+    Args:
+        seconds: wall-clock limit, from now on [s].
+        cancelled: whether the caller wants to stop.
+    """
+
+    def __init__(self, seconds: float, cancelled: Callable[[], bool]) -> None:
+        self.seconds = seconds
+        self.cancelled = cancelled
+        self.start = time.monotonic()
+
+    @property
+    def left_s(self) -> float:
+        """What is left of it [s]."""
+        return self.start + self.seconds - time.monotonic()
+
+    def over(self) -> bool:
+        """Whether whoever is at work has to stop: cancelled, or too late."""
+        return self.cancelled() or self.left_s <= 0
+
+
+History = Sequence[Attempt]
+"""The attempts so far; a level that goes on sees those that were added meanwhile."""
+
+Proposals = Callable[[History, Deadline], Generator[str, None, None]]
+"""Yields plan texts, one for each attempt, and is closed when no more are wanted.
+
+Raises `Skipped` where it cannot propose anything, `BackendError` when the model does not answer,
+and `Canceled` soon after `Deadline.over` turned true.
+"""
 
 Verify = Callable[[str], Verdict]
 Solve = Callable[[float, Callable[[], bool]], Plan]
@@ -105,146 +160,182 @@ Solve = Callable[[float, Callable[[], bool]], Plan]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How long the loop may try.
+class Level:
+    """One way to come by plans.
 
     Attributes:
-        max_attempts: proposals of the model (the paper allows 5).
-        time_budget_s: wall-clock limit of the whole loop [s].
+        name: what its attempts are labelled with.
+        attempts: how many proposals it is asked for at most.
+        proposals: where they come from.
     """
 
-    max_attempts: int = 5
-    time_budget_s: float = 60.0
+    name: str
+    attempts: int
+    proposals: Proposals
 
 
-def plan_with_retries(
-    propose: Propose,
+def plan_with_levels(
+    levels: Sequence[Level],
     verify: Verify,
-    solve: Solve | None,
-    limits: Limits,
+    time_budget_s: float,
     *,
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Asks for plans until one is proved.
 
+    A proposal that was refused before is not verified again: it counts as an attempt, with the
+    verdict that it has.
+
     Args:
-        propose: the model.
+        levels: who is asked, in this order.
         verify: the verifier.
-        solve: the search planner that may answer when the model gives up, or None.
-        limits: attempts and time.
+        time_budget_s: wall-clock limit of the whole loop [s].
         cancelled: whether the caller wants to stop.
         notify: told of each phase, and of each attempt with its verdict.
 
     Returns:
         The outcome; failures are in its error code and message, with all attempts kept.
     """
-    return _Loop(propose, verify, solve, limits, cancelled, notify).run()
+    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify).run()
+
+
+def first_proof(
+    levels: Sequence[Level],
+    verify: Verify,
+    time_budget_s: float,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Plan:
+    """The plan that `plan_with_levels` finds; what keeps it from one is raised.
+
+    Raises:
+        BackendError: the model cannot answer.
+        Canceled: `cancelled` said so, or the time is up.
+        SafegenError: no level has a plan that is proved.
+    """
+    return _Loop(levels, verify, Deadline(time_budget_s, cancelled)).first_proof()
 
 
 class _Loop:
-    """The state of one run of `plan_with_retries`."""
+    """The state of one run of `plan_with_levels`."""
 
     def __init__(
         self,
-        propose: Propose,
+        levels: Sequence[Level],
         verify: Verify,
-        solve: Solve | None,
-        limits: Limits,
-        cancelled: Callable[[], bool],
-        notify: Callable[[Progress], None],
+        deadline: Deadline,
+        notify: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
-        self.propose = propose
+        self.levels = levels
         self.verify = verify
-        self.solve = solve
-        self.limits = limits
-        self.cancelled = cancelled
+        self.deadline = deadline
         self.notify = notify
         self.attempts: list[Attempt] = []
-        self.start = time.monotonic()
+        self.verdicts: dict[Plan | str, Verdict] = {}
+        self.news: list[tuple[str, str]] = []  # each level that is over, and what came of it
+        self.told = 0  # how many of these were told
+        self.skipped: list[Skipped] = []
 
     def run(self) -> Outcome:
         try:
-            return self._outcome(self._search_for_proof())
+            return self._outcome(self.first_proof())
         except SafegenError as error:
-            if self._late() and not self.cancelled():
+            if self.deadline.left_s <= 0 and not self.deadline.cancelled():
                 return self._outcome(None, ErrorCode.PLANNING_TIMEOUT, self._too_late())
             return self._outcome(None, error.code, error.message)
 
     def _too_late(self) -> str:
         return (
-            f'no proved plan within {self.limits.time_budget_s:g} s '
+            f'no proved plan within {self.deadline.seconds:g} s '
             f'({len(self.attempts)} attempts were judged): give the goal more time'
         )
 
-    def _search_for_proof(self) -> Plan:
-        for number in range(1, self.limits.max_attempts + 1):
-            self._check_time()
-            self.notify(Progress('generating', number))
-            started = time.monotonic()
+    def first_proof(self) -> Plan:
+        """The plan; raises what keeps the loop from one."""
+        until = ''
+        for level in self.levels:
+            if until and level.name not in (until, SEARCH):
+                continue
+            until = '' if level.name == until else until
+            count = len(self.attempts)
             try:
-                text = self.propose(self.attempts, number, self._must_stop)
-            except UnsuitableTask as error:
-                if self.solve is None:
-                    raise
-                return self._ask_search(self.solve, error.message)
-            attempt = self._judge(number, MODEL, text, started)
-            if attempt.verdict.ok:
-                return attempt.plan
-        last = self.attempts[-1].verdict if self.attempts else Verdict()
-        if self.solve is None:
-            raise SafegenError(
-                f'none of {len(self.attempts)} attempts of the model was proved; the last one: '
-                f'{last.category.name}: {last.reason}: allow the search planner to answer, or '
-                'change the task',
-                ErrorCode.ATTEMPTS_EXHAUSTED,
-            )
-        why = f'none of {len(self.attempts)} attempts of the model was proved'
-        return self._ask_search(self.solve, why)
+                plan = self._try(level)
+            except Skipped as error:
+                until = error.until or until
+                self.skipped.append(error)
+                self.news.append((level.name, error.message))
+                continue
+            if plan is not None:
+                return plan
+            count = len(self.attempts) - count
+            self.news.append((level.name, f'no proof in {count} attempt{"s" * (count != 1)}'))
+        raise self._given_up()
 
-    def _ask_search(self, solve: Solve, why: str) -> Plan:
-        number = len(self.attempts) + 1
-        self._check_time()
-        self.notify(Progress('searching', number, detail=why))
-        started = time.monotonic()
-        plan = solve(self._time_left(), self._must_stop)
-        attempt = self._judge(number, SEARCH, str(plan), started)
-        if not attempt.verdict.ok:
-            raise SafegenError(
-                f'the search planner and the verifier disagree: {attempt.verdict.reason}',
-                ErrorCode.PLAN_REFUSED,
-            )
-        return attempt.plan
+    def _given_up(self) -> SafegenError:
+        why = _told(self.news)
+        if not self.attempts:
+            code = self.skipped[0].code if self.skipped else ErrorCode.ATTEMPTS_EXHAUSTED
+            return SafegenError(f'no level could answer ({why}): name another one', code)
+        last = self.attempts[-1].verdict
+        return SafegenError(
+            f'none of {len(self.attempts)} attempts was proved ({why}); the last one: '
+            f'{last.category.name}: {last.reason}: allow the search planner to answer, or '
+            'change the task',
+            ErrorCode.ATTEMPTS_EXHAUSTED,
+        )
 
-    def _judge(self, number: int, source: str, text: str, started: float) -> Attempt:
-        self.notify(Progress('verifying', number))
-        verdict = self.verify(text)
+    def _try(self, level: Level) -> Plan | None:
+        """The first proposal of a level that is proved; None when none of them is."""
+        phase = 'searching' if level.name == SEARCH else 'generating'
+        with closing(level.proposals(self.attempts, self.deadline)) as proposals:
+            for _ in range(level.attempts):
+                self._check_time()
+                detail = _told(self.news[self.told :])
+                self.told = len(self.news)
+                self.notify(Progress(phase, level.name, len(self.attempts) + 1, detail=detail))
+                started = time.monotonic()
+                text = next(proposals, None)
+                if text is None:
+                    break
+                attempt = self._judge(level.name, text, started)
+                if attempt.verdict.ok:
+                    return attempt.plan
+                if level.name == SEARCH:
+                    raise SafegenError(
+                        f'the search planner and the verifier disagree: {attempt.verdict.reason}',
+                        ErrorCode.PLAN_REFUSED,
+                    )
+        return None
+
+    def _judge(self, source: str, text: str, started: float) -> Attempt:
+        number, said = len(self.attempts) + 1, gist(text)
+        verdict = self.verdicts.get(said)
+        if verdict is None:
+            self.notify(Progress('verifying', source, number))
+            verdict = self.verdicts[said] = self.verify(text)
         attempt = Attempt(number, source, text, verdict, time.monotonic() - started)
         self.attempts.append(attempt)
-        self.notify(Progress('judged', number, attempt))
+        self.notify(Progress('judged', source, number, attempt))
         if verdict.category is Category.UNKNOWN:
             raise SafegenError(
                 f'the verifier gave no verdict: {verdict.reason}', ErrorCode.VALIDATOR_UNAVAILABLE
             )
         return attempt
 
-    def _time_left(self) -> float:
-        return self.start + self.limits.time_budget_s - time.monotonic()
-
-    def _late(self) -> bool:
-        return self._time_left() <= 0
-
-    def _must_stop(self) -> bool:
-        return self.cancelled() or self._late()
-
     def _check_time(self) -> None:
-        if self._must_stop():
+        if self.deadline.over():
             raise Canceled('planning was cancelled', ErrorCode.PLANNING_CANCELED)
 
     def _outcome(
         self, plan: Plan | None, code: ErrorCode = ErrorCode.NONE, message: str = ''
     ) -> Outcome:
-        seconds = time.monotonic() - self.start
-        if self.cancelled() and plan is None:
+        seconds = time.monotonic() - self.deadline.start
+        if self.deadline.cancelled() and plan is None:
             code, message = ErrorCode.PLANNING_CANCELED, 'planning was cancelled'
         return Outcome(tuple(self.attempts), plan, code, message, seconds)
+
+
+def _told(news: Sequence[tuple[str, str]]) -> str:
+    """What came of some levels in a line; what came of several in turn is told once."""
+    alike = groupby(news, key=lambda each: each[1])
+    return '; '.join(f'{", ".join(name for name, _ in levels)}: {what}' for what, levels in alike)

@@ -78,7 +78,7 @@ class AttemptRecord:
 
     Attributes:
         number: from 1.
-        source: 'model' or 'search'.
+        source: the level that proposed it: 'model', 'shield', 'beam 4', 'search', ...
         text: the answer, in the names of the task where they could be put back.
         steps: what was read from it, each as '(action arguments)'.
         verdict: the finding.
@@ -95,7 +95,7 @@ class AttemptRecord:
     @property
     def unread(self) -> bool:
         """Whether it could not be read, so that its names may be those that the model uses."""
-        return self.source == 'model' and self.verdict.category is Category.FORMAT_ERROR
+        return self.source != 'search' and self.verdict.category is Category.FORMAT_ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class RunRecord:
         model: who was asked.
         attempts: every answer in order.
         plan: the plan that was executed or would have been; empty when there is none.
-        plan_source: 'model', 'search' or the client's name.
+        plan_source: the level that proposed it, or the client's name.
         verdict: the last finding about that plan.
         steps: what was begun, as its progress was heard.
         steps_done: how many steps were executed and observed.

@@ -111,7 +111,7 @@ def execute_plan(
     run = _Execution(problem, plan, cell, lambda: cancelled() or late(), notify)
     code, message = ErrorCode.NONE, ''
     try:
-        with _time_limit(time_budget_s, cell):
+        with time_limit(time_budget_s, cell):
             run.verify()
             run.carry_out()
             run.check_stop()
@@ -126,7 +126,7 @@ def execute_plan(
 
 
 @contextmanager
-def _time_limit(seconds: float, cell: Cell) -> Iterator[None]:
+def time_limit(seconds: float, cell: Cell) -> Iterator[None]:
     """Stops the cell when the time is over, also in the middle of a motion."""
     wait = min(seconds, threading.TIMEOUT_MAX) if seconds > 0 else 0.0
     timer = threading.Timer(wait, cell.stop)

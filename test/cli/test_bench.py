@@ -8,15 +8,20 @@ import csv
 import json
 from pathlib import Path
 
+import llm_small
 import pytest
 from typer.testing import CliRunner
 
-from safegen_ros.benchmarks import figure3, validator
+from safegen_ros.benchmarks import concurrency, figure3, validator
 from safegen_ros.benchmarks.corpus import Notify
 from safegen_ros.benchmarks.figure3 import Regime
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.benchmarks.validator import Settings
 from safegen_ros.cli.main import app
+from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.batching_backend import BatchingBackend
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
 
 RUN = ['bench', 'planner', '--figure3', '--route', 'in-process', '--per-bin', '2']
 
@@ -66,12 +71,37 @@ def test_a_validator_run_has_a_folder_of_its_own(
     assert '>= 1 x' in done.stdout
 
 
+def test_a_model_is_measured_beside_plain_generate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def measure(
+        settings: object, plain: Backend, shared: Backend, style: object, notify: Notify
+    ) -> Report:
+        asked.append((settings, type(plain), type(shared), type(style)))
+        notify('a stage', 1, 2)
+        return Report('concurrency', {}, (Measurement('4 at once', 3.0, 'x'),))
+
+    monkeypatch.setattr(concurrency, 'measure', measure)
+    model = str(llm_small.word_model(tmp_path / 'model'))
+    out = tmp_path / 'out'
+    command = ['bench', 'planner', '--model', model, '--problems', '3', '--out', str(out)]
+    done = CliRunner().invoke(app, [*command, '--strategy', 'shield, search'])
+    assert done.exit_code == 0, done.output
+    settings = concurrency.Settings(model, 3, 'shield, search', 0)
+    assert asked == [(settings, TransformersBackend, BatchingBackend, WordStyle)]
+    assert {path.name for path in out.iterdir()} == {'concurrency.csv', 'concurrency.json'}
+    assert '4 at once' in done.stdout
+
+
 @pytest.mark.parametrize(
     ('arguments', 'what'),
     [
         (['planner', '--route', 'teleport'], "'teleport' is none of"),
         (['planner', '--jobs', '0'], '--jobs'),
         (['validator', '--plans', '1'], '--plans'),
+        (['planner', '--figure3', '--model', 'models/safegen-mini'], 'give one'),
     ],
 )
 def test_bad_settings_are_refused(arguments: list[str], what: str) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from command_line import CommandLine
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.processes.state import read_state
@@ -125,7 +126,8 @@ def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_f
     problem = tmp_path / 'ferry.json'
     problem.write_text(load_task(made.text).written_as('json').problem_text, encoding='utf-8')
     runs = tmp_path / 'runs'
-    arguments = (problem, '--format', 'english', '--real-time-factor', '0')
+    asked = ('--format', 'english', '--strategy', 'search', '--real-time-factor', '0')
+    arguments = (problem, *asked)
     with _demo(ros_domain, runs, *arguments) as process:
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, screen
@@ -202,14 +204,20 @@ def test_ctrl_c_while_the_stack_starts(ros_domain: int, tmp_path: Path) -> None:
          'binary'],
 )  # fmt: skip
 def test_a_bad_file_is_refused_before_anything_starts(
-    ros_domain: int, tmp_path: Path, text: str, expected: str
+    safegen: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    ros_domain: int,
+    tmp_path: Path,
+    text: str,
+    expected: str,
 ) -> None:
     problem = tmp_path / 'bad.pddl'
     problem.write_bytes(text.encode('latin-1'))
     runs = tmp_path / 'runs'
-    with _demo(ros_domain, runs, problem) as process:
-        screen, _ = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 2, screen
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(runs))
+    status, out, error = safegen('demo', problem)
+    screen = out + error
+    assert status == 2, screen
     assert f'error: {problem}' in screen
     assert 'Traceback' not in screen
     assert expected in screen
@@ -232,11 +240,19 @@ def test_a_bad_file_is_refused_before_anything_starts(
             'is not the one that this robot cell carries out',
         ),
         (SMALL, ('--format', 'jsn'), "did you mean 'json'?"),
+        (SMALL, ('--strategy', 'model, magic'), "'magic' is no level"),
+        (SMALL, ('--feedback', 'loud'), "feedback 'loud' is not known"),
     ],
-    ids=['seven', 'clear', 'model', 'domain', 'format'],
+    ids=['seven', 'clear', 'model', 'domain', 'format', 'strategy', 'feedback'],
 )
 def test_what_cannot_be_set_up_is_refused_before_anything_starts(
-    ros_domain: int, tmp_path: Path, text: str, arguments: tuple[str, ...], expected: str
+    safegen: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    ros_domain: int,
+    tmp_path: Path,
+    text: str,
+    arguments: tuple[str, ...],
+    expected: str,
 ) -> None:
     problem = tmp_path / 'task.pddl'
     problem.write_text(text, encoding='utf-8')
@@ -244,9 +260,10 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     (tmp_path / 'changed.pddl').write_text(changed, encoding='utf-8')
     runs = tmp_path / 'runs'
     words = [str(tmp_path / w) if w == 'changed.pddl' else w for w in arguments]
-    with _demo(ros_domain, runs, problem, *words) as process:
-        screen, _ = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == (1 if '--model' in arguments else 2), screen
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(runs))
+    status, out, error = safegen('demo', problem, *words)
+    screen = out + error
+    assert status == (1 if '--model' in arguments else 2), screen
     assert expected in screen
     assert 'Traceback' not in screen
     assert 'UNKNOWN' not in screen

@@ -91,6 +91,26 @@ def test_stages_can_be_named(model: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ('words', 'written'),
+    [
+        (('table4', '--split', 'test_family', '--controls', 1, *FEW), 'table4-test_family'),
+        (('safety', '--count', 2, '--max-new-tokens', 2), 'safety'),
+    ],
+)
+def test_the_planning_loop_is_measured_by_strategy(
+    words: tuple[object, ...], written: str, model: Path, tmp_path: Path
+) -> None:
+    done = run(*words, '--model', model, '--strategy', 'search', '--out', tmp_path / 'out')
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (tmp_path / 'out').iterdir()} == {
+        f'{written}.{suffix}' for suffix in ('json', 'md', 'png')
+    }
+    values = json.loads((tmp_path / 'out' / f'{written}.json').read_text())
+    assert values['conditions']['loop']['strategies'] == ['search']
+    assert values['lines'][0]['success'] == 100
+
+
+@pytest.mark.parametrize(
     ('words', 'message'),
     [
         (('model', '--model', 'models/none'), 'models/none does not exist'),
@@ -98,6 +118,8 @@ def test_stages_can_be_named(model: Path, tmp_path: Path) -> None:
         (('model', '--model', 'MODEL', '--split', 'lucky'), "no split 'lucky'"),
         (('model', '--model', 'MODEL', '--domain', 'harbour'), 'no problem of harbour'),
         (('controls', '--model', 'MODEL'), 'copying needs the training rows'),
+        (('table4', '--strategy', 'magic'), "'magic' is no level"),
+        (('safety', '--feedback', 'loud'), "feedback 'loud' is not known"),
     ],
 )
 def test_what_is_missing_is_named(

@@ -13,8 +13,10 @@ import pytest
 from rich.console import Console
 from scripted_model import BENCH, chatty, idle, right, scripted, unsafe
 
+from safegen_ros.errors import SafegenError
 from safegen_ros.evaluation import paper, studies
 from safegen_ros.evaluation.comparison import CLASSES, Comparison, Figures, write_comparison
+from safegen_ros.evaluation.loops import LoopOptions
 from safegen_ros.evaluation.plots import draw_comparison
 from safegen_ros.evaluation.study import Options
 from safegen_ros.evaluation.subjects import load_subject
@@ -163,10 +165,23 @@ def test_larger_problems_are_told_by_their_size(tiny: Path) -> None:
     options = Options(BENCH, seed=2, max_new_tokens=2)
     found = studies.larger(load_subject(tiny), options, 1)
     cases = list(dict.fromkeys(e.case for e in found.lines if e.group == 'blocksworld'))
-    assert cases == ['7 blocks', '8 blocks', '9 blocks', '10 blocks']
+    assert cases == [f'{count} blocks' for count in (7, 8, 9, 10, 20, 30)]
     assert all(e.figures.trials == 1 for e in found.lines)
-    assert len(found.lines) == 2 * 16
+    assert len(found.lines) == 2 * 18
     assert 'drawn from seed 2' in found.facts[1]
+
+
+def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> None:
+    options = Options(BENCH, seed=2, max_new_tokens=2)
+    how = LoopOptions(('search',), time_budget_s=20.0)
+    found = studies.larger(load_subject(tiny), options, 1, how, ['spanner'])
+    assert {e.group for e in found.lines} == {'spanner'}
+    assert [e.whose for e in found.lines[:3]] == ['ours, T 0.6', 'ours, greedy', 'ours, search']
+    for size in ('4 nuts', '7 nuts'):
+        planned = line(found, 'spanner', size, 'ours, search')
+        assert (planned.success, planned.more['answered by']) == (100, 'search: 1')
+    with pytest.raises(SafegenError, match="no larger sizes of domain 'harbour'"):
+        studies.larger(load_subject(tiny), options, 1, None, ['harbour'])
 
 
 def test_controls_stand_beside_the_model(tiny: Path) -> None:

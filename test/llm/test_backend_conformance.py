@@ -93,10 +93,16 @@ def strict_server() -> Iterator[ModelServer]:
         yield server
 
 
-@pytest.fixture(params=['transformers', 'serve', 'protocol'])
+@pytest.fixture(scope='module')
+def batched(sampled_model: Path) -> Iterator[Backend]:
+    with closing(open_backend(sampled_model, device='cpu', batch=3)) as backend:
+        yield backend
+
+
+@pytest.fixture(params=['in_process', 'batched', 'serve', 'protocol'])
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    if request.param == 'transformers':
-        yield request.getfixturevalue('in_process')
+    if request.param in ('in_process', 'batched'):
+        yield request.getfixturevalue(request.param)
         return
     if request.param == 'serve':
         folder = request.getfixturevalue('sampled_model')

@@ -17,7 +17,8 @@ from strategies import SUITE
 
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm import beam
-from safegen_ros.llm.beam import Outcome, StepBeam
+from safegen_ros.llm.beam import StepBeam
+from safegen_ros.llm.beam_result import Outcome
 from safegen_ros.llm.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
@@ -95,7 +96,7 @@ def test_the_cache_changes_nothing(pair: tuple[str, str]) -> None:
     found = 0
     for problem in (*problems(2), llm_small.lamps(), trap(3)):
         fast, plain = (
-            searched(problem, *pair, max_steps=7, tree=tree).escalate(20.0, widths=(1, 3))
+            searched(problem, *pair, max_steps=7, tree=tree).escalate(120.0, widths=(1, 3))
             for tree in (CachedTokenTree, TokenTree)
         )
         assert (fast.plan, fast.level) == (plain.plan, plain.level)

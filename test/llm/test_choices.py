@@ -5,22 +5,38 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
 
 import llm_small
 import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_server import MODEL, ModelServer
 from strategies import SUITE
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.choices import END, StepChoices
+from safegen_ros.llm.backend import (
+    Cancelled,
+    ChoiceUnsupported,
+    Completion,
+    Message,
+    Sampling,
+    Unsupported,
+    never,
+)
+from safegen_ros.llm.choices import END, ChoiceGuide, StepChoices
+from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.shield import Ending
 from safegen_ros.llm.spelling import Spelling
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
+from safegen_ros.worlds.pddl3.prompts.step_text import next_step, spelling
 from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
 
 
@@ -38,7 +54,7 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visit
         if choices.ending is not Ending.CUT:
             break
         fresh = {s: a for s, a in steps.items() if a not in seen} if avoid_visited else steps
-        expected = {str(s) for s in fresh or ({} if finished else steps)}
+        expected = {str(s) for s in fresh}
         assert {*choices.offered} == expected | ({END} if finished else set())
         answer = rng.choice(choices.offered)
         choices.take(f' {answer}\n')
@@ -53,7 +69,7 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visit
         assert go_on == (answer == END)
     elif choices.ending is Ending.STUCK:
         assert not verdict.ok
-        assert not shield.steps(situation)
+        assert not {*shield.steps(situation).values()} - (seen if avoid_visited else set())
     else:
         assert choices.offered
     assert bool(choices.offered) == (choices.ending is Ending.CUT)
@@ -91,3 +107,101 @@ def test_a_dead_end_is_told_and_no_step_offered() -> None:
     choices = StepChoices(Shield(problem), Spelling(str, '\n'))
     assert choices.ending is Ending.STUCK
     assert choices.offered == ()
+
+
+class Chat:
+    """A server that takes the last choice that it is offered, or answers what it is told to."""
+
+    def __init__(self, answers: Sequence[str] = (), held: bool = True) -> None:
+        self.answers = list(answers)
+        self.held = held
+        self.asked: list[tuple[str, int]] = []
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Completion:
+        self.asked.append(('choose', len(choices)))
+        if not self.held:
+            raise ChoiceUnsupported('no choices here')
+        return Completion(choices[-1], 1, 1, 0.0, 'stop')
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        self.asked.append(('generate', sampling.seed))
+        return Completion(self.answers.pop(0), 1, 1, 0.0, 'stop')
+
+    generate_batch = samples = close = None
+
+
+def by_steps(model: Chat, problem: Problem, **options: int) -> ChoiceGuide:
+    style = InstructStyle()
+    ask = partial(next_step, style, style.messages(problem, []))
+    return ChoiceGuide(model, ask, Shield(problem), spelling(style, problem), **options)
+
+
+def test_a_server_that_keeps_to_choices_is_asked_for_one_step_after_the_other() -> None:
+    model, problem = Chat(), llm_small.lamps()
+    plan = by_steps(model, problem).shielded(Sampling())
+    shield = Shield(problem)
+    situation = shield.start
+    for step in plan.steps:
+        situation = shield.steps(situation)[step]
+    assert [kind for kind, _ in model.asked] == ['choose'] * len(plan)
+    short = by_steps(Chat(), problem, max_steps=1).shielded(Sampling())
+    assert short.steps == plan.steps[:1]
+
+
+def test_what_a_server_answers_plainly_counts_only_where_it_was_offered() -> None:
+    problem = llm_small.lamps()
+    model = Chat(['Gladly!', ' (on l11)\n', '(smash l2', '(on l1)(on l2)', '(off l1)'], held=False)
+    assert str(by_steps(model, problem).shielded(Sampling(seed=4))) == '(on l11)\n(off l1)'
+    assert [kind for kind, _ in model.asked] == ['choose', *['generate'] * 5]
+    assert [seed for kind, seed in model.asked if kind == 'generate'] == [4, 5, 4, 5, 6]
+    stubborn = Chat(['no'] * 4, held=False)
+    with pytest.raises(Unsupported, match="answered 'no'"):
+        by_steps(stubborn, problem).shielded(Sampling())
+    assert len(stubborn.answers) == 1
+
+
+def test_the_question_for_a_step_names_the_plan_so_far_and_the_choices() -> None:
+    problem, style = llm_small.lamps(), InstructStyle()
+    [question] = style.messages(problem, [])
+    [first] = next_step(style, [question], '', ['(on l1)', '(on l2)'])
+    assert first['content'].startswith(question['content'])
+    assert first['content'].endswith('(on l1)\n(on l2)')
+    later = next_step(style, [question], '(on l1)', ['(on l2)'])
+    assert [m['role'] for m in later] == ['user', 'assistant', 'user']
+    assert later[1]['content'] == '(on l1)'
+    with pytest.raises(Unsupported, match='single steps'):
+        next_step(llm_small.style('words'), [question], '', ['on object1'])
+
+
+def test_what_a_server_cannot_do_is_told() -> None:
+    guide = by_steps(Chat(), llm_small.lamps())
+    with pytest.raises(Unsupported, match='from its folder'):
+        guide.beam(2, 1.0)
+    with pytest.raises(Unsupported, match='from its folder'):
+        guide.completed(parse_plan('(on l2)'), Sampling())
+
+
+@pytest.mark.parametrize('refused', [(), ('structured_outputs',)], ids=['held', 'plain'])
+def test_over_the_protocol_of_a_server(refused: tuple[str, ...]) -> None:
+    problem = llm_small.lamps()
+    with ModelServer(refuse=refused) as server, closing(OpenAIBackend(server.url, MODEL)) as model:
+        guide = by_steps(model, problem)
+        if refused:  # it answers in words that are no step
+            with pytest.raises(Unsupported, match='cannot be held'):
+                guide.shielded(Sampling(1.0, seed=2))
+            return
+        plan = guide.shielded(Sampling(1.0, seed=2))
+        assert Validator(problem).verify(plan).category >= Category.GOAL_NOT_SATISFIED
+        assert len(plan) >= len(server.requests) > 0

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.model_folder import four_bits
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.transformers_backend import _four_bits
 from safegen_ros.llm.vllm_backend import VllmBackend
 
 
@@ -57,7 +57,7 @@ def test_four_bits_need_a_gpu_and_a_package(
         open_backend(tiny_model, device='cpu', four_bit=True)
     monkeypatch.setitem(sys.modules, 'bitsandbytes', None)
     with pytest.raises(BackendError, match=r'install safegen_ros\[quantize\]'):
-        _four_bits(torch, 'cuda')
+        four_bits(torch, 'cuda')
 
 
 def test_importing_the_backends_is_cheap() -> None:

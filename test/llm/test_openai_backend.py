@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -142,6 +143,26 @@ def test_a_server_that_is_stopped_ends_every_open_call(
     for call in calls:
         call.join(SLACK_S)
     assert ['broke in the middle' in error for error in errors] == [True] * 3
+
+
+def test_the_requests_of_all_callers_are_bounded_together(server: ModelServer) -> None:
+    server.fault_of = {'never answered': 'silent'}
+    cancel = threading.Event()
+    one = replace(QUICK, parallel=1)
+    with (
+        closing(OpenAIBackend(server.url, MODEL, patience=one)) as backend,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        stuck = [{'role': 'user', 'content': 'never answered'}]
+        first = threads.submit(backend.generate, stuck, DRAWN, cancel.is_set)
+        server.wait('waiting', 1)
+        assert 'did not finish within 0.25 s' in failure(backend, LIMITED)
+        assert len(server.requests) == 1  # the second one has never left
+        cancel.set()
+        with pytest.raises(Canceled):
+            first.result(SLACK_S)
+        assert backend.generate(MESSAGES, DRAWN).text
+    assert len(server.requests) == 2
 
 
 def test_one_failing_call_of_a_batch_ends_the_others(

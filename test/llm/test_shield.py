@@ -12,11 +12,11 @@ import llm_small
 import pytest
 import strategies
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import SUITE
 
-from safegen_ros.errors import BackendError
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.shield import Ending, TextShield
 from safegen_ros.llm.shield_processor import ShieldProcessor
 from safegen_ros.llm.spelling import Spelling
@@ -58,19 +58,27 @@ def read_back(problem: Problem, style: str, kind: str, tokens: list[int]) -> str
     return llm_small.style(style).plan_text(text, problem)
 
 
-def check_safe(problem: Problem, plan: Plan, ending: Ending) -> None:
-    """Every step applies, nothing is broken for good, and who finished has solved the problem."""
+def check_safe(problem: Problem, plan: Plan, ending: Ending, avoid_visited: bool = True) -> None:
+    """Every step applies, nothing is broken for good, and who finished has solved the problem.
+
+    Who is stuck could go nowhere, or only back.
+    """
     verdict = Validator(problem).verify(plan)
     assert verdict.category not in (Category.FORMAT_ERROR, Category.PRECONDITION_VIOLATION)
     shield = Shield(problem)
     situation: Situation | None = shield.start
+    visited = {shield.start}
     for step in plan.steps:
         assert situation is not None
         situation = shield.after(situation, step)
+        assert situation is not None
+        assert not avoid_visited or situation not in visited
+        visited.add(situation)
     assert situation is not None
     assert ending is not Ending.FOREIGN
     assert (ending is Ending.FINISHED) <= verdict.ok
-    assert (ending is Ending.STUCK) <= (not verdict.ok and not shield.steps(situation))
+    ahead = {*shield.steps(situation).values()} - (visited if avoid_visited else set())
+    assert (ending is Ending.STUCK) <= (not verdict.ok and not ahead)
 
 
 def a_problem(rng: random.Random) -> Problem:
@@ -92,7 +100,11 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
     problem = a_problem(rng)
     if pair[1] == 'words' and problem.domain.name == 'random-toggles':
         problem = llm_small.lamps()
-    shield = text_shield(problem, *pair, go_on=go_on, avoid_visited=avoid_visited)
+    try:
+        shield = text_shield(problem, *pair, go_on=go_on, avoid_visited=avoid_visited)
+    except SafegenError as error:  # too large to be put in words
+        assume(error.code is not ErrorCode.TASK_TOO_LARGE)
+        raise
     [end] = shield.ends
     tokens: list[int] = []
     written = shield.start
@@ -104,7 +116,7 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
         written = shield.after(written, tokens[-1])
     plan, ending = shield.read(tokens)
     assert ending is written.ending
-    check_safe(problem, plan, ending)
+    check_safe(problem, plan, ending, avoid_visited)
     if ending is not Ending.CUT:
         assert parse_plan(read_back(problem, *pair, tokens)) == plan
 
@@ -207,7 +219,7 @@ def test_a_plan_ends_at_the_goal_unless_it_may_go_on() -> None:
 
 
 @pytest.mark.parametrize('pair', PAIRS)
-def test_a_situation_is_not_gone_back_to_while_there_are_others(pair: tuple[str, str]) -> None:
+def test_a_plan_that_could_only_go_back_is_stuck(pair: tuple[str, str]) -> None:
     problem = llm_small.lamps('(and (lit l1) (broken l1))')  # never
     shield = text_shield(problem, *pair, avoid_visited=True)
     rng = random.Random(2)
@@ -215,20 +227,14 @@ def test_a_situation_is_not_gone_back_to_while_there_are_others(pair: tuple[str,
     for _ in range(5):
         tokens: list[int] = []
         written = shield.start
-        while len(tokens) < 150:
+        while not shield.moves(written.place).stuck:
             tokens.append(rng.choice([*shield.moves(written.place).tokens]))
             written = shield.after(written, tokens[-1])
-        follower = Shield(problem)
-        situation, seen = follower.start, {follower.start}
-        for count, step in enumerate(shield.read(tokens)[0].steps):
-            ahead = follower.steps(situation)
-            situation = ahead[step]
-            if situation in seen:
-                assert seen.issuperset(ahead.values())
-                break
-            seen.add(situation)
-            longest = max(longest, count)
-    assert longest > 3
+        plan, ending = shield.read([*tokens, *shield.ends])
+        assert ending is Ending.STUCK
+        check_safe(problem, plan, ending)
+        longest = max(longest, len(plan))
+    assert 3 < longest < 27  # situations: each of three lamps is lit, off or broken
 
 
 def test_tokens_that_were_not_let_through_are_told() -> None:

@@ -145,7 +145,7 @@ def test_other_architectures_go_through_the_same_code(copy: Path, architecture: 
     (copy / 'model.safetensors').unlink()
     model.save_pretrained(copy)
     other = TransformersBackend(copy, 'cpu')
-    assert type(other._model).__name__ == f'{architecture}ForCausalLM'
+    assert type(other.model).__name__ == f'{architecture}ForCausalLM'
     assert other.generate(MESSAGES, GREEDY).prompt_tokens == 15
 
 

@@ -25,8 +25,8 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 WAIT_S = 60.0
 UNSOLVABLE = """
@@ -216,13 +216,48 @@ def test_bad_input_has_its_code_and_nothing_moves(
 
 
 def test_a_goal_that_cannot_be_reached_is_proved_so(client: Client, motion: Motion) -> None:
-    result = client.run(UNSOLVABLE, options=Options(max_attempts=1))
+    strategy = 'model, search'
+    result = client.run(UNSOLVABLE, options=Options(max_attempts=1, strategy=strategy))
     assert ErrorCode(result.error_code) is ErrorCode.UNSOLVABLE
     motion.assert_none()
-    result = client.run(UNSOLVABLE, options=Options(max_attempts=2, search_fallback=False))
+    options = Options(max_attempts=2, search_fallback=False, strategy=strategy)
+    result = client.run(UNSOLVABLE, options=options)
     assert ErrorCode(result.error_code) is ErrorCode.ATTEMPTS_EXHAUSTED
     assert len(result.attempts) == 2
     motion.assert_none()
+
+
+@pytest.mark.parametrize('strategy', ['shield, beam', 'beam', 'search'])
+def test_a_goal_says_who_is_asked_and_is_told_who_answered(client: Client, strategy: str) -> None:
+    feedback = Feedback()
+    options = Options(strategy=strategy, feedback='category', search_fallback='search' in strategy)
+    result = client.plan(THREE, options=options, on_feedback=feedback)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    sources = [attempt.source for attempt in result.attempts]
+    assert sources[0].split()[0] == strategy.split(',')[0]
+    assert {source.split()[0] for source in sources} <= {*strategy.split(', ')}
+    assert result.plan.source == sources[-1]
+    assert result.verdict.category == Category.SUCCESS
+    assert {f.progress.source for f in feedback.seen} >= {*sources}
+
+
+def test_ten_blocks_are_planned_in_parts_without_being_told(client: Client) -> None:
+    problem = kits()['blocksworld'].problem(1, {'blocks': 10}, 'building-order').text
+    feedback = Feedback()
+    options = Options(search_fallback=False)
+    result = client.plan(problem, options=options, on_feedback=feedback)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert (result.plan.source, len(result.attempts)) == ('hierarchy', 1)
+    assert load_task(problem).verify(result.attempts[0].text).ok
+    details = [f.progress.detail for f in feedback.seen]
+    assert 'model: the task is left to the hierarchy: it has 10 objects, more than 7' in details
+
+
+@pytest.mark.parametrize('wrong', [{'strategy': 'model, luck'}, {'feedback': 'praise'}])
+def test_who_is_not_there_cannot_be_asked(client: Client, wrong: dict[str, str]) -> None:
+    result = client.plan(THREE, options=Options(**wrong))
+    assert ErrorCode(result.error_code) is ErrorCode.UNKNOWN_STRATEGY
+    assert ('luck' in result.error_msg) or ('praise' in result.error_msg)
 
 
 ENDLESS = Options(max_attempts=255, search_fallback=False)

@@ -154,13 +154,21 @@ def test_a_bad_text_has_its_code_and_place(
     assert not result.attempts
 
 
-def test_a_cell_that_there_is_not_starts_nothing() -> None:
+@pytest.mark.parametrize(
+    ('node', 'setting', 'message'),
+    [
+        ('executor', 'cell:=table', "'table' is no cell: use one of twin symbolic"),
+        ('planner', 'strategy:=model,luck', "'luck' is no level: name one or more of model"),
+        ('planner', 'feedback:=praise', "feedback 'praise' is not known: use one of binary"),
+    ],
+)
+def test_a_setting_that_there_is_not_starts_nothing(node: str, setting: str, message: str) -> None:
     done = subprocess.run(
-        [sys.executable, '-m', 'safegen_ros.nodes.executor', '--ros-args', '-p', 'cell:=table'],
+        [sys.executable, '-m', f'safegen_ros.nodes.{node}', '--ros-args', '-p', setting],
         capture_output=True,
         text=True,
         timeout=WAIT_S,
         check=False,
     )
     assert done.returncode == 1
-    assert "'table' is no cell: use one of twin symbolic" in done.stderr
+    assert message in done.stderr

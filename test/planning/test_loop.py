@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Generator
 
 import pytest
 
@@ -15,12 +15,18 @@ from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
     Attempt,
-    Limits,
+    Deadline,
+    History,
+    Level,
     Outcome,
     Progress,
+    Skipped,
+    Solve,
     UnsuitableTask,
-    plan_with_retries,
+    Verify,
+    plan_with_levels,
 )
+from safegen_ros.planning.strategy import search_level
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -28,42 +34,46 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task
 GREEDY = '(unstack b2 b1)\n(putdown b2)'
 """The obvious first steps, which break the example's constraint once a third step follows."""
 
+Texts = Generator[str, None, None]
+
 
 class Script:
-    """Proposes given texts in turn and remembers what feedback it was shown."""
+    """Proposes given texts in turn; remembers the feedback that it was shown."""
 
-    def __init__(self, *texts: str) -> None:
-        self.texts = list(texts)
+    def __init__(self, *texts: str | Exception) -> None:
+        self.texts = texts
         self.shown: list[list[Attempt]] = []
+        self.closed = False
 
-    def __call__(
-        self, history: Sequence[Attempt], number: int, cancelled: Callable[[], bool]
-    ) -> str:
-        self.shown.append(list(history))
-        return self.texts[number - 1]
+    def __call__(self, history: History, deadline: Deadline) -> Texts:
+        try:
+            for text in self.texts:
+                self.shown.append(list(history))
+                if isinstance(text, Exception):
+                    raise text
+                yield text
+        finally:
+            self.closed = True
+
+    def level(self, name: str = MODEL) -> Level:
+        return Level(name, max(1, len(self.texts)), self)
 
 
-def _run(
-    task: Pddl3Task, propose: Script, *, search: bool = False, attempts: int = 3, **more: object
-) -> tuple[Outcome, list[Progress]]:
-    heard: list[Progress] = []
-    outcome = plan_with_retries(
-        propose,
-        task.verify,
-        (lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan)
-        if search
-        else None,
-        Limits(attempts, 30.0),
-        notify=heard.append,
-        **more,  # type: ignore[arg-type]
+def searching(task: Pddl3Task) -> Level:
+    return search_level(
+        lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan
     )
-    return outcome, heard
 
 
-def test_feedback_reaches_the_proposer_until_a_plan_is_proved(tower_order: Pddl3Task) -> None:
+def run(verify: Verify, *levels: Level, seconds: float = 30.0) -> tuple[Outcome, list[Progress]]:
+    heard: list[Progress] = []
+    return plan_with_levels(levels, verify, seconds, notify=heard.append), heard
+
+
+def test_feedback_reaches_the_model_until_a_plan_is_proved(tower_order: Pddl3Task) -> None:
     good = str(solve(tower_order.problem).plan)
-    propose = Script('I think you should...', f'{GREEDY}\n(pickup b2)', good)
-    outcome, heard = _run(tower_order, propose)
+    script = Script('I think you should...', f'{GREEDY}\n(pickup b2)', good, 'never asked for')
+    outcome, heard = run(tower_order.verify, script.level())
 
     assert outcome.error_code is ErrorCode.NONE
     assert str(outcome.plan) == good
@@ -72,33 +82,68 @@ def test_feedback_reaches_the_proposer_until_a_plan_is_proved(tower_order: Pddl3
         Category.SAFETY_VIOLATION,
         Category.SUCCESS,
     ]
-    assert [len(history) for history in propose.shown] == [0, 1, 2]
-    assert '(sometime-before (on-table b2) (on-table b3))' in propose.shown[2][1].verdict.reason
+    assert [len(history) for history in script.shown] == [0, 1, 2]
+    assert '(sometime-before (on-table b2) (on-table b3))' in script.shown[2][1].verdict.reason
+    assert script.closed
     phases = [p.phase for p in heard]
     assert phases == ['generating', 'verifying', 'judged'] * 3
+    assert not any(p.detail for p in heard)
 
 
 def test_without_search_the_model_may_give_up(tower_order: Pddl3Task) -> None:
-    outcome, _ = _run(tower_order, Script(GREEDY, '', 'no'))
+    outcome, _ = run(tower_order.verify, Script(GREEDY, '', 'no').level(), search_level(None))
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
     assert 'FORMAT_ERROR' in outcome.message
+    assert 'search: the goal or the node does not allow the search planner' in outcome.message
     assert len(outcome.attempts) == 3
 
 
-def test_the_search_planner_is_labelled(tower_order: Pddl3Task) -> None:
-    outcome, heard = _run(tower_order, Script(GREEDY), search=True, attempts=1)
+def test_every_level_is_labelled_and_says_why_it_was_asked(tower_order: Pddl3Task) -> None:
+    unable = Script(Skipped('needs a GPU'))
+    levels = Script(GREEDY).level(), unable.level('shield'), Script(GREEDY, 'b').level('beam 2')
+    outcome, heard = run(tower_order.verify, *levels, searching(tower_order))
+    assert [(a.number, a.source) for a in outcome.attempts] == [
+        (1, MODEL), (2, 'beam 2'), (3, 'beam 2'), (4, SEARCH)
+    ]  # fmt: skip
     assert outcome.plan is not None
-    assert [a.source for a in outcome.attempts] == [MODEL, SEARCH]
     assert tower_order.verify(outcome.plan).ok
-    assert 'searching' in [p.phase for p in heard]
+    assert [(p.source, p.detail) for p in heard if p.detail] == [
+        ('shield', 'model: no proof in 1 attempt'),
+        ('beam 2', 'shield: needs a GPU'),
+        (SEARCH, 'beam 2: no proof in 2 attempts'),
+    ]
+    assert [p.source for p in heard if p.phase == 'searching'] == [SEARCH]
+    assert unable.closed
+
+
+def test_what_was_refused_is_not_verified_again(tower_order: Pddl3Task) -> None:
+    asked: list[str] = []
+
+    def verify(text: str) -> Verdict:
+        asked.append(text)
+        return tower_order.verify(text)
+
+    again = f' {GREEDY.upper()} ; the same\n'
+    script = Script('no plan', GREEDY, ' no plan\n', again, f'{GREEDY}\n(pickup b2)')
+    outcome, heard = run(verify, script.level(), Script(GREEDY).level('shield'))
+    assert asked == ['no plan', GREEDY, f'{GREEDY}\n(pickup b2)']
+    assert len(outcome.attempts) == 6
+    assert [a.text for a in outcome.attempts][2:4] == [' no plan\n', again]
+    verdicts = [a.verdict for a in outcome.attempts]
+    assert verdicts[2] == verdicts[0]
+    assert verdicts[3] == verdicts[5] == verdicts[1]
+    assert [p.phase for p in heard].count('judged') == 6
+    assert [p.phase for p in heard].count('verifying') == 3
+    assert outcome.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
 
 
 def test_no_verdict_means_no_plan(tower_order: Pddl3Task) -> None:
     good = str(solve(tower_order.problem).plan)
-    outcome = plan_with_retries(Script(good), lambda text: Verdict(), None, Limits(1, 30.0))
+    outcome, _ = run(lambda text: Verdict(), Script(good).level(), searching(tower_order))
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.VALIDATOR_UNAVAILABLE
+    assert len(outcome.attempts) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,69 +153,84 @@ def test_no_verdict_means_no_plan(tower_order: Pddl3Task) -> None:
         SafegenError('another reason', ErrorCode.BAD_PDDL),
     ],
 )
-def test_a_verifier_that_fails_ends_the_loop(tower_order: Pddl3Task, error: SafegenError) -> None:
+def test_a_verifier_that_fails_ends_the_loop(error: SafegenError) -> None:
     def verify(text: str) -> Verdict:
         raise error
 
-    outcome = plan_with_retries(Script('a', 'b'), verify, None, Limits(2, 30.0))
+    outcome, _ = run(verify, Script('a', 'b').level())
     assert outcome.plan is None
     assert outcome.error_code is error.code
     assert outcome.message == error.message
 
 
-def test_a_dead_backend_is_named(tower_order: Pddl3Task) -> None:
-    def propose(history: Sequence[Attempt], number: int, cancelled: Callable[[], bool]) -> str:
-        raise BackendError('the model ran out of memory')
-
-    outcome = plan_with_retries(propose, tower_order.verify, None, Limits(2, 30.0))
+def test_a_dead_backend_is_named_and_ends_the_loop(tower_order: Pddl3Task) -> None:
+    dead = Script(BackendError('the model ran out of memory')).level()
+    outcome, _ = run(tower_order.verify, dead, searching(tower_order))
     assert outcome.error_code is ErrorCode.BACKEND_FAILED
     assert outcome.message == 'the model ran out of memory'
 
 
-def test_a_task_that_the_model_cannot_be_asked_goes_to_the_search_planner(
+def test_a_task_that_the_model_cannot_be_asked_goes_to_the_next_level(
     tower_order: Pddl3Task,
 ) -> None:
-    def propose(history: Sequence[Attempt], number: int, cancelled: Callable[[], bool]) -> str:
-        raise UnsuitableTask('too many blocks')
-
-    heard: list[Progress] = []
-    plan = solve(tower_order.problem).plan
-    outcome = plan_with_retries(
-        propose, tower_order.verify, lambda left, stop: plan, Limits(), notify=heard.append
-    )
-    assert outcome.plan == plan
+    unable = Script(UnsuitableTask('too many blocks')).level()
+    outcome, heard = run(tower_order.verify, unable, searching(tower_order))
+    assert tower_order.verify(outcome.plan or Plan()).ok
     assert [a.source for a in outcome.attempts] == [SEARCH]
-    assert [p.detail for p in heard if p.phase == 'searching'] == ['too many blocks']
-    without = plan_with_retries(propose, tower_order.verify, None, Limits())
+    assert [p.detail for p in heard if p.phase == 'searching'] == ['model: too many blocks']
+
+    without, _ = run(tower_order.verify, unable, Script('x').level(), search_level(None))
     assert without.plan is None
+    assert not without.attempts
     assert without.error_code is ErrorCode.UNSUPPORTED_FEATURE
+    assert 'too many blocks' in without.message
 
 
-def _blocking(entered: threading.Event) -> Callable[..., str]:
-    """A proposer that only ends when it is cancelled, as generation in a backend does."""
+def test_a_level_may_hand_on_to_a_later_one_but_not_past_the_search_planner(
+    tower_order: Pddl3Task,
+) -> None:
+    hands_on = Script(Skipped('too much', until='last')).level()
+    never, last = Script('never').level('beam 2'), Script(GREEDY).level('last')
+    after = Script('after').level('shield')
+    outcome, heard = run(tower_order.verify, hands_on, never, search_level(None), last, after)
+    assert [a.source for a in outcome.attempts] == ['last', 'shield']
+    assert [p.detail for p in heard if p.phase == 'searching'] == ['model: too much']
+    again, _ = run(tower_order.verify, hands_on, never, searching(tower_order), last)
+    assert [a.source for a in again.attempts] == [SEARCH]
 
-    def propose(history: Sequence[Attempt], number: int, cancelled: Callable[[], bool]) -> str:
+
+def test_a_level_that_ends_early_is_over(tower_order: Pddl3Task) -> None:
+    outcome, _ = run(tower_order.verify, Level('best of 4', 4, Script('a', 'b')))
+    assert len(outcome.attempts) == 2
+    nothing, _ = run(tower_order.verify, Script().level())
+    assert (nothing.attempts, nothing.error_code) == ((), ErrorCode.ATTEMPTS_EXHAUSTED)
+
+
+def _blocking(entered: threading.Event) -> Level:
+    """A level that only ends when it is cancelled, as generation in a backend does."""
+
+    def proposals(history: History, deadline: Deadline) -> Texts:
         entered.set()
         pause = threading.Event()
-        while not cancelled():
+        while not deadline.over():
             pause.wait(0.001)
         raise Canceled('generation was stopped')
+        yield ''
 
-    return propose
+    return Level(MODEL, 2, proposals)
 
 
 def test_cancel_in_the_middle_of_generation(tower_order: Pddl3Task) -> None:
     entered = threading.Event()
-    outcome = plan_with_retries(
-        _blocking(entered), tower_order.verify, None, Limits(2, 30.0), cancelled=entered.is_set
-    )
+    levels = _blocking(entered), searching(tower_order)
+    outcome = plan_with_levels(levels, tower_order.verify, 30.0, cancelled=entered.is_set)
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.PLANNING_CANCELED
 
 
 def test_the_time_budget_ends_generation(tower_order: Pddl3Task) -> None:
     entered = threading.Event()
-    outcome = plan_with_retries(_blocking(entered), tower_order.verify, None, Limits(2, 0.05))
+    outcome, _ = run(tower_order.verify, _blocking(entered), seconds=0.05)
     assert entered.is_set()
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.PLANNING_TIMEOUT
@@ -178,8 +238,7 @@ def test_the_time_budget_ends_generation(tower_order: Pddl3Task) -> None:
 
 
 def test_the_search_planner_is_not_believed_either(tower_order: Pddl3Task) -> None:
-    outcome = plan_with_retries(
-        Script('x'), tower_order.verify, lambda left, stop: Plan(), Limits(1, 30.0)
-    )
+    believed: Solve = lambda left, stop: Plan()  # noqa: E731
+    outcome, _ = run(tower_order.verify, Script('x').level(), search_level(believed))
     assert outcome.plan is None
     assert outcome.error_code is ErrorCode.PLAN_REFUSED

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text
@@ -50,7 +51,8 @@ class PromptStyle(Protocol):
             form: the format that the task is written in, a key of `FORMATS`.
 
         Raises:
-            SafegenError: the task cannot be put to this kind of model.
+            SafegenError: the task cannot be put to this kind of model; `TASK_TOO_LARGE` where a
+                smaller one of its domain can.
         """
         ...
 
@@ -156,9 +158,18 @@ class WordStyle:
             )
         words = task_words(task, form)
         unknown = [word for word in words if word not in self._known]
-        if unknown:
+        names = frozenset(task.names.values())
+        strange = [word for word in unknown if word not in names and not word.isdecimal()]
+        if unknown and not strange:
             raise SafegenError(
-                f'problem {problem.name}: this model does not know {unknown[0]!r} (domain '
+                f'problem {problem.name}: this model does not know {unknown[0]!r}, since the '
+                'problems that it was trained on are smaller: use the level hierarchy, which '
+                'divides them, or let the search planner answer',
+                ErrorCode.TASK_TOO_LARGE,
+            )
+        if strange:
+            raise SafegenError(
+                f'problem {problem.name}: this model does not know {strange[0]!r} (domain '
                 f'{problem.domain.name}): use a model that was trained for the domain, or let '
                 'the search planner answer',
                 ErrorCode.UNSUPPORTED_FEATURE,
@@ -214,3 +225,13 @@ def load_style(model_dir: str | Path) -> PromptStyle:
             f'{path}: expected {{"prompt_style": NAME}} with NAME instruct or words, and for words '
             'a tokenizer.json beside it: mend the folder'
         ) from error
+
+
+def style_of(model: str) -> PromptStyle:
+    """The style of a model by its name, as `named_model` has it; `instruct` for one at a server.
+
+    Raises:
+        BackendError: as `load_style`.
+    """
+    folder = model_folder(model)
+    return InstructStyle() if folder is None else load_style(folder)

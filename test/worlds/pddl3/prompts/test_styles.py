@@ -14,6 +14,7 @@ from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.verdict import Category
+from safegen_ros.worlds.pddl3.domains import kits
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.prompts.styles import (
     InstructStyle,
@@ -21,7 +22,7 @@ from safegen_ros.worlds.pddl3.prompts.styles import (
     WordStyle,
     load_style,
 )
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
+from safegen_ros.worlds.pddl3.prompts.words import MOST_OF_A_KIND, MOST_STEPS, vocabulary
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 TEXT = """
@@ -110,6 +111,15 @@ def test_a_domain_that_the_model_does_not_know_is_refused() -> None:
     with pytest.raises(SafegenError, match='does not know') as caught:
         WordStyle().messages(own.problem, [])
     assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_a_task_that_is_too_large_for_the_words_of_the_model_is_told_from_that() -> None:
+    large = kits()['blocksworld'].problem(1, {'blocks': MOST_OF_A_KIND + 1}, 'none').problem
+    late = TEXT.replace('(and (some', f'(and (within {MOST_STEPS + 1} (clear red)) (some')
+    for problem in (large, load_task(late).problem):
+        with pytest.raises(SafegenError, match='level hierarchy') as caught:
+            WordStyle().messages(problem, [])
+        assert caught.value.code is ErrorCode.TASK_TOO_LARGE
 
 
 @pytest.mark.parametrize('text', ['{', '[]', '{}', '{"prompt_style": "poem"}', '"words"'])

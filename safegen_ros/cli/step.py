@@ -1,0 +1,68 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen step`: one task, step by step, in this process; no ROS is needed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from safegen_ros.cli.files import ReadAs, find_problem, read_task, read_text
+from safegen_ros.planning.strategy import HIERARCHY, LEVELS, level_names
+
+STRATEGY = f'beam, model, {HIERARCHY}'
+
+
+def step(
+    problem: Annotated[
+        Path,
+        typer.Argument(help='problem with its constraints, in PDDL, JSON or English'),
+    ] = Path('examples/tower_order.pddl'),
+    domain: Annotated[
+        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+    ] = None,
+    read_as: ReadAs = '',
+    cell: Annotated[
+        str,
+        typer.Option(
+            help='what executes: twin, the arm in simulation; symbolic, where nothing moves; auto '
+            'takes the twin where it can show the task'
+        ),
+    ] = 'auto',
+    model: Annotated[
+        str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')
+    ] = 'models/safegen-mini',
+    strategy: Annotated[
+        str, typer.Option(help=f'who is asked for a plan, in order: {", ".join(LEVELS)}')
+    ] = STRATEGY,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the model')] = 0,
+    max_steps: Annotated[int, typer.Option(min=1, max=10_000, help='steps that are taken')] = 200,
+    time_budget: Annotated[
+        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+    ] = 240.0,
+) -> None:
+    """Work on one task step by step: observe, choose, prove, take one step, observe again.
+
+    The exit status is 0 when the goal was observed to hold, 1 when it was not, 2 for bad input.
+    """
+    from safegen_ros.cli.cells import choose_cell
+    from safegen_ros.cli.step_run import StepRun
+    from safegen_ros.llm.backend import Sampling
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.planning.stepwise import Limits
+    from safegen_ros.worlds.pddl3.prompts.styles import style_of
+
+    level_names(strategy)
+    path = find_problem(problem)
+    task = read_task(path, domain, format=read_as)
+    domain_text = read_text(domain, 'domain') if domain else ''
+    chosen, name = choose_cell(path, task, cell), named_model(model)
+    style = style_of(name)
+    with closing(open_backend(name)) as backend:
+        run = StepRun(task, str(path), domain_text, chosen)
+        limits = Limits(max_steps, time_budget)
+        raise typer.Exit(run.work(name, backend, style, strategy, Sampling(seed=seed), limits))

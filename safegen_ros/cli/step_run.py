@@ -1,0 +1,235 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A run of `safegen step`: what is on the screen, in the journal and in the report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from rich.console import Console
+from rich.markup import escape
+
+from safegen_ros.cli.cells import CellChoice
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.goal_check import conjuncts
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.paths import runs_dir, share_dir
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.planning.loop import SEARCH, Attempt, Level
+from safegen_ros.planning.proposer import ModelProposer
+from safegen_ros.planning.replan import PlannedSteps, work_in_cell
+from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
+from safegen_ros.planning.strategy import level_names, levels_of
+from safegen_ros.record.journal import Journal
+from safegen_ros.record.provenance import source_commit, versions
+from safegen_ros.record.report import write_report
+from safegen_ros.record.run import (
+    TWIN,
+    ArtefactRecord,
+    AttemptRecord,
+    GoalRecord,
+    ModelRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    new_run_dir,
+)
+from safegen_ros.robot.blocks import simulated_cell
+from safegen_ros.robot.execution import Cell
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.search.solve import solve
+from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
+from safegen_ros.worlds.pddl3.task import PDDL, Pddl3Task
+
+_TRIES = 5  # of the level `model`, for one plan
+_JOURNAL = 'journal.jsonl'
+
+
+class StepRun:
+    """One run: what is on the screen, in the journal and in the report.
+
+    Args:
+        task: what was asked.
+        source: the file that it came from.
+        domain_text: the domain as it was given; empty for a built-in one.
+        cell: what executes, and why.
+    """
+
+    def __init__(self, task: Pddl3Task, source: str, domain_text: str, cell: CellChoice) -> None:
+        self._console = Console()
+        self.folder = new_run_dir(runs_dir())
+        self._task = task
+        self._begun = time.monotonic()
+        self._journal = Journal(self.folder / _JOURNAL)
+        self._journal.append('task', name=task.name, format=task.format, problem=task.problem_text)
+        self._record = RunRecord(
+            run_id=self.folder.name,
+            started=datetime.now(timezone.utc).isoformat(timespec='seconds'),
+            task=TaskRecord(
+                task.name,
+                source,
+                task.problem.domain.name,
+                domain_text,
+                task.problem_text,
+                task.format,
+                '' if task.format == PDDL else task.problem_pddl,
+            ),
+            model=ModelRecord('', 0, 0.0, 0.0, 0, False),
+            cell=cell.cell,
+        )
+        self._line(f'task: {task.name}; cell: {cell.text}')
+
+    def work(
+        self,
+        name: str,
+        backend: Backend,
+        style: PromptStyle,
+        strategy: str,
+        sampling: Sampling,
+        limits: Limits,
+    ) -> int:
+        """Works on the task to its end, keeps the record, and returns the exit status.
+
+        Args:
+            name: of the model.
+            backend: the model.
+            style: how it is asked.
+            strategy: who is asked for plans, as of `level_names`.
+            sampling: how its answers are drawn.
+            limits: steps and time.
+        """
+        search = SEARCH in level_names(strategy)
+        asked = ModelRecord(
+            name, _TRIES, sampling.temperature, sampling.top_p, sampling.seed, search
+        )
+        self._record = replace(self._record, model=asked)
+
+        def levels(rest: Problem) -> Sequence[Level]:
+            part = ModelProposer(self._task, backend, style, sampling).part(rest)
+            return levels_of(
+                strategy,
+                part,
+                lambda left, stop: solve(rest, time_limit_s=left, cancelled=stop).plan,
+                _TRIES,
+            )
+
+        steps = PlannedSteps(levels, limits.time_budget_s, self._attempt)
+        code, message = ErrorCode.UNKNOWN, 'interrupted by the user: the cell was stopped'
+        try:
+            with _cell(self._task.problem, self._record.cell) as cell:
+                outcome = work_in_cell(
+                    self._task.problem,
+                    cell,
+                    steps,
+                    limits,
+                    notify=self._observed,
+                    acting=lambda taken: self._acting(taken, steps.plan, steps.source),
+                )
+            code, message = outcome.error_code, outcome.message
+            self._ended(outcome)
+        except SafegenError as error:
+            code, message = error.code, error.message
+        finally:
+            self._keep(code, '' if code is ErrorCode.NONE else message)
+        return EXIT_OK if self._record.ok else EXIT_FAILED
+
+    def _attempt(self, attempt: Attempt) -> None:
+        verdict, plan = attempt.verdict, tuple(map(str, attempt.plan.steps))
+        self._journal.append(
+            'attempt',
+            number=attempt.number,
+            source=attempt.source,
+            text=attempt.text,
+            category=verdict.category.name,
+            reason=verdict.reason,
+        )
+        kept = AttemptRecord(
+            attempt.number, attempt.source, attempt.text, plan, verdict, attempt.seconds
+        )
+        self._record = replace(self._record, attempts=(*self._record.attempts, kept))
+        self._line(
+            f'  plan by {attempt.source}: {verdict.category.name}, {len(plan)} steps, '
+            f'{attempt.seconds:.2f} s'
+        )
+        if not verdict.ok:
+            self._line(f'    {verdict.reason}')
+
+    def _observed(self, moment: Moment) -> None:
+        """Takes in that the steps before a moment are done; asked before each choice."""
+        done = len(moment.steps)
+        if done == self._record.steps_done:
+            return
+        self._journal.append('observed', step=done)
+        self._close_step(done)
+
+    def _close_step(self, done: int) -> None:
+        steps = self._record.steps
+        last = replace(steps[-1], seconds=self._seconds() - steps[-1].begun_s)
+        self._record = replace(self._record, steps=(*steps[:-1], last), steps_done=done)
+
+    def _acting(self, taken: Step, plan: Plan, source: str) -> None:
+        """Writes a step down before it is taken, with the proof that it is taken for."""
+        number, left = len(self._record.steps), len(plan) - 1
+        self._journal.append('step', step=number, current=str(taken), source=source, left=left)
+        begun = StepRecord(number, str(taken), self._seconds(), None)
+        self._record = replace(
+            self._record,
+            steps=(*self._record.steps, begun),
+            plan=(*self._record.plan, str(taken)),
+            plan_source=source,
+        )
+        self._line(f'  {number + 1:>3} {taken}  proved, with {left} more to the goal')
+
+    def _ended(self, outcome: StepwiseOutcome) -> None:
+        if len(outcome.steps) > self._record.steps_done:
+            self._close_step(len(outcome.steps))
+        state = outcome.observed
+        held = () if state is None else conjuncts(self._task.problem, state)
+        self._record = replace(
+            self._record,
+            verdict=outcome.verdict,
+            goal=tuple(GoalRecord(text, holds) for text, holds in held),
+            reached=None if state is None else all(holds for _, holds in held),
+        )
+        if outcome.differences:
+            self._line(f'the world was {outcome.differences} times not as foreseen')
+        if outcome.ending is Ending.FINISHED:
+            self._line(f'{outcome.verdict.category.name}: {outcome.message}')
+
+    def _keep(self, code: ErrorCode, message: str) -> None:
+        """Writes the end down, and says where everything is."""
+        self._journal.append('end', error=code.name, message=message)
+        self._journal.close()
+        if code is not ErrorCode.NONE:
+            self._line(f'{code.name}: {message}')
+        self._record = replace(
+            self._record,
+            error_code=code,
+            message=message,
+            timings={'whole run': self._seconds()},
+            versions={**versions(), 'commit': source_commit(share_dir()) or 'unknown'},
+            artefacts=(ArtefactRecord('journal', _JOURNAL),),
+        )
+        self._line(f'record: {write_report(self._record, self.folder)}')
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _line(self, text: str) -> None:
+        self._console.print(escape(text), highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _cell(problem: Problem, kind: str) -> Iterator[Cell]:
+    if kind == TWIN:
+        with simulated_cell(load_scene()) as twin:
+            yield twin
+    else:
+        yield SymbolicCell(problem)

@@ -1,0 +1,78 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen step`: what is on the screen and in the record is what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.record.journal import load_journal
+from safegen_ros.record.run import RunRecord
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+EXAMPLE = Path('examples/tower_order.pddl')
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / 'runs'
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(folder))
+    return folder
+
+
+def test_the_model_takes_the_example_to_its_goal_step_by_step(
+    safegen: CommandLine, runs: Path, tower_order: Pddl3Task
+) -> None:
+    status, screen, error = safegen('step', EXAMPLE, '--cell', 'symbolic')
+    assert (status, error) == (0, ''), screen
+    [folder] = runs.iterdir()
+    record = RunRecord.from_json((folder / 'report.json').read_text(encoding='utf-8'))
+    assert record.ok
+    assert record.cell == 'symbolic'
+    assert record.plan_source.startswith(('beam', 'model', 'hierarchy'))
+    assert tower_order.verify('\n'.join(record.plan)) == record.verdict
+    assert record.steps_done == len(record.plan) == len(record.steps)
+    assert all(step.seconds is not None for step in record.steps)
+    assert all(f'{step}  proved' in screen for step in record.plan)
+    assert f'record: {folder / "report.md"}' in screen
+    entries = load_journal(folder / 'journal.jsonl')
+    assert (entries[0].kind, entries[-1].data['error']) == ('task', 'NONE')
+    assert tuple(e.data['current'] for e in entries if e.kind == 'step') == record.plan
+
+
+def test_where_nobody_has_a_plan_nothing_moves(
+    safegen: CommandLine, runs: Path, tmp_path: Path
+) -> None:
+    problem = tmp_path / 'impossible.pddl'
+    problem.write_text("""(define (problem impossible) (:domain blocksworld) (:objects a b)
+      (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b))
+      (:goal (and (on a b) (on b a))))""")
+    status, screen, _ = safegen('step', problem, '--cell', 'symbolic', '--strategy', 'search')
+    assert status == 1
+    assert 'UNSOLVABLE: ' in screen
+    [folder] = runs.iterdir()
+    record = RunRecord.from_json((folder / 'report.json').read_text(encoding='utf-8'))
+    assert (record.error_code, record.steps, record.ok) == (ErrorCode.UNSOLVABLE, (), False)
+    assert [e.kind for e in load_journal(folder / 'journal.jsonl')] == ['task', 'end']
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (('nowhere.pddl',), 'nowhere.pddl'),
+        ((EXAMPLE, '--strategy', 'luck'), "'luck' is no level"),
+        ((EXAMPLE, '--cell', 'table'), "'table' is no cell"),
+    ],
+)
+def test_what_cannot_be_asked_leaves_no_record(
+    safegen: CommandLine, runs: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    status, screen, error = safegen('step', *arguments)
+    assert status == 2
+    assert message in error
+    assert not screen
+    assert not runs.exists()

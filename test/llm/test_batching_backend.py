@@ -1,0 +1,375 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Many callers on one model: what each gets is what it would get alone, whatever the others do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import llm_small
+import pytest
+from waiting import WAIT_S, wait_until
+
+from safegen_ros.errors import BackendError, Canceled, ErrorCode
+from safegen_ros.llm.backend import Clock, Sampling
+from safegen_ros.llm.batching_backend import BatchingBackend
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text
+from safegen_ros.worlds.pddl3.prompts.step_text import spelling
+from safegen_ros.worlds.pddl3.prompts.styles import load_style
+
+TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
+DRAWN = Sampling(1.0, 1.0, 24, seed=5)
+ENDLESS = Sampling(1.5, 1.0, 400, seed=1)
+
+
+def asking(words: int = 0) -> list[dict[str, str]]:
+    """A conversation; with more words, a longer one."""
+    return [{'role': 'user', 'content': ' '.join([TASK, *['block3'] * words])}]
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return llm_small.word_model(tmp_path_factory.mktemp('words'), seed=1)
+
+
+@pytest.fixture(scope='module')
+def plain(folder: Path) -> TransformersBackend:
+    return TransformersBackend(folder, 'cpu')
+
+
+@pytest.fixture
+def make(folder: Path) -> Iterator[Callable[..., BatchingBackend]]:
+    opened: list[BatchingBackend] = []
+
+    def new(**limits: int) -> BatchingBackend:
+        opened.append(BatchingBackend(folder, 'cpu', **limits))
+        return opened[-1]
+
+    yield new
+    for backend in opened:
+        backend.close()
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+@contextmanager
+def held(backend: BatchingBackend) -> Iterator[None]:
+    """Keeps the model, so that every call has to wait."""
+    with backend.turn(Clock('test', Sampling(), lambda: False)):
+        yield
+
+
+def line_up(backend: BatchingBackend, sent: Callable[[], Future[Any]]) -> Future[Any]:
+    """Begins a call and returns once it waits."""
+    before = backend.open_calls
+    future = sent()
+    wait_until(lambda: backend.open_calls > before, 'the call waits')
+    return future
+
+
+def written(backend: BatchingBackend, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The lengths of the prompts of every batch that is written from now on."""
+    batches: list[list[int]] = []
+    generate = backend.model.generate
+
+    def spy(**settings: Any) -> Any:
+        batches.append(settings['attention_mask'].sum(-1).tolist())
+        return generate(**settings)
+
+    monkeypatch.setattr(backend.model, 'generate', spy)
+    return batches
+
+
+def test_an_answer_is_the_same_alone_and_in_a_batch(
+    plain: TransformersBackend,
+    make: Callable[..., BatchingBackend],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = [
+        (asking(), DRAWN),
+        (asking(), replace(DRAWN, seed=6)),
+        (asking(9), replace(DRAWN, top_p=0.9, temperature=0.6, max_new_tokens=40)),
+        (asking(3), replace(DRAWN, temperature=0.0, max_new_tokens=5)),
+        (asking(3), replace(DRAWN, temperature=0.7)),
+        (asking(200), replace(ENDLESS, max_new_tokens=60)),
+    ]
+    alone = [plain.generate(*ask) for ask in asked]
+    assert len({answer.text for answer in alone}) == len(alone)
+    stop = ' '.join(alone[1].text.split()[3:5])
+    asked[1] = (asked[1][0], replace(asked[1][1], stop=(stop,)))
+    alone[1] = plain.generate(*asked[1])
+    assert alone[1].finish_reason == 'stop'
+    backend = make(batch=8)
+    batches = written(backend, monkeypatch)
+    with held(backend):
+        sent = [
+            line_up(backend, lambda ask=ask: threads.submit(backend.generate, *ask))
+            for ask in asked
+        ]
+    together = [future.result(WAIT_S) for future in sent]
+    assert len(batches[0]) == len(asked)
+    for one, other in zip(alone, together, strict=True):
+        assert replace(one, seconds=0, first_token_s=0) == replace(
+            other, seconds=0, first_token_s=0
+        )
+
+
+def test_a_long_prompt_beside_it_cuts_no_answer(
+    plain: TransformersBackend, make: Callable[..., BatchingBackend], threads: ThreadPoolExecutor
+) -> None:
+    asked = [(asking(), ENDLESS), (asking(460), ENDLESS)]
+    alone = [plain.generate(*ask).text for ask in asked]
+    assert len(alone[0].split()) > plain.context - len(plain.prompt(asking(460)))
+    backend = make()
+    with held(backend):
+        sent = [
+            line_up(backend, lambda ask=ask: threads.submit(backend.generate, *ask))
+            for ask in asked
+        ]
+    assert [future.result(WAIT_S).text for future in sent] == alone
+
+
+def test_who_comes_later_joins_the_answers_that_are_being_written(
+    plain: TransformersBackend,
+    make: Callable[..., BatchingBackend],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = make(batch=2)
+    batches = written(backend, monkeypatch)
+    late: list[Future[Any]] = []
+    pieces: list[str] = []
+
+    def listen(piece: str) -> None:
+        pieces.append(piece)
+        if len(pieces) == 5:
+            late.append(threads.submit(backend.generate, asking(3), DRAWN))
+
+    with pytest.raises(Canceled):  # once the other one has its answer
+        backend.generate(asking(), ENDLESS, lambda: bool(late) and late[0].done(), listen)
+    assert late[0].result(WAIT_S).text == plain.generate(asking(3), DRAWN).text
+    assert [len(batch) for batch in batches[:2]] == [1, 2]
+    assert plain.generate(asking(), ENDLESS).text.startswith(''.join(pieces))
+
+
+def test_calls_are_taken_in_their_order(
+    make: Callable[..., BatchingBackend],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = make(batch=2)
+    batches = written(backend, monkeypatch)
+    short = replace(DRAWN, max_new_tokens=1)
+    with held(backend):
+        sent = [
+            line_up(
+                backend, lambda words=words: threads.submit(backend.generate, asking(words), short)
+            )
+            for words in (5, 1, 4, 2, 3)
+        ]
+    for future in sent:
+        future.result(WAIT_S)
+    lengths = [len(backend.prompt(asking(words))) for words in (5, 1, 4, 2, 3)]
+    assert batches == [lengths[:2], lengths[2:4], lengths[4:]]
+
+
+def test_waiting_calls_can_be_cancelled_and_run_out_of_time(
+    make: Callable[..., BatchingBackend], threads: ThreadPoolExecutor
+) -> None:
+    backend, cancel = make(), threading.Event()
+    with held(backend):
+        cancelled = line_up(
+            backend, lambda: threads.submit(backend.generate, asking(), DRAWN, cancel.is_set)
+        )
+        late = replace(DRAWN, time_limit_s=0.05)
+        with pytest.raises(BackendError, match=r'did not finish within 0\.05 s'):
+            backend.generate(asking(), late)
+        assert not cancelled.done()
+        cancel.set()
+        with pytest.raises(Canceled):
+            cancelled.result(WAIT_S)
+        assert backend.open_calls == 0
+
+
+def test_what_one_caller_does_ends_no_other_answer(
+    plain: TransformersBackend, make: Callable[..., BatchingBackend], threads: ThreadPoolExecutor
+) -> None:
+    backend = make()
+    pieces: list[str] = []
+
+    def broken(piece: str) -> None:
+        raise ArithmeticError('the listener is broken')
+
+    with held(backend):
+        cancelled = line_up(
+            backend,
+            lambda: threads.submit(
+                backend.generate, asking(), ENDLESS, lambda: len(pieces) > 1, pieces.append
+            ),
+        )
+        failed = line_up(
+            backend,
+            lambda: threads.submit(backend.generate, asking(), DRAWN, lambda: False, broken),
+        )
+        other = line_up(backend, lambda: threads.submit(backend.generate, asking(3), DRAWN))
+    with pytest.raises(Canceled):
+        cancelled.result(WAIT_S)
+    with pytest.raises(ArithmeticError):
+        failed.result(WAIT_S)
+    assert other.result(WAIT_S).text == plain.generate(asking(3), DRAWN).text
+    assert backend.open_calls == 0
+
+
+def test_a_row_that_the_model_cannot_write_fails_alone(
+    plain: TransformersBackend,
+    make: Callable[..., BatchingBackend],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = make()
+    generate, bad = backend.model.generate, len(backend.prompt(asking(7)))
+
+    def picky(**settings: Any) -> Any:
+        if bad in settings['attention_mask'].sum(-1):
+            raise RuntimeError('out of memory')
+        return generate(**settings)
+
+    monkeypatch.setattr(backend.model, 'generate', picky)
+
+    def refuses(ids: Any, scores: Any) -> Any:
+        raise LookupError('no step is admissible')
+
+    with held(backend):
+        sent = [
+            line_up(
+                backend, lambda words=words: threads.submit(backend.generate, asking(words), DRAWN)
+            )
+            for words in (3, 7, 9)
+        ]
+        guided = line_up(
+            backend,
+            lambda: threads.submit(
+                backend.write, backend.prompt(asking()), DRAWN, logits_processor=[refuses]
+            ),
+        )
+    with pytest.raises(BackendError, match='the model failed: out of memory'):
+        sent[1].result(WAIT_S)
+    with pytest.raises(LookupError):
+        guided.result(WAIT_S)
+    for future, words in ((sent[0], 3), (sent[2], 9)):
+        assert future.result(WAIT_S).text == plain.generate(asking(words), DRAWN).text
+
+
+def test_one_call_too_many_is_refused_by_name(
+    make: Callable[..., BatchingBackend], threads: ThreadPoolExecutor
+) -> None:
+    backend = make(batch=1, waiting=1)
+    with held(backend):
+        sent = [
+            line_up(backend, lambda: threads.submit(backend.generate, asking(), DRAWN))
+            for _ in range(2)
+        ]
+        with pytest.raises(BackendError, match='2 calls are open') as caught:
+            backend.generate(asking(), DRAWN)
+        assert caught.value.code is ErrorCode.QUEUE_FULL
+    assert len({future.result(WAIT_S).text for future in sent}) == 1
+    assert backend.generate(asking(), DRAWN).text == sent[0].result().text
+
+
+def test_closing_ends_calls_that_wait_and_calls_that_are_answered(
+    make: Callable[..., BatchingBackend], threads: ThreadPoolExecutor
+) -> None:
+    waits, answers, begun = make(), make(batch=1), threading.Event()
+    with held(waits):
+        ended = [
+            line_up(waits, lambda: threads.submit(waits.generate, asking(), DRAWN))
+            for _ in range(2)
+        ]
+        waits.close()
+        for future in ended:
+            with pytest.raises(BackendError, match='the model was closed'):
+                future.result(WAIT_S)
+
+    def long() -> Any:
+        return answers.generate(asking(), ENDLESS, on_text=lambda piece: begun.set())
+
+    ended = [threads.submit(long), threads.submit(long)]
+    assert begun.wait(WAIT_S)
+    answers.close()
+    for future in ended:
+        with pytest.raises(BackendError, match='the model was closed'):
+            future.result(WAIT_S)
+    with pytest.raises(BackendError, match='the model was closed'):
+        answers.generate(asking(), DRAWN)
+    answers.close()
+
+
+def test_samples_come_as_they_are_finished_each_with_its_seed(
+    plain: TransformersBackend, make: Callable[..., BatchingBackend]
+) -> None:
+    backend = make(batch=2)
+    alone = [plain.generate(asking(), replace(DRAWN, seed=5 + i)).text for i in range(4)]
+    assert sorted(c.text for c in backend.samples(asking(), 4, DRAWN)) == sorted(alone)
+    assert [c.text for c in backend.generate_batch([asking()] * 4, DRAWN)] == alone
+    with closing(backend.samples(asking(), 4, DRAWN)) as samples:
+        assert next(samples).text in alone
+    assert backend.open_calls == 0
+
+
+def test_shielded_plans_of_several_problems_share_a_batch(
+    folder: Path,
+    plain: TransformersBackend,
+    make: Callable[..., BatchingBackend],
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    style, domain = load_style(folder), read_domain(builtin_domain_text('blocksworld'))
+    problems = [
+        read_problem(
+            '(define (problem towers) (:domain blocksworld) (:objects a b c) (:init (arm-empty)'
+            ' (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c))'
+            f'(:goal (on {goal})))',
+            domain,
+        )
+        for goal in ('a b', 'b c', 'c a')
+    ]
+
+    def guides(backend: TransformersBackend) -> list[Any]:
+        return [
+            backend.guide(style.messages(p, []), Shield(p), spelling(style, p)) for p in problems
+        ]
+
+    alone = [guide.shielded(replace(DRAWN, seed=i)) for i, guide in enumerate(guides(plain))]
+    assert len(set(alone)) == len(alone)
+    backend = make()
+    batches = written(backend, monkeypatch)
+    with held(backend):
+        sent = [
+            line_up(
+                backend,
+                lambda i=i, guide=guide: threads.submit(guide.shielded, replace(DRAWN, seed=i)),
+            )
+            for i, guide in enumerate(guides(backend))
+        ]
+    assert [future.result(WAIT_S) for future in sent] == alone
+    assert len(batches[0]) == len(problems)
+
+
+@pytest.mark.parametrize('limits', [{'batch': 0}, {'waiting': -1}])
+def test_limits_that_are_none(folder: Path, limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match='expected'):
+        BatchingBackend(folder, 'cpu', **limits)

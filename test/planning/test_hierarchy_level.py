@@ -1,0 +1,226 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The level `hierarchy`: who plans the parts, what is left to it, and what ends it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from safegen_ros.errors import BackendError, Canceled, ErrorCode
+from safegen_ros.llm.backend import Cancelled, Completion, Guide, Message, Sampling, never
+from safegen_ros.llm.beam_result import BeamResult
+from safegen_ros.llm.beam_result import Outcome as Ended
+from safegen_ros.llm.guided import TransformersGuide
+from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
+from safegen_ros.planning.proposer import ModelProposer
+from safegen_ros.planning.strategy import DEFAULT, levels_of
+from safegen_ros.search.solve import solve
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
+from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+
+FOLDER = data_path('models/safegen-mini')
+TEN = load_task(kits()['blocksworld'].problem(1, {'blocks': 10}, 'building-order').text)
+FIVE = load_task(kits()['blocksworld'].problem(1, {'blocks': 5}, 'building-order').text)
+
+Answer = Callable[[str, Cancelled], str]
+
+
+class Asked:
+    """A model that reads the problem it is asked and answers by a function."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.problems: list[str] = []
+
+    def generate(
+        self, messages: Sequence[Message], sampling: Sampling, cancelled: Cancelled, *_: Any
+    ) -> Completion:
+        self.problems.append(messages[0]['content'].partition('Problem:\n')[2])
+        return Completion(self.answer(self.problems[-1], cancelled), 1, 1, 0.0, 'stop')
+
+    def close(self) -> None:
+        """Has nothing to let go of."""
+
+
+def planned(
+    strategy: str,
+    backend: Any,
+    style: PromptStyle,
+    task: Pddl3Task = TEN,
+    seconds: float = 600.0,
+    cancelled: Cancelled = never,
+) -> tuple[Outcome, list[Progress]]:
+    heard: list[Progress] = []
+    levels = levels_of(
+        strategy,
+        ModelProposer(task, backend, style, Sampling()),
+        lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
+        2,
+    )
+    outcome = plan_with_levels(
+        levels, task.verify, seconds, cancelled=cancelled, notify=heard.append
+    )
+    return outcome, heard
+
+
+def solved(text: str, cancelled: Cancelled = never) -> str:
+    domain = read_domain(builtin_domain_text('blocksworld'), '<domain>')
+    return str(solve(read_problem(text, domain, '<part>'), route='in-process').plan)
+
+
+def test_the_shipped_model_plans_ten_blocks_in_parts() -> None:
+    backend, style = TransformersBackend(FOLDER, 'cpu'), load_style(FOLDER)
+    outcome, heard = planned(DEFAULT, backend, style)
+    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    assert outcome.plan is not None
+    assert TEN.verify(outcome.plan).ok
+    assert [(p.phase, p.source) for p in heard[:2]] == [
+        ('generating', 'model'),
+        ('generating', 'hierarchy'),  # the beams are passed over
+    ]
+    said = 'model: the task is left to the hierarchy: it has 10 objects, more than 7'
+    assert heard[1].detail == said
+
+
+def test_a_simple_task_is_put_to_the_model_as_a_whole() -> None:
+    model = Asked(solved)
+    outcome, heard = planned('model, hierarchy', model, InstructStyle(), FIVE)
+    assert [a.source for a in outcome.attempts] == ['model']
+    assert outcome.plan is not None
+    assert not any(p.detail for p in heard)
+    in_turn, _ = planned('hierarchy', Asked(solved), InstructStyle(), FIVE)
+    assert [a.source for a in in_turn.attempts] == ['hierarchy']
+    assert in_turn.plan is not None
+
+
+def test_without_a_hierarchy_behind_it_a_complex_task_is_asked_as_a_whole() -> None:
+    model = Asked(solved)
+    outcome, _ = planned('hierarchy, model', Asked(lambda *_: '(no plan)'), InstructStyle(), FIVE)
+    assert outcome.attempts[0].source == 'model'
+    outcome, _ = planned('model, search', model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['model']
+    assert len(model.problems) == 1
+
+
+def test_a_model_without_beams_answers_part_by_part_and_is_told_of_failures() -> None:
+    def second_time(text: str, cancelled: Cancelled) -> str:
+        return solved(text) if model.problems.count(text) == 2 else '(levitate b1)'
+
+    model = Asked(second_time)
+    outcome, _ = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    assert outcome.plan is not None
+    assert TEN.verify(outcome.plan).ok
+    assert len(set(model.problems)) > 4
+    assert all(text.count('(define') == 1 for text in model.problems)
+
+
+class Guides(Asked):
+    """A model whose beam finds the plan of a part when it is wider than 2."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda *_: pytest.fail('a beam would do'))
+        self.widths: list[list[int]] = []
+        self.limits: list[float] = []
+
+    def guide(self, messages: Sequence[Message], shield: Shield, spelling: Spelling) -> Guide:
+        asked, text = self, messages[0]['content'].partition('Problem:\n')[2]
+        widths: list[int] = []
+        self.widths.append(widths)
+
+        class Found(TransformersGuide):
+            def __init__(self) -> None:
+                """Has no model."""
+
+            def beam(self, width: int, time_limit_s: float, *_: Any) -> BeamResult:
+                widths.append(width)
+                asked.limits.append(time_limit_s)
+                plan = parse_plan(solved(text)) if width > 2 else None
+                ending = Ended.EXHAUSTED if plan is None else Ended.FOUND
+                return BeamResult(width, False, ending, plan, 0.0, 0, 0.0)
+
+        return Found()
+
+
+def test_each_part_has_a_guide_of_its_own_and_wider_and_wider_beams() -> None:
+    model = Guides()
+    outcome, _ = planned(DEFAULT, model, InstructStyle(), seconds=600.0)
+    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    assert len(model.widths) > 4
+    assert all(widths == [2, 4] for widths in model.widths)
+    assert all(limit <= 600.0 / 2 / 4 / 2 for limit in model.limits)  # level, part, beam
+
+
+def test_a_model_that_knows_no_answer_leaves_it_to_the_search_planner() -> None:
+    model = Asked(lambda *_: '(no plan)')
+    outcome, heard = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['search']
+    [news] = [p.detail for p in heard if p.phase == 'searching']
+    assert news.startswith('hierarchy: problem blocksworld-10-blocks-1: ')
+    asked = Counter(tuple(sorted(text.split())) for text in model.problems)
+    assert len(asked) > 4
+    assert set(asked.values()) == {2}  # as many attempts as there are, and no part is asked twice
+
+
+def test_a_model_that_fails_ends_it_at_once() -> None:
+    def fails(text: str, cancelled: Cancelled) -> str:
+        raise BackendError('the server is gone')
+
+    model = Asked(fails)
+    outcome, _ = planned(DEFAULT, model, InstructStyle())
+    assert outcome.plan is None
+    assert (outcome.error_code, outcome.message) == (
+        ErrorCode.BACKEND_FAILED, 'the server is gone'
+    )  # fmt: skip
+    assert len(model.problems) == 1
+
+
+def waits(text: str, cancelled: Cancelled) -> str:
+    pause = threading.Event()
+    while not cancelled():
+        pause.wait(0.001)
+    raise Canceled('generation was stopped', ErrorCode.PLANNING_CANCELED)
+
+
+def test_it_leaves_time_for_the_levels_behind_it() -> None:
+    begun = time.monotonic()
+    outcome, heard = planned('hierarchy, search', Asked(waits), InstructStyle(), seconds=4.0)
+    assert [a.source for a in outcome.attempts] == ['search']
+    assert time.monotonic() - begun < 4.0
+    assert heard[1].detail.startswith('hierarchy: problem blocksworld-10-blocks-1: ')
+
+
+def test_cancelling_ends_it() -> None:
+    stop = threading.Event()
+
+    def cancels(text: str, cancelled: Cancelled) -> str:
+        stop.set()
+        return waits(text, cancelled)
+
+    model = Asked(cancels)
+    outcome, _ = planned(DEFAULT, model, InstructStyle(), cancelled=stop.is_set)
+    assert outcome.error_code is ErrorCode.PLANNING_CANCELED
+    assert len(model.problems) == 1
+
+
+def test_a_task_without_a_plan_is_found_out_before_the_model_is_asked() -> None:
+    goal = load_task("""(define (problem two) (:domain blocksworld) (:objects a b)
+      (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b)) (:goal (on a b))
+      (:constraints (always (not (holding a)))))""")
+    model = Asked(lambda *_: pytest.fail('the model was asked'))
+    outcome, _ = planned('model, hierarchy', model, InstructStyle(), goal)
+    assert outcome.error_code is ErrorCode.UNSOLVABLE
+    assert not outcome.attempts

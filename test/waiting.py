@@ -1,0 +1,20 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for what another thread or process brings about."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+WAIT_S = 60.0
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Ask for a condition until it holds."""
+    deadline = time.monotonic() + WAIT_S
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, f'waited {WAIT_S} s for: {what}'
+        pause.wait(0.002)
