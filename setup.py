@@ -37,6 +37,7 @@ EXTRAS = {
     'quantize': ['bitsandbytes'],
     'vllm': ['vllm>=0.12'],
     'cluster': ['ray'],
+    'planetarium': ['networkx'],
     'plots': ['matplotlib'],
     'test': [
         'fastapi',
