@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import JointState
 
 from safegen_ros.cli.goal_check import GoalCheck
+from safegen_ros.cli.run_start import begin_record
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
@@ -31,12 +31,10 @@ from safegen_ros.record.run import (
     BlockRecord,
     GoalRecord,
     ModelRecord,
-    RunRecord,
     StepRecord,
-    TaskRecord,
 )
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.worlds.pddl3.task import PDDL, Pddl3Task
+from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 MATCH_TIMEOUT_S = 5.0
 """How long the recorder may take to find the topics, and to get their last messages [s]."""
@@ -83,21 +81,7 @@ class Session:
         self._stamp = -1.0
         self._execution_began: float | None = None
         self._closed = False
-        self.record = RunRecord(
-            run_id=folder.name,
-            started=datetime.now(timezone.utc).isoformat(timespec='seconds'),
-            task=TaskRecord(
-                task.name,
-                source,
-                task.problem.domain.name,
-                domain_text,
-                task.problem_text,
-                task.format,
-                '' if task.format == PDDL else task.problem_pddl,
-            ),
-            model=ModelRecord('', 0, 0.0, 0.0, 0, False),
-        )
-        self._journal.append('task', name=task.name, format=task.format, problem=task.problem_text)
+        self.record = begin_record(folder, self._journal, task, source, domain_text)
 
     @contextmanager
     def connected(self, client: Client, options: Options) -> Iterator[None]:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timezone
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,6 +15,7 @@ from rich.markup import escape
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.goal_check import conjuncts
+from safegen_ros.cli.run_start import begin_record
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import runs_dir, share_dir
@@ -35,9 +35,7 @@ from safegen_ros.record.run import (
     AttemptRecord,
     GoalRecord,
     ModelRecord,
-    RunRecord,
     StepRecord,
-    TaskRecord,
     new_run_dir,
 )
 from safegen_ros.robot.blocks import simulated_cell
@@ -46,7 +44,7 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import PDDL, Pddl3Task
+from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 _TRIES = 5  # of the level `model`, for one plan
 _JOURNAL = 'journal.jsonl'
@@ -68,21 +66,8 @@ class StepRun:
         self._task = task
         self._begun = time.monotonic()
         self._journal = Journal(self.folder / _JOURNAL)
-        self._journal.append('task', name=task.name, format=task.format, problem=task.problem_text)
-        self._record = RunRecord(
-            run_id=self.folder.name,
-            started=datetime.now(timezone.utc).isoformat(timespec='seconds'),
-            task=TaskRecord(
-                task.name,
-                source,
-                task.problem.domain.name,
-                domain_text,
-                task.problem_text,
-                task.format,
-                '' if task.format == PDDL else task.problem_pddl,
-            ),
-            model=ModelRecord('', 0, 0.0, 0.0, 0, False),
-            cell=cell.cell,
+        self._record = begin_record(
+            self.folder, self._journal, task, source, domain_text, cell.cell
         )
         self._line(f'task: {task.name}; cell: {cell.text}')
 
