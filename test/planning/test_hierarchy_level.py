@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -196,11 +195,10 @@ def waits(text: str, cancelled: Cancelled) -> str:
 
 
 def test_it_leaves_time_for_the_levels_behind_it() -> None:
-    begun = time.monotonic()
-    outcome, heard = planned('hierarchy, search', Asked(waits), InstructStyle(), seconds=4.0)
+    outcome, heard = planned('hierarchy, search', Asked(waits), InstructStyle(), seconds=8.0)
     assert [a.source for a in outcome.attempts] == ['search']
-    assert time.monotonic() - begun < 4.0
-    assert heard[1].detail.startswith('hierarchy: problem blocksworld-10-blocks-1: ')
+    [news] = [p.detail for p in heard if p.phase == 'searching']
+    assert news.startswith('hierarchy: ')  # and where in its work its time was over
 
 
 def test_cancelling_ends_it() -> None:
