@@ -8,6 +8,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.first import FirstShortest
 from safegen_ros.search.greedy import GreedySearch
 from safegen_ros.search.optimal import OptimalSearch
 from safegen_ros.search.outcome import IN_PROCESS, Solution
@@ -33,10 +34,27 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
         SearchLimit: time or memory ran out.
         Canceled: the caller wants to stop.
     """
+    return _solution(problem, budget, OptimalSearch if optimal else GreedySearch)
+
+
+def first_shortest(problem: Problem, budget: Budget) -> Solution:
+    """Of all the shortest plans the first one, as steps and their words are ordered.
+
+    Args, what is returned and what is raised are those of `solve_in_process`.
+    """
+    return _solution(problem, budget, FirstShortest)
+
+
+def _solution(
+    problem: Problem,
+    budget: Budget,
+    kind: type[GreedySearch] | type[OptimalSearch] | type[FirstShortest],
+) -> Solution:
     task = SearchTask(problem, budget)
     relaxation = Relaxation(task, budget)
-    search = (OptimalSearch if optimal else GreedySearch)(task, relaxation, budget)
+    search = kind(task, relaxation, budget)
     found = search.plan()
+    optimal = kind is not GreedySearch
     if not optimal:
         found = shortened(task, found)
     plan = Plan(tuple(task.actions[action].step for action in found))

@@ -14,14 +14,16 @@ import strategies
 from hypothesis import given, settings
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import in_process
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.in_process import first_shortest, solve_in_process
 from safegen_ros.search.outcome import IN_PROCESS, SearchLimit, Unsolvable
 from safegen_ros.verdict import Category
+from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.validator import Validator, verify
 
 BOTH = pytest.mark.parametrize('optimal', [True, False], ids=['optimal', 'fast'])
@@ -64,6 +66,35 @@ def test_a_problem_with_a_plan_is_solved(seed: int) -> None:
     assert not space.complete or shortest == space.shortest
     assert found is not None
     assert found >= shortest
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_of_the_shortest_plans_the_first_one_is_found(seed: int) -> None:
+    problem = exhaustive.solvable_problem(seed)
+    space = exhaustive.explore(problem)
+    plan = first_shortest(problem, Budget(60.0, 500.0)).plan
+    assert verify(problem, plan).ok
+    if space.complete:
+        assert list(plan.steps) == _first_steps(problem, space)
+
+
+def _first_steps(problem: Problem, space: exhaustive.Exploration) -> list[Step]:
+    """Walks from state to state, each time by the first step that comes nearer to the end."""
+    actions = sorted(Grounder(problem, space.table).all_actions(), key=lambda action: action.step)
+    monitors = MonitorSet(problem, space.table)
+    state, standing = next(iter(space.distances))
+    steps: list[Step] = []
+    while left := space.to_go[state, standing]:
+        for action in actions:
+            if action.applicable(state):
+                after = action.apply(state)
+                node = (after, monitors.progress(standing, after))
+                if space.to_go.get(node) == left - 1:
+                    break
+        (state, standing) = node
+        steps.append(action.step)
+    return steps
 
 
 def _blocks(goal: str, constraints: str = '(and)') -> Problem:
