@@ -73,7 +73,7 @@ def build(
 
     quotas = _quotas(train, test, test_family, test_renamed)
     asked = _recipe(recipe, seed, domain, quotas, val)
-    with _working(jobs, ray) as (workers, notify, console):
+    with working(jobs, ray) as (workers, notify, console):
         fresh = make(out, asked, workers, notify)
     console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
     if fresh or plots_missing(out, out / PLOTS):  # a build may be killed before it draws
@@ -106,7 +106,7 @@ def shard(
         raise typer.BadParameter(f'there is no shard {index} of {of}: the first one is 0')
     quotas = _quotas(train, test, test_family, test_renamed)
     asked = _recipe(recipe, seed, domain, quotas, val)
-    with _working(jobs, ray) as (workers, notify, console):
+    with working(jobs, ray) as (workers, notify, console):
         made = build_shard(out, asked, workers, notify, index=index, of=of, blocks=blocks)
     console.print(f'made {made} blocks of shard {index} of {of}: {out}', soft_wrap=True)
 
@@ -116,7 +116,7 @@ def merge(out: Out, jobs: Jobs = None) -> None:
     """Make a dataset of the blocks of all shards, which are kept in its folder .work."""
     from safegen_ros.worlds.pddl3.dataset.build import merge as make
 
-    with _working(jobs, '') as (workers, notify, console):
+    with working(jobs, '') as (workers, notify, console):
         make(out, workers, notify)
     console.print(f'built: {out}', soft_wrap=True)
     _show(out, console, out / PLOTS)
@@ -140,7 +140,7 @@ def check(
 
     folder = _dataset(folder)
     published = None if against is None else _dataset(against)
-    with _working(jobs, '') as (workers, notify, console):
+    with working(jobs, '') as (workers, notify, console):
         rows = examine(folder, workers, notify, partial=partial, val=val)
     console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
     if published is not None:
@@ -231,7 +231,7 @@ def _domain(known: dict[str, Any], name: str) -> Any:
 
 
 @contextmanager
-def _working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Console]]:
+def working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Console]]:
     """Workers, and a bar for each stage of what they do."""
     from safegen_ros.worlds.pddl3.dataset.workers import local_workers, ray_workers
 

@@ -98,7 +98,7 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
     open_folder(folder, recipe)
     if is_built(folder):
         return False
-    with _locked(folder):
+    with locked(folder):
         store = BlockStore(folder, recipe)
         walks = _Search(recipe, store, workers, notify).run()
         assemble(folder, recipe, walks, workers, notify)
@@ -229,7 +229,7 @@ def merge(folder: Path, workers: Workers, notify: Notify) -> None:
         DatasetError: blocks are missing; the message says which, or how many more it takes.
     """
     recipe = load_recipe(folder / RECIPE)
-    with _locked(folder):
+    with locked(folder):
         store = BlockStore(folder, recipe)
         walks = {}
         for domain in recipe.domains:
@@ -275,7 +275,7 @@ def _enough(walk: Walk, recipe: Recipe, blocks: int) -> int:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keeps a second build out of a folder while this one is at work."""
     work = folder / WORK
     with writing(work):

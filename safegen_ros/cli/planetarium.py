@@ -1,0 +1,168 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen planetarium`: from words to problems, the dataset and the score of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from safegen_ros.cli.dataset import working
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.paths import data_path
+
+if TYPE_CHECKING:
+    from safegen_ros.worlds.planetarium.dataset.recipe import Recipe
+
+PAPER_RECIPE = 'config/planetarium/paper.json'
+"""The recipe with the numbers of rows of table 1 of the paper."""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help='Problems in plain words with their PDDL: a dataset, and the score of answers.',
+)
+
+Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
+Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
+Placeholder = Annotated[
+    bool, typer.Option('--placeholder', help='whether the objects in the goal may be any objects')
+]
+
+
+@app.command()
+def build(
+    out: Folder,
+    recipe: Annotated[
+        Path | None, typer.Option('--recipe', help=f'by default {PAPER_RECIPE}')
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, help='rows in all, with the shares of the recipe; else as the recipe'),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help='else as the recipe')] = None,
+    shuffled: Annotated[
+        bool,
+        typer.Option('--shuffled', help='tell the atoms of explicit descriptions in any order'),
+    ] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Build a dataset, each row checked; after a kill the same command goes on."""
+    from safegen_ros.worlds.planetarium.dataset.build import build as make
+
+    asked = _recipe(recipe, pairs, seed, shuffled)
+    with working(jobs, '') as (workers, notify, console):
+        fresh = make(out, asked, workers, notify)
+    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+    _show(out, console)
+
+
+@app.command()
+def check(folder: Folder, jobs: Jobs = None) -> None:
+    """Check every file, problem and description of a dataset."""
+    from safegen_ros.worlds.planetarium.dataset.check import check as examine
+
+    with working(jobs, '') as (workers, notify, console):
+        rows = examine(folder, workers, notify)
+    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+
+
+@app.command()
+def stats(folder: Folder) -> None:
+    """Print what a dataset is made of, beside table 1 of the paper."""
+    _show(folder, Console())
+
+
+@app.command()
+def score(
+    rows: Annotated[
+        Path,
+        typer.Argument(dir_okay=False, help='JSON lines, each a row of the dataset with "answer"'),
+    ],
+    json: Annotated[Path | None, typer.Option(help='write the figures here')] = None,
+    details: Annotated[
+        Path | None, typer.Option(help='write what is wrong with each answer here, as JSON lines')
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option(file_okay=False, help='draw into this folder')
+    ] = None,
+) -> None:
+    """Print how many answers are parseable, solvable and correct, beside the paper."""
+    import json as writer
+    from contextlib import ExitStack
+
+    from safegen_ros.evaluation import planetarium as scoring
+    from safegen_ros.evaluation.planetarium_report import print_score
+    from safegen_ros.worlds.pddl3.dataset.failures import writing
+
+    with ExitStack() as stack:
+        if details is not None:
+            stack.enter_context(writing(details))
+            file = stack.enter_context(details.open('w', encoding='utf-8'))
+
+        def tell(row: scoring.Row, assessed: scoring.Assessed) -> None:
+            if details is not None:
+                file.write(writer.dumps(scoring.details(row, assessed)) + '\n')
+
+        found = scoring.score(scoring.read_scored(rows), rows.name, tell)
+    console = Console()
+    print_score(found, console)
+    if json is not None:
+        with writing(json):
+            json.write_text(writer.dumps(found.as_dict(), indent=1) + '\n', encoding='utf-8')
+    if plots is not None:
+        from safegen_ros.evaluation.plots import draw_comparison
+
+        path = draw_comparison(scoring.comparison(found), plots)
+        console.print(f'plot: {path}', soft_wrap=True)
+
+
+@app.command(name='explain')
+def explain_command(
+    wanted: Annotated[Path, typer.Argument(help='problem as it should be')],
+    answer: Annotated[
+        Path, typer.Argument(help='problem as a model wrote it, prose around it or not')
+    ],
+    placeholder: Placeholder = False,
+) -> None:
+    """Say whether an answer is the problem that is wanted, and what to change in it."""
+    from safegen_ros.evaluation.planetarium import Row, details, read_wanted
+    from safegen_ros.worlds.pddl3.files import read_text
+    from safegen_ros.worlds.planetarium.assess import assess
+
+    problem = read_wanted(read_text(wanted, 'problem'), str(wanted))
+    text = read_text(answer, 'answer')
+    assessed = assess(problem, text, placeholder=placeholder)
+    told = details(Row(str(answer), problem, text, placeholder, ''), assessed)
+    console = Console()
+    console.print(f'{told["finding"]}: {told["reason"]}', soft_wrap=True, markup=False)
+    if assessed.tolerant.finding is not assessed.enforced.finding:
+        console.print(f'with types tolerated: {told["finding_tolerant"]}', soft_wrap=True)
+    for line in told['explanation']:
+        console.print(f'- {line}', soft_wrap=True, markup=False, highlight=False)
+    raise typer.Exit(EXIT_OK if assessed.enforced.correct else EXIT_FAILED)
+
+
+def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bool) -> Recipe:
+    """The recipe of a file, with what the command line changes about it."""
+    from dataclasses import replace
+
+    from safegen_ros.worlds.planetarium.dataset.recipe import load_recipe, scaled
+
+    found = load_recipe(data_path(path or PAPER_RECIPE))
+    if pairs is not None:
+        found = scaled(found, pairs)
+    return replace(
+        found,
+        seed=found.seed if seed is None else seed,
+        shuffled=shuffled or found.shuffled,
+    )
+
+
+def _show(folder: Path, console: Console) -> None:
+    from safegen_ros.evaluation.planetarium_report import print_statistics
+    from safegen_ros.worlds.planetarium.dataset.statistics import load_statistics
+
+    print_statistics(load_statistics(folder), console)

@@ -1,0 +1,260 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""From a person's words to a problem that may be planned for, or to a question.
+
+The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
+shown back in canonical words that read back as the same problem. Constraints that were given
+formally are part of every problem, whatever the model writes; it can add to them and leave out
+none. A request that is understood in two ways that are not equivalent ends in a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.llm.backend import Backend, Message, Sampling, never
+from safegen_ros.pddl.model import Constraint, Domain, Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.sexpr import read_sexpr
+from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
+from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.planetarium.equivalence import compare
+from safegen_ros.worlds.planetarium.findings import AnswerError
+from safegen_ros.worlds.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
+from safegen_ros.worlds.planetarium.planner import find_plan
+from safegen_ros.worlds.planetarium.soundness import contradiction
+
+QUESTION = 'QUESTION:'
+"""What an answer begins with that asks instead of guessing."""
+
+_SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not share any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asks for.
+
+    Attributes:
+        text: in plain words.
+        domain: the domain that it is about.
+        constraints: formal PDDL3, what stands behind `:constraints`; empty for none. Every problem
+            has them.
+        start: the observed world; its objects and its initial state are not for the model to
+            change. None where the text tells them.
+    """
+
+    text: str
+    domain: Domain
+    constraints: str = ''
+    start: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A problem that may be planned for.
+
+    Attributes:
+        problem: with all constraints.
+        words: the problem in canonical English, for the person to agree to; it reads back as the
+            same problem.
+        attempts: how many answers it took.
+    """
+
+    problem: Problem
+    words: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What has to be answered before anything is planned.
+
+    Attributes:
+        text: the question.
+    """
+
+    text: str
+
+
+def understand(
+    request: Request,
+    backend: Backend,
+    sampling: Sampling,
+    *,
+    attempts: int = 3,
+    readings: int = 2,
+    time_limit_s: float = 10.0,
+    cancelled: Callable[[], bool] = never,
+) -> Understood | Question:
+    """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
+
+    Args:
+        request: what a person asks for.
+        backend: the model.
+        sampling: how it is asked; every reading has seeds of its own.
+        attempts: answers of one reading, until it is given up.
+        readings: how often the request is translated independently; two that are not proved
+            equivalent make a question. One trusts the first.
+        time_limit_s: wall-clock limit for finding a plan [s].
+        cancelled: asked while the model answers.
+
+    Raises:
+        SafegenError: the constraints are not one formula, or no answer of a reading could be used
+            (`ATTEMPTS_EXHAUSTED`, with the last reason).
+        Canceled: the caller asked to stop.
+    """
+    if request.constraints:
+        _, section = read_sexpr(f'(:constraints {request.constraints})', '<constraints>')
+        if len(section.items) != 2:
+            raise SafegenError(
+                'the constraints are not one formula: join them by (and ...)', ErrorCode.BAD_PDDL
+            )
+    first: Understood | None = None
+    for reading in range(readings):
+        drawn = replace(sampling, seed=sampling.seed + reading * _SEED_STEP)
+        found = _Reading(request, time_limit_s).understand(backend, drawn, attempts, cancelled)
+        if isinstance(found, Question):
+            return found
+        if first is None:
+            first = found
+        elif not compare(first.problem, found.problem, time_limit_s=time_limit_s).equivalent:
+            return Question(
+                'The request can be understood in more than one way. Which one is meant?\n'
+                f'1. {first.words}\n2. {found.words}'
+            )
+    if first is None:
+        raise SafegenError('readings is 0: take at least one', ErrorCode.BAD_PDDL)
+    return first
+
+
+def prompt(request: Request) -> str:
+    """What the model is told."""
+    parts = [
+        'Translate a request into one PDDL problem of the domain below.',
+        f'Answer with (define (problem ...) ...) alone. If the request can be understood in more '
+        f'than one way, or leaves out what the problem needs, do not guess: answer with {QUESTION} '
+        'and one question.',
+        f'Domain:\n{domain_text(request.domain, constraints=True).rstrip()}',
+    ]
+    if request.start is not None:
+        objects = ' '.join(f'{name} - {kind}' for name, kind in request.start.objects.items())
+        init = ' '.join(map(atom_text, sorted(request.start.init)))
+        parts.append(f'Take exactly these objects and this initial state:\n{objects}\n{init}')
+    if request.constraints:
+        parts.append(f'These constraints hold in any case:\n{request.constraints}')
+    return '\n\n'.join([*parts, f'Request:\n{request.text}'])
+
+
+class _Refused(SafegenError):
+    """Why an answer cannot be used, in words for the model."""
+
+
+class _Reading:
+    """One independent translation of a request."""
+
+    def __init__(self, request: Request, time_limit_s: float) -> None:
+        self._request = request
+        self._time_limit_s = time_limit_s
+
+    def understand(
+        self, backend: Backend, sampling: Sampling, attempts: int, cancelled: Callable[[], bool]
+    ) -> Understood | Question:
+        messages: list[Message] = [{'role': 'user', 'content': prompt(self._request)}]
+        reason = 'no attempt was allowed'
+        for attempt in range(1, attempts + 1):
+            drawn = replace(sampling, seed=sampling.seed + attempt - 1)
+            text = backend.generate(messages, drawn, cancelled).text[: MAX_ANSWER + 1]
+            spoken = THOUGHT.sub('', text).strip()
+            if spoken.startswith(QUESTION):
+                return Question(spoken[len(QUESTION) :].strip() or 'What exactly is to be done?')
+            try:
+                problem = self._problem(text)
+                return Understood(problem, self._words(problem), attempt)
+            except _Refused as error:
+                reason = error.message
+            messages = self._told(text, reason)
+        raise SafegenError(
+            f'the request could not be translated in {attempts} attempts: {reason}: say it in '
+            'other words, or write the problem in PDDL',
+            ErrorCode.ATTEMPTS_EXHAUSTED,
+        )
+
+    def _told(self, text: str, reason: str) -> list[Message]:
+        """The request again, with the last answer and what is wrong with it."""
+        return [
+            {'role': 'user', 'content': prompt(self._request)},
+            {'role': 'assistant', 'content': text},
+            {
+                'role': 'user',
+                'content': f'This cannot be used: {reason}\nWrite the whole problem again.',
+            },
+        ]
+
+    def _problem(self, answer: str) -> Problem:
+        """The problem in an answer, with all constraints and a plan; raises `_Refused`."""
+        request = self._request
+        try:
+            problem = read_problem(problem_fragment(answer), request.domain, '<answer>')
+        except (AnswerError, PddlError) as error:
+            raise _Refused(error.message) from error
+        start = request.start
+        if start is not None and (
+            dict(problem.objects) != dict(start.objects) or problem.init != start.init
+        ):
+            raise _Refused(_changed(start, problem))
+        wrong = contradiction(request.domain.name, problem.init)
+        if wrong:
+            raise _Refused(f'the initial state is impossible, for {wrong}: mend it')
+        given = self._given(problem)
+        problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
+        try:
+            find_plan(problem, self._time_limit_s)
+        except (Unsolvable, SearchLimit) as error:
+            raise _Refused(error.message) from error
+        return problem
+
+    def _given(self, problem: Problem) -> Sequence[Constraint]:
+        """The constraints that were given formally, over the objects of a problem."""
+        if not self._request.constraints:
+            return ()
+        text = problem_text(replace(problem, constraints=())).rstrip()
+        text = f'{text[:-1]}(:constraints {self._request.constraints}))'
+        try:
+            return read_problem(text, self._request.domain, '<constraints>').constraints
+        except PddlError as error:
+            raise _Refused(
+                f'the constraints that hold in any case do not fit it ({error.what}): '
+                'declare every object that they name'
+            ) from error
+
+    def _words(self, problem: Problem) -> str:
+        """A problem in canonical English that reads back as the same problem."""
+        english = FORMATS['english']
+        try:
+            words = english.write(problem)
+            back = english.read(words, problem.domain, '<words>')
+        except SafegenError as error:
+            raise _Refused(f'it cannot be said in words ({error.message})') from error
+        same = (back.init, set(back.goal_conjuncts()), set(back.constraints)) == (
+            problem.init,
+            set(problem.goal_conjuncts()),
+            set(problem.constraints),
+        )
+        if not same or dict(back.objects) != dict(problem.objects):
+            raise _Refused('its words do not read back as the same problem: write a plainer one')
+        return words
+
+
+def _changed(start: Problem, found: Problem) -> str:
+    """What an answer changes about the observed world."""
+    for what, ours, theirs in (
+        ('objects', set(start.objects.items()), set(found.objects.items())),
+        ('initial state', set(start.init), set(found.init)),
+    ):
+        for verb, odd in (('lacks', ours - theirs), ('adds', theirs - ours)):
+            if odd:
+                return f'the {what} {verb} {atom_text(min(odd))}: take them exactly as they are'
+    return 'the objects are not those that were given: take them exactly as they are'
