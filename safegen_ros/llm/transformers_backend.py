@@ -284,12 +284,22 @@ class TransformersBackend:
             'max_new_tokens': min(sampling.max_new_tokens, room),
             'pad_token_id': self._pad,
             'eos_token_id': sorted(self.ends),
+            # A folder that training has written may say no, and every token would cost all before.
+            'use_cache': True,
+            **self._cache(),
         }
         # `None` keeps values of the model's own generation_config out of greedy decoding.
         chosen['temperature'] = sampling.temperature if sample else None
         chosen['top_p'] = sampling.top_p if sample else None
         chosen['top_k'] = 0 if sample else None
         return chosen
+
+    def _cache(self) -> dict[str, Any]:
+        """The cache for one call of `generate`, where the model takes ours."""
+        from safegen_ros.llm.roomy_cache import roomy_cache
+
+        cache = roomy_cache(self.model)
+        return {} if cache is None else {'past_key_values': cache}
 
     @property
     def _pad(self) -> int:

@@ -62,6 +62,25 @@ def test_the_context_bounds_the_answer(backend: TransformersBackend) -> None:
         backend.generate(long, GREEDY)
 
 
+def test_a_token_is_read_once_whatever_the_folder_says(
+    tiny_model: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = json.loads((copy / 'config.json').read_text())
+    (copy / 'config.json').write_text(json.dumps({**config, 'use_cache': False}))
+    (copy / 'generation_config.json').write_text('{"use_cache": false}')
+    backend = TransformersBackend(copy, 'cpu')
+    read: list[int] = []
+    forward = backend.model.forward
+    monkeypatch.setattr(
+        backend.model,
+        'forward',
+        lambda *args, **more: read.append(more['input_ids'].shape[1]) or forward(*args, **more),
+    )
+    answer = backend.generate(LONGER, GREEDY)
+    assert read == [22] + [1] * (answer.completion_tokens - 1)
+    assert answer.completion_tokens > 1
+
+
 def test_cancel_stops_at_the_next_token(backend: TransformersBackend) -> None:
     asked = 0
 
