@@ -23,6 +23,7 @@ from safegen_ros.planning.hierarchy import agenda
 from safegen_ros.planning.hierarchy.agenda import agendas
 from safegen_ros.planning.hierarchy.complexity import TRAINED, assess, trained_on
 from safegen_ros.planning.hierarchy.scope import ScopeTooSmall, described, restricted, scopes
+from safegen_ros.planning.hierarchy.survey import Survey
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.solve import solve
@@ -84,6 +85,49 @@ def test_what_is_asked_in_passing_comes_first_or_last_and_deadlines_before_the_r
     problem = gates('(open a)', '(and (sometime (oiled b)) (within 3 (open c)) (at end (open b)))')
     assert goals(problem) == ['(open c)', '(oiled b)', '(open a)', '(open b)']
     assert goals(problem, 1) == ['(open a)', '(open b)']
+
+
+@pytest.mark.parametrize(
+    ('constraint', 'order'),
+    [
+        ('(always (imply (open a) (open b)))', ['(open b)', '(open a)']),
+        ('(always (imply (open b) (open a)))', ['(open a)', '(open b)']),
+        ('(hold-during 0 5 (not (open a)))', ['(open b)', '(open a)']),
+        ('(hold-after 6 (open b))', ['(open b)', '(open a)', '(open b)']),
+    ],
+)
+def test_constraints_order_goals(constraint: str, order: list[str]) -> None:
+    assert goals(gates('(and (open a) (open b))', constraint)) == order
+
+
+def test_what_goals_use_up_is_laid_in_before_them() -> None:
+    """Spanners behind each other on a way of no return, the last one beside the nuts' gate."""
+    size = {'spanners': 5, 'nuts': 3, 'locations': 5}
+    problem = kits()['spanner'].problem(1, size, 'defective-spanner').problem
+    bad = constraint_text(problem.constraints[0]).strip(')').split()[-1]
+    task = SearchTask(problem, budget())
+    found = agendas(task, budget(), Survey(problem, budget()).provisions(agenda.atoms_of(task)))
+    place = {atom[1]: atom[2] for atom in problem.init if atom[0] == 'at'}
+    spanners = sorted((place[name], name) for name in place if 'spanner' in name and name != bad)
+    for order, count in zip(found, (3, 4), strict=False):
+        ready = [formula_text(goal.formula) for goal in order if goal.ready]
+        assert ready[-1] == '(at bob gate)'
+        carried = [text.strip(')').split()[-1] for text in ready[:-1]]
+        assert len(carried) == len(set(carried)) == count
+        assert {place[name] for name in carried} == {where for where, _ in spanners[:count]}
+        assert [place[name] for name in carried] == sorted(place[name] for name in carried)
+        assert [goal.ready for goal in order] == [True] * (count + 1) + [False] * 3
+    assert not any(goal.ready for goal in found[2])
+
+
+def test_what_cannot_be_had_together_is_not_laid_in() -> None:
+    task = SearchTask(gates('(and (open a) (oiled b))'), budget())
+    a, b = (task.table.bit(('open', 'a')), task.table.bit(('oiled', 'a')))
+    assert any(goal.ready for goal in agendas(task, budget(), [[b]])[0])
+    assert any(goal.ready for goal in agendas(task, budget(), [[a, b]])[0])
+    blocks = SearchTask(kits()['blocksworld'].problem(1, {'blocks': 3}).problem, budget())
+    both = [blocks.table.bit(('holding', name)) for name in ('b1', 'b2')]
+    assert not any(goal.ready for goal in agendas(blocks, budget(), [both])[0])
 
 
 @settings(strategies.SUITE, max_examples=40)

@@ -13,17 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
+from math import inf
 
-from safegen_ros.pddl.bits import Condition, Literals, bit_numbers, condition
+from safegen_ros.pddl.bits import FALSE, Condition, Literals, bit_numbers, condition
 from safegen_ros.pddl.ground import GroundAction
-from safegen_ros.pddl.model import Formula, Problem, conjuncts
+from safegen_ros.pddl.model import AtomFormula, Formula, Problem, conjuncts
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.conditions import follows
+from safegen_ros.search.conditions import assume, follows
 from safegen_ros.search.task import SearchTask
 
 PASSING = ('sometime', 'within')
 """The operators that ask for something at some time, whatever holds at the end."""
+
+LASTING = 'hold-after'
+"""The operator that asks for something from some time on, to the end."""
 
 _MOST_ATOMS = 4_000  # pairs of atoms take memory by the square of their number
 
@@ -36,39 +41,99 @@ class SubGoal:
         formula: what.
         condition: the same on the bits of a `SearchTask`.
         kept: whether it has to be true at the end, too, as goals have; `sometime` asks less.
+        ready: whether it only has to be true, with others of the kind, when the first sub-goal
+            that follows them is taken up.
+        waits: the formulas of sub-goals that have to come before it.
     """
 
     formula: Formula
     condition: Condition
     kept: bool = True
+    ready: bool = False
+    waits: frozenset[Formula] = frozenset()
 
 
-def agendas(task: SearchTask, budget: Budget) -> list[list[SubGoal]]:
+def agendas(
+    task: SearchTask, budget: Budget, provisions: Sequence[Sequence[int]] = ()
+) -> list[list[SubGoal]]:
     """The orders to try, the most promising first.
 
-    What must hold at some time comes first, since it is cheapest before goals are in its way, or
-    is left out, to be asked of the last part. Goals that may come in any order are taken as the
-    problem lists them, or the other way round. The last agenda is empty: all is one part, for where
-    no order helps, as with times after which something is closed.
+    What goals use up is laid in first, where there is such a thing. What must hold at some time
+    comes before the goals, since it is cheapest before they are in its way, or is left out, to be
+    asked of the last part. Goals that may come in any order are taken as the problem lists them, or
+    the other way round. The last agenda is empty: all is one part, for where no order helps, as
+    with times after which something is closed.
+
+    Args:
+        task: the problem.
+        budget: asked while it is looked at.
+        provisions: as of `Survey.provisions`.
 
     Raises:
         SearchLimit: the budget is used up.
         Canceled: the caller wants to stop.
     """
-    goals = [SubGoal(f, condition(f, task.table)) for f in _final(task.problem)]
-    orders = list(_orders(task, [goal.condition for goal in goals], budget))
+    formulas = sorted(_final(task.problem), key=partial(_shut_until, task))
+    conditions = [condition(f, task.table) for f in formulas]
+    atoms = [_atom(each) for each in conditions]
+    together = _together(task, budget) if len(task.table) <= _MOST_ATOMS else None
+    orders = list(_orders(task, conditions, together))
+    laid_in = [_laid_in(task, each, together) for each in provisions]
+    before = [frozenset(formulas[n] for n, late in orders if late == m) for m in range(len(atoms))]
+    goals = [
+        SubGoal(f, each, waits=waits)
+        for f, each, waits in zip(formulas, conditions, before, strict=True)
+    ]
     forwards, backwards = ([goals[n] for n in _sorted(len(goals), orders, d)] for d in (1, -1))
     first = _passing(task)
-    found = [[*first, *forwards], forwards, [*first, *backwards], []]
+    found = [[*each, *first, *forwards] for each in laid_in if each]
+    found += [[*first, *forwards], forwards, [*first, *backwards], []]
     return [each for place, each in enumerate(found) if each not in found[:place]]
 
 
+def atoms_of(task: SearchTask) -> int:
+    """The bits of the goals of a task that are atoms."""
+    found = 0
+    for formula in _final(task.problem):
+        found |= _atom(condition(formula, task.table))
+    return found
+
+
+def _laid_in(
+    task: SearchTask, provisions: Sequence[int], together: Sequence[int] | None
+) -> list[SubGoal]:
+    """Provisions as sub-goals; none where they cannot be had together, as far as pairs tell."""
+    if together is not None:
+        for bit in provisions:
+            if any(other & ~together[bit.bit_length() - 1] for other in provisions):
+                return []
+    atoms = [task.table.atoms(bit)[0] for bit in provisions]
+    formulas = [AtomFormula(name, tuple(terms)) for name, *terms in atoms]
+    conditions = [condition(formula, task.table) for formula in formulas]
+    order = _sorted(len(formulas), _orders(task, conditions, together), 1)
+    return [SubGoal(formulas[n], conditions[n], ready=True) for n in order]
+
+
 def _passing(task: SearchTask) -> list[SubGoal]:
-    """What must hold at some time, the earliest deadline first."""
-    asked = [c for c in task.problem.constraints if c.operator in PASSING]
-    asked.sort(key=lambda c: c.times or (float('inf'),))
-    formulas = [c.arguments[0] for c in asked]
-    return [SubGoal(f, condition(f, task.table), kept=False) for f in formulas]
+    """What must hold at some time or from some time on, the earliest deadline first."""
+    asked = [c for c in task.problem.constraints if c.operator in (*PASSING, LASTING)]
+    asked.sort(key=lambda c: c.times or (inf,))
+    return [
+        SubGoal(c.arguments[0], condition(c.arguments[0], task.table), c.operator == LASTING)
+        for c in asked
+    ]
+
+
+def _shut_until(task: SearchTask, goal: Formula) -> int:
+    """The time before which a constraint does not let a goal come true for good; 0 for none."""
+    atom = _atom(condition(goal, task.table))
+    times = [
+        c.times[1]
+        for c in task.problem.constraints
+        if c.operator == 'hold-during'
+        and assume(condition(c.arguments[0], task.table), atom, 0) == FALSE
+    ]
+    return max(times, default=0)
 
 
 def _final(problem: Problem) -> list[Formula]:
@@ -78,20 +143,27 @@ def _final(problem: Problem) -> list[Formula]:
 
 
 def _orders(
-    task: SearchTask, goals: Sequence[Condition], budget: Budget
+    task: SearchTask, goals: Sequence[Condition], together: Sequence[int] | None
 ) -> Iterable[tuple[int, int]]:
     """Pairs of places of goals, the first of which has to come before the second."""
     atoms = [_atom(goal) for goal in goals]
-    late = _made_last(task, sum({atom for atom in atoms if atom}), budget)
+    late = together and _made_last(task, sum({atom for atom in atoms if atom}), together)
     waits = [
         [condition(argument, task.table) for argument in c.arguments]
         for c in task.problem.constraints
         if c.operator == 'sometime-before'
     ]
+    always = [
+        condition(c.arguments[0], task.table)
+        for c in task.problem.constraints
+        if c.operator == 'always'
+    ]
     for one, other in permutations(range(len(goals)), 2):
         made, kept = atoms[one], atoms[other]
         forced = any(_implies(goals[other], f) and _implies(goals[one], h) for f, h in waits)
-        if late is not None and made and kept:
+        if made and kept:
+            forced = forced or any(assume(each, kept, made) == FALSE for each in always)
+        if late and made and kept:
             forced = forced or bool(not late[made] & kept and late[kept] & made)
         if forced:
             yield one, other
@@ -109,11 +181,8 @@ def _implies(goal: Condition, formula: Condition) -> bool:
     return follows(formula, goal.true, goal.false)
 
 
-def _made_last(task: SearchTask, atoms: int, budget: Budget) -> dict[int, int] | None:
+def _made_last(task: SearchTask, atoms: int, together: Sequence[int]) -> dict[int, int]:
     """For each of some atoms, those that may be true already when an action makes it true."""
-    if len(task.table) > _MOST_ATOMS:
-        return None
-    together = _together(task, budget)
     found = dict.fromkeys((1 << number for number in bit_numbers(atoms)), 0)
     for action in task.actions:
         after = _after(action, together)

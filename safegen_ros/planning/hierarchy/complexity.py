@@ -56,6 +56,25 @@ def trained_on(domain: str) -> Thresholds:
     return replace(TRAINED, objects=_OBJECTS.get(domain, TRAINED.objects))
 
 
+def thresholds_of(
+    domain: str, objects: int = 0, open_goals: int = 0, relaxed_steps: int = 0
+) -> Thresholds:
+    """Thresholds for tasks of a domain; 0 takes what `trained_on` says.
+
+    Args:
+        domain: name of the domain.
+        objects: as in `Thresholds`.
+        open_goals: as in `Thresholds`.
+        relaxed_steps: as in `Thresholds`.
+    """
+    usual = trained_on(domain)
+    return Thresholds(
+        objects or usual.objects,
+        open_goals or usual.open_goals,
+        relaxed_steps or usual.relaxed_steps,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Assessment:
     """What was found about a task.

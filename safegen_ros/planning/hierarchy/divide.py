@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.bits import compile_test
-from safegen_ros.pddl.model import And, Problem, State
+from safegen_ros.pddl.model import And, Constraint, Problem, State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import formula_text
-from safegen_ros.planning.hierarchy.agenda import PASSING, SubGoal, agendas
+from safegen_ros.planning.hierarchy.agenda import LASTING, PASSING, SubGoal, agendas, atoms_of
 from safegen_ros.planning.hierarchy.scope import ScopeTooSmall, named, restricted, scopes
 from safegen_ros.planning.hierarchy.survey import Survey
 from safegen_ros.planning.remaining import OBLIGATIONS, remaining_problem
@@ -43,6 +43,7 @@ PlanPart = Callable[[Problem, float, Callable[[], bool]], Plan]
 `SafegenError`. A `BackendError` ends it all: who cannot answer is not asked again."""
 
 _SHARE = 0.25  # of the time left that one try of a part may take
+_PUT_OFF = 8  # sub-goals that are tried before one that shuts out the rest
 _LONGEST = 500  # characters of a failure in a message
 
 
@@ -107,8 +108,9 @@ def divide_and_conquer(
     """Plans the sub-goals of a problem in order.
 
     A part that fails is tried with more objects, then together with the sub-goals that follow it,
-    twice as many each time. When all that is left fails as one part, another order is tried, and at
-    last the whole as one part.
+    twice as many each time. One whose plan shuts out the rest is put off behind another one first.
+    When all that is left fails as one part, another order is tried, and at last the whole as one
+    part.
 
     Args:
         problem: what to plan.
@@ -157,7 +159,8 @@ class _Conquest:
         task = self._survey.task
         if self._survey.steps(self._problem.init, task.start) is None:
             raise no_plan(task, 'which shows before any search')
-        for agenda in agendas(task, self._budget):
+        provisions = self._survey.provisions(atoms_of(task))
+        for agenda in agendas(task, self._budget, provisions):
             try:
                 return self._proved(self._conquer(agenda))
             except _Failed:
@@ -184,24 +187,27 @@ class _Conquest:
             if done < len(agenda) and self._are_done(agenda[: done + 1], moment):
                 done += 1
             else:
-                part, moment, done = self._next_part(agenda, done, moment)
+                part, moment, agenda = self._next_part(agenda, done, moment)
+                done += len(part.goals)
                 parts.append(part)
         return parts
 
     def _are_done(self, goals: Sequence[SubGoal], moment: _Moment) -> bool:
-        """Whether goals hold, and what must hold at some time has held."""
+        """Whether goals hold, and what must hold at some time has held; see `_due`."""
         state = self._survey.task.table.encode(self._shield.state(moment.situation))
         rest = self._rest(moment).constraints
         owed = [c.arguments[0] for c in rest if c.operator in PASSING]
         return all(
             compile_test(goal.condition)(state) if goal.kept else goal.formula not in owed
-            for goal in goals
+            for goal in _due(goals)
         )
 
     def _next_part(
         self, agenda: Sequence[SubGoal], done: int, moment: _Moment
-    ) -> tuple[Part, _Moment, int]:
-        """The part with the next sub-goals, as few as will do; where it leads, what is done then.
+    ) -> tuple[Part, _Moment, Sequence[SubGoal]]:
+        """The part with the next sub-goals, as few as will do; where it leads, and their order.
+
+        One that shuts out the rest is put off, where another may come first.
 
         Raises:
             _Failed: there is no plan even for all of them at once.
@@ -210,25 +216,58 @@ class _Conquest:
         size = 1
         while True:
             end = min(done + size, len(agenda))
-            for problem in self._problems(agenda, done, end, moment):
-                plan = self._ask(problem)
-                after = None if plan is None else self._followed(plan, moment)
-                if plan is None or after is None:
-                    continue
-                if not self._is_reached(agenda, end, after):
-                    self._failures.append('the plan of a part ends short of its goal')
-                    continue
-                if self._survey.steps(*self._seen(after)) is None:
-                    # What the rest lacks is not asked of this part: more objects would not help.
-                    self._failures.append('behind the plan of a part there is none for the rest')
+            for order in self._orders(agenda, done, moment) if size == 1 else (agenda,):
+                found, shut = self._part(order, done, end, moment)
+                if found is not None:
+                    objects, plan, after = found
+                    goals = tuple(formula_text(goal.formula) for goal in order[done:end])
+                    seconds = time.monotonic() - started
+                    return Part(goals, objects, plan, self._tries - tries, seconds), after, order
+                if not shut:
                     break
-                goals = tuple(formula_text(goal.formula) for goal in agenda[done:end])
-                seconds = time.monotonic() - started
-                tries = self._tries - tries
-                return Part(goals, len(problem.objects), plan, tries, seconds), after, end
             if end == len(agenda):
                 raise _Failed
             size *= 2
+
+    def _orders(
+        self, agenda: Sequence[SubGoal], done: int, moment: _Moment
+    ) -> Iterator[Sequence[SubGoal]]:
+        """An agenda, then with each of some others of its open sub-goals as the next one."""
+        yield agenda
+        if agenda[done : done + 1] and agenda[done].ready:
+            return  # what is ready has to be so before all else
+        open_ones = [
+            place
+            for place in range(done, len(agenda))
+            if not self._are_done([agenda[place]], moment)
+        ]
+        formulas = {agenda[place].formula for place in open_ones}
+        others = [place for place in open_ones[1:] if not agenda[place].waits & formulas]
+        for place in others[:_PUT_OFF]:
+            yield [*agenda[:done], agenda[place], *agenda[done:place], *agenda[place + 1 :]]
+
+    def _part(
+        self, agenda: Sequence[SubGoal], done: int, end: int, moment: _Moment
+    ) -> tuple[tuple[int, Plan, _Moment] | None, bool]:
+        """A plan for some sub-goals, over how many objects, and where it leads.
+
+        Returns:
+            None for these where there is no plan, and whether that is for want of one for the rest.
+        """
+        for problem in self._problems(agenda, done, end, moment):
+            plan = self._ask(problem)
+            after = None if plan is None else self._followed(plan, moment)
+            if plan is None or after is None:
+                continue
+            if not self._is_reached(agenda, end, after):
+                self._failures.append('the plan of a part ends short of its goal')
+                continue
+            if self._survey.steps(*self._seen(after)) is not None:
+                return (len(problem.objects), plan, after), False
+            # What the rest lacks is not asked of this part: more objects would not help.
+            self._failures.append('behind the plan of a part there is none for the rest')
+            return None, True
+        return None, False
 
     def _is_reached(self, agenda: Sequence[SubGoal], end: int, moment: _Moment) -> bool:
         if end == len(agenda):
@@ -242,7 +281,7 @@ class _Conquest:
         group, last = agenda[done:end], end == len(agenda)
         rest = self._rest(moment)
         if not last:
-            rest = _part_problem(rest, agenda[:end], group)
+            rest = _part_problem(rest, agenda, done, end)
         wanted = None if last else [goal.condition for goal in group]
         objects = self._survey.objects(*self._seen(moment), wanted)
         if objects is None:
@@ -314,21 +353,39 @@ class _Conquest:
         )
 
 
-def _part_problem(rest: Problem, agenda: Sequence[SubGoal], group: Sequence[SubGoal]) -> Problem:
+def _due(goals: Sequence[SubGoal]) -> list[SubGoal]:
+    """Those of some sub-goals in order that have to be done behind them.
+
+    What only has to be ready is due as long as nothing else has followed.
+    """
+    last = max((place for place, goal in enumerate(goals) if not goal.ready), default=-1)
+    return [goal for place, goal in enumerate(goals) if not goal.ready or place > last]
+
+
+def _part_problem(rest: Problem, agenda: Sequence[SubGoal], done: int, end: int) -> Problem:
     """What remains, to be solved as far as a part goes.
+
+    What a later sub-goal brings about in passing is not asked of this part.
 
     Args:
         rest: what remains of the whole.
-        agenda: the sub-goals that have to be done behind the part.
-        group: those of them that are its own.
+        agenda: all sub-goals in order.
+        done: how many of them are done.
+        end: how many have to be done behind the part.
     """
-    goals = [goal.formula for goal in agenda if goal.kept]
-    passing = [goal.formula for goal in group if not goal.kept]
-    if len(group) == len(passing) == 1:
+    goals = [goal.formula for goal in _due(agenda[:end]) if goal.kept]
+    passing = [goal.formula for goal in agenda[done:end] if not goal.kept]
+    if len(passing) == end - done == 1:
         goals += passing  # a goal is what any planner can be asked for
-    constraints = tuple(
-        c
-        for c in rest.constraints
-        if c.operator not in OBLIGATIONS or (c.operator in PASSING and c.arguments[0] in passing)
-    )
+    later = {(goal.formula, goal.kept) for goal in agenda[end:]}
+
+    def is_asked(constraint: Constraint) -> bool:
+        first = constraint.arguments[0]
+        if constraint.operator in OBLIGATIONS:
+            return constraint.operator in PASSING and first in passing
+        if constraint.operator in PASSING or constraint.operator == LASTING:
+            return (first, constraint.operator == LASTING) not in later
+        return True
+
+    constraints = tuple(filter(is_asked, rest.constraints))
     return replace(rest, goal=And(tuple(goals)), constraints=constraints)
