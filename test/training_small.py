@@ -84,6 +84,13 @@ def write_recipe(path: Path, values: dict[str, Any], **changes: Any) -> Path:
     return path
 
 
+def train(recipe: Path, out: Path, **more: Any) -> Path:
+    """`safegen_ros.training.run.train`; to import it takes seconds, which no collection needs."""
+    from safegen_ros.training.run import train as begin
+
+    return begin(recipe, out, **more)
+
+
 def reports(folder: Path) -> list[dict[str, float]]:
     """What a run reported, but for the time it took."""
     lines = (folder / 'metrics.jsonl').read_text(encoding='utf-8').splitlines()

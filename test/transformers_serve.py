@@ -25,7 +25,12 @@ class TransformersServe:
         command = Path(sys.executable).with_name('transformers')
         self.process = subprocess.Popen(
             [command, 'serve', '--device', 'cpu', '--host', '127.0.0.1', '--port', '0'],
-            env={**os.environ, 'HF_HUB_CACHE': self._hub, 'PYTHONUNBUFFERED': '1'},
+            env={
+                **os.environ,
+                'HF_HUB_CACHE': self._hub,
+                'HF_HUB_OFFLINE': '1',  # or it asks the network for folders that it lacks
+                'PYTHONUNBUFFERED': '1',
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from peft import PeftModel
 from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
@@ -57,6 +56,8 @@ def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
 
     Merging into packed weights would round them a second time.
     """
+    from peft import PeftModel  # it takes seconds, and most models are not packed
+
     adapter = out / 'adapter.partial'
     shutil.rmtree(adapter, ignore_errors=True)
     model.save_pretrained(adapter)
@@ -94,6 +95,7 @@ def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> P
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
         )
+    model.config.use_cache = True  # which trainers switch off
     logging.disable_progress_bar()
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)

@@ -33,7 +33,7 @@ MESSAGES = [{'role': 'user', 'content': TASK}]
 LONGER = [{'role': 'user', 'content': f'{TASK} sometime on block3 block1 always clear block2'}]
 GREEDY = Sampling(temperature=0.0, max_new_tokens=16)
 DRAWN = Sampling(1.0, 1.0, 24, seed=5)
-LIMIT_S = 20.0
+LIMIT_S = 120.0
 
 # `transformers serve` has one generator of random numbers for all requests. So they come one by one
 # here, and what is broken off draws nothing: it may go on for a moment beside the next request.
@@ -233,7 +233,7 @@ def test_a_real_server_that_does_not_have_the_model(
 ) -> None:
     address = f'{server_of().url}#{tmp_path}/nowhere'
     with (
-        closing(open_backend(address, patience=ONE_BY_ONE)) as backend,
+        closing(open_backend(address, patience=replace(ONE_BY_ONE, tries=5))) as backend,
         pytest.raises(BackendError, match='nowhere'),
     ):
         backend.generate(MESSAGES, replace(GREEDY, time_limit_s=LIMIT_S))

@@ -27,6 +27,8 @@ from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.prompts.step_text import spelling
 
 PAIRS = (('words', 'words'), ('words', 'bytes'), ('instruct', 'bytes'), ('instruct', 'blanks'))
+AMPLE_S = 3600.0
+"""What no search takes, however slow the machine: what is found depends on nothing else."""
 FAST = {'tree': CachedTokenTree}  # the choice of it is tested elsewhere
 
 
@@ -62,7 +64,7 @@ def trap(count: int) -> Problem:
     return llm_small.lamps('(and (lit l1) (lit l2) (lit l3))', '(always (not (broken l1)))', names)
 
 
-@settings(SUITE, max_examples=45)
+@settings(SUITE, max_examples=30)
 @given(strategies.SEEDS, st.sampled_from(PAIRS), st.sampled_from([1, 3]), st.booleans())
 def test_what_is_found_is_a_solution_with_the_probability_that_the_model_gives_it(
     seed: int, pair: tuple[str, str], width: int, backtrack: bool
@@ -96,7 +98,7 @@ def test_the_cache_changes_nothing(pair: tuple[str, str]) -> None:
     found = 0
     for problem in (*problems(2), llm_small.lamps(), trap(3)):
         fast, plain = (
-            searched(problem, *pair, max_steps=7, tree=tree).escalate(120.0, widths=(1, 3))
+            searched(problem, *pair, max_steps=7, tree=tree).escalate(AMPLE_S, widths=(1, 3))
             for tree in (CachedTokenTree, TokenTree)
         )
         assert (fast.plan, fast.level) == (plain.plan, plain.level)
@@ -126,7 +128,7 @@ def test_steps_are_left_out_only_where_they_cannot_be_among_the_best(
 def test_wider_beams_are_tried_one_after_another() -> None:
     levels = set()
     for problem in problems(12):
-        found = searched(problem, 'words', 'words', max_steps=40).escalate(20.0)
+        found = searched(problem, 'words', 'words', max_steps=40).escalate(AMPLE_S)
         widths = [(each.width, each.backtracking) for each in found.tries]
         assert widths == [(1, False), (2, False), (4, False), (8, False), (8, True)][: len(widths)]
         assert all(each.plan is None for each in found.tries[:-1])
@@ -200,6 +202,6 @@ def test_a_search_can_be_cancelled(after: int) -> None:
 
     search = searched(llm_small.lamps('(and (lit l1) (broken l1))'), 'words', 'words')
     with pytest.raises(Canceled) as error:
-        search.escalate(60.0, cancelled)
+        search.escalate(AMPLE_S, cancelled)
     assert error.value.code is ErrorCode.PLANNING_CANCELED
     assert asked == after + 1

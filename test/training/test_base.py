@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from training_small import SHORT, write_recipe
+from training_small import SHORT, train, write_recipe
 
 from safegen_ros.training.base import check_base
 from safegen_ros.training.config import ConfigError
-from safegen_ros.training.run import train
 
 WEIGHTS = 'model.safetensors'
 LAST = 'model.layers.0.mlp.down_proj.weight'

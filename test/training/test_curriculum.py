@@ -14,7 +14,6 @@ from training_small import drawn
 
 from safegen_ros.training.config import GrpoConfig
 from safegen_ros.training.curriculum import BUCKETS, CurriculumSampler, Shape
-from safegen_ros.training.grpo import enough_rows
 
 PHASES = GrpoConfig().curriculum
 DOMAINS = ('blocksworld', 'ferry', 'grippers', 'spanner')
@@ -49,6 +48,8 @@ def test_groups_stay_together(
 
 
 def test_rows_are_enough_for_what_is_asked() -> None:
+    from safegen_ros.training.grpo import enough_rows  # seconds, which no collection needs
+
     rows = [row for domain in ('ferry', 'spanner') for row in drawn(domain, 'train', 12)]
     assert enough_rows(rows, 100, 1) == rows
     some = enough_rows(rows, 5, 1)

@@ -13,16 +13,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from training_small import SHORT, reports, weights, write_recipe
-from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
+from training_small import SHORT, reports, train, weights, write_recipe
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.training.checkpoints import last_checkpoint
 from safegen_ros.training.config import ConfigError
-from safegen_ros.training.run import train
+
+if TYPE_CHECKING:
+    from transformers import Trainer
 
 ROOT = Path(__file__).parents[2]
 
@@ -99,6 +101,8 @@ def test_a_resumed_run_takes_the_rates_of_its_recipe(
 
 
 def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     model = short_run / 'model'
     assert {path.name for path in model.iterdir()} == {
         'model.safetensors', 'config.json', 'generation_config.json', 'tokenizer.json',
@@ -121,6 +125,8 @@ def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
 
 def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path: Path) -> None:
     """The loss is normalised by the words of all parts, not part by part."""
+    from transformers import AutoModelForCausalLM
+
     models = []
     for batch, accumulate in ((8, 1), (2, 4)):
         recipe = write_recipe(
@@ -137,6 +143,8 @@ def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path:
 def test_running_out_of_memory_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from transformers import Trainer
+
     step = Trainer.training_step
 
     def full(trainer: Trainer, *rest: object) -> object:
@@ -164,6 +172,8 @@ def test_reinforcement_resumes_to_the_same_end(
         budget__steps=4, budget__save_steps=2, budget__log_steps=1,
     )  # fmt: skip
     train(recipe, tmp_path / 'whole')
+    from transformers import Trainer
+
     step = Trainer.training_step
 
     def full(trainer: Trainer, *rest: object) -> object:
@@ -198,6 +208,8 @@ def test_a_full_disk_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     run = tmp_path / 'run'
+    from transformers import Trainer
+
     write = getattr(Trainer, method)
 
     def full(trainer: Trainer, *rest: object, **more: object) -> None:

@@ -11,14 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from datasets_small import contents, silent, small_recipe
+from waiting import wait_until
 
 from safegen_ros.worlds.pddl3.dataset import blocks as blocks_module
 from safegen_ros.worlds.pddl3.dataset import recipe as recipe_module
@@ -28,18 +26,6 @@ from safegen_ros.worlds.pddl3.dataset.failures import DatasetError, RecipeError
 from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST
 from safegen_ros.worlds.pddl3.dataset.recipe import load_recipe
 from safegen_ros.worlds.pddl3.dataset.workers import HERE, local_workers, ray_workers
-
-WAIT_S = 60.0
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Ask for a condition until it holds."""
-    deadline = time.monotonic() + WAIT_S
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, f'waited {WAIT_S} s for: {what}'
-        pause.wait(0.01)
-
 
 DYING = """
 import multiprocessing, os, signal
