@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, a supervised run, reinforcement. After a kill the
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement. After a kill the
 # same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,5 +24,6 @@ model() { # STAGE RECIPE RUN
 dataset runs/mini-data mini
 model sft mini mini-sft
 dataset runs/mini-more-data mini-more
+model sft mini-more mini-more
 model grpo mini-grpo mini-grpo
-.venv/bin/python scripts/ship_model.py --sft runs/mini-sft --grpo runs/mini-grpo --out models/safegen-mini
+.venv/bin/python scripts/ship_model.py --sft runs/mini-more --grpo runs/mini-grpo --out models/safegen-mini
