@@ -158,6 +158,13 @@ SIM_ARGS = (
         'nothing; empty: as in params_file.',
         choices=('', *CELLS),
     ),
+    ArgSpec(
+        'autostart',
+        '',
+        'Whether the nodes configure and activate themselves, in their order; empty: as in '
+        'params_file.',
+        choices=('', 'true', 'false'),
+    ),
     ArgSpec('log_level', 'info', 'Log level of all nodes.', choices=LOG_LEVELS),
 )
 
@@ -169,6 +176,7 @@ def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, Parame
         'real_time_factor': float,
         'model': str,
         'cell': str,
+        'autostart': lambda value: value == 'true',
     }
     return tuple((name, casts[name](args[name])) for name in wanted if args[name])
 
@@ -183,9 +191,10 @@ def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
             module=f'{PACKAGE}.nodes.{name}',
             namespace='/' + args['namespace'].strip('/'),
             params_files=(args['params_file'],) if args['params_file'] else (),
-            params=_overrides(args, *overrides),
+            params=_overrides(args, *overrides, 'autostart'),
             log_level=args['log_level'],
-            ready=ready,
+            # Otherwise it waits for somebody to lead it.
+            ready=None if args['autostart'] == 'false' else ready,
         )
 
     return (

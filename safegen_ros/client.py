@@ -32,10 +32,15 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.pddl.plan import Plan
 
 CONNECT_TIMEOUT_S = 10.0
 """How long a server may take to appear and to accept a goal [s]."""
+
+STATE_TIMEOUT_S = 1.0
+"""How long a node that rejected a goal may take to tell its state [s]."""
 
 MAX_BUDGET_S = 86400.0
 """Longest time budget of a goal [s]."""
@@ -184,6 +189,8 @@ class Client(Closing):
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._actions: dict[str, GoalClient] = {}
+        self._stop: StopListener | None = None
+        self._states: dict[str, StateClient] = {}
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -248,9 +255,20 @@ class Client(Closing):
         format: str = '',
     ) -> PlanTask.Result:
         """Plans and proves a task without executing it; as `run` otherwise."""
+        return self.start_plan(problem, domain, options, on_feedback, format).result()
+
+    def start_plan(
+        self,
+        problem: str,
+        domain: str = '',
+        options: Options | None = None,
+        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        format: str = '',
+    ) -> Goal:
+        """As `plan`, but returns as soon as the goal is accepted."""
         task = msg.Task(domain=domain, problem=problem, format=format)
         goal = _planning_goal(PlanTask.Goal(), task, options or Options())
-        return self._send('plan_task', PlanTask, goal, on_feedback).result()
+        return self._send('plan_task', PlanTask, goal, on_feedback)
 
     def execute(
         self,
@@ -306,11 +324,24 @@ class Client(Closing):
             handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
         if not handle.accepted:
             raise SafegenError(
-                f'action {name} rejected the goal: another goal is running; wait or cancel it',
+                f'action {name} rejected the goal: {self._why_rejected(name)}',
                 ErrorCode.GOAL_REJECTED,
             )
         budget = conversions.duration_from_msg(goal.time_budget)
         return Goal(name, client, handle, time.monotonic() + budget + GRACE_S, self._reason)
+
+    def _why_rejected(self, name: str) -> str:
+        node = 'executor' if name == 'execute_plan' else 'planner'
+        if node not in self._states:
+            self._states[node] = StateClient(self.node, node)
+        state = self._states[node].wait(STATE_TIMEOUT_S)
+        if state not in ('', 'active'):
+            return f"the {node} is {state}: activate it ('ros2 lifecycle set {node} activate')"
+        if name == 'plan_task':  # which moves nothing, so that it may run while all is stopped
+            return 'another goal is running; wait or cancel it'
+        if self._stop is None:
+            self._stop = StopListener(self.node)
+        return self._stop.why_rejected()
 
     def _not_there(self, what: str) -> SafegenError:
         return SafegenError(

@@ -35,6 +35,7 @@ class ErrorCode(IntEnum):
     PLANNING_TIMEOUT = 203
     PLANNING_CANCELED = 204
     QUEUE_FULL = 205
+    PLANNING_STOPPED = 206
 
     # 300-399: there is no proof.
     VALIDATOR_UNAVAILABLE = 300
@@ -51,6 +52,7 @@ class ErrorCode(IntEnum):
     EXECUTION_TIMEOUT = 407
     EXECUTION_CANCELED = 408
     UNSUPPORTED_SCENE = 409
+    EXECUTION_STOPPED = 410
 
     # 500-599: the client's own side.
     SERVER_LOST = 500

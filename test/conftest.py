@@ -12,14 +12,18 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import llm_small
 import pytest
 from hypothesis import HealthCheck, settings
 
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 # Settings for every process that a test starts; they must be there before rclpy is imported.
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
+os.environ.setdefault('SAFEGEN_RUNTIME_DIR', tempfile.mkdtemp(prefix='safegen-test-run-'))
 os.environ['HF_HUB_OFFLINE'] = '1'
 os.environ['OMP_NUM_THREADS'] = '1'
 
@@ -65,3 +69,21 @@ def tower_order() -> Pddl3Task:
     """The example of the README: five blocks and one `sometime-before`."""
     path = Path(__file__).parents[1] / 'examples' / 'tower_order.pddl'
     return load_task(path.read_text(encoding='utf-8'), problem_source=str(path))
+
+
+@pytest.fixture(scope='session')
+def word_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete folder of a model of words with random weights; it is read only."""
+    return llm_small.word_model(tmp_path_factory.mktemp('words'), seed=1)
+
+
+@pytest.fixture(scope='session')
+def word_backend(word_folder: Path) -> TransformersBackend:
+    """That model in this process."""
+    return TransformersBackend(word_folder, 'cpu')
+
+
+@pytest.fixture(scope='session')
+def word_style(word_folder: Path) -> PromptStyle:
+    """The style that it is asked in."""
+    return load_style(word_folder)

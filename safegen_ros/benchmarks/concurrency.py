@@ -46,7 +46,7 @@ class Settings:
     Attributes:
         model: its name.
         problems: problems of each domain, of the paper's sizes.
-        strategy: levels that are asked for a plan, as of `strategy.level_names`.
+        strategy: levels that are asked for a plan, as of `levels.level_names`.
         seed: of problems and answers.
     """
 

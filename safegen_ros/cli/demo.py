@@ -10,50 +10,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rclpy.exceptions import InvalidNamespaceException
-from rclpy.validate_namespace import validate_namespace
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from safegen_ros.bringup import NodeSpec, node_specs
-from safegen_ros.cli.cells import AUTO, CellChoice, choose_cell
+from safegen_ros.cli.asked import Asked, TaskOptions, check_goal_options
+from safegen_ros.cli.cells import AUTO, choose_cell
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.files import find_problem, read_task, read_text
 from safegen_ros.cli.goal_check import GoalCheck, check_facts, check_goal
+from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.cli.plan_goal import PlanExecution
 from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir, share_dir
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text, formula_text
-from safegen_ros.planning.retry import feedback_named
-from safegen_ros.planning.strategy import level_names
 from safegen_ros.processes.events import StackEvent
+from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class TaskOptions:
-    """What was said about the problem's file.
-
-    Attributes:
-        domain: file of the domain; None for the built-in one that the problem names.
-        read_as: format of the problem's file; empty for what its name tells.
-        format: format in which the problem is sent; empty for that of the file.
-    """
-
-    domain: Path | None = None
-    read_as: str = ''
-    format: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +68,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
             nothing has been started then.
     """
     asked = Asked.read(problem, options.task, options.goal())
-    _check_asking(asked.options)
+    check_goal_options(asked.options)
     cell = choose_cell(asked.path, asked.task, options.cell)
     asked = replace(asked, cell=cell)
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}
@@ -103,71 +87,42 @@ def run_goal(
     options: Options,
     namespace: str,
     console: Console,
+    *,
+    plan: Plan | None = None,
+    done: Callable[[Path], None] = lambda folder: None,
 ) -> int:
-    """Runs `safegen run`: the same goal on a stack that is already up.
+    """Runs `safegen run` or, with a plan, `safegen execute`, on a stack that is already up.
+
+    Args:
+        problem: the problem's file.
+        about: what was said about it.
+        options: of the goal.
+        namespace: of the nodes.
+        console: where to print.
+        plan: what to execute; None to have it planned.
+        done: told the folder of the run when its record is whole.
 
     Raises:
         SafegenError: the task cannot be read, or an option is wrong; nothing was sent then.
     """
-    asked = Asked.read(problem, about, options)
-    _check_asking(options)
-    place = _namespace(namespace)
+    asked = replace(Asked.read(problem, about, options), plan=plan)
+    check_goal_options(options)
+    place = absolute_namespace(namespace)
 
     def work(session: Session) -> int:
         with RunDisplay(console) as display, Client(place) as client:
             return _run_goal(client, session, asked, display)
 
-    return kept_run(asked, work, False, console)
+    return kept_run(asked, work, False, console, done)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The task as it was given, and what goes with its goal.
-
-    Attributes:
-        path: the problem's file.
-        task: what is in it, with the text as it is sent.
-        domain_text: the domain as it is sent; empty for a built-in one.
-        options: of the goal.
-        cell: what shall execute it; None where a stack is up already, which decides.
-    """
-
-    path: Path
-    task: Pddl3Task
-    domain_text: str
-    options: Options
-    cell: CellChoice | None = None
-
-    @classmethod
-    def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:
-        """Reads the files; raises `SafegenError` when one of them is no good."""
-        path = find_problem(problem)
-        text = read_text(about.domain, 'domain') if about.domain else ''
-        task = read_task(path, about.domain, format=about.read_as)
-        # Only the text changes: the end is compared with the problem as the file has it.
-        return cls(path, task.written_as(about.format or task.format), text, options)
-
-
-def _check_asking(options: Options) -> None:
-    """Raises `SafegenError` where a goal names a strategy or a feedback that there is not."""
-    if options.strategy:
-        level_names(options.strategy)
-    if options.feedback:
-        feedback_named(options.feedback)
-
-
-def _namespace(text: str) -> str:
-    namespace = '/' + text.strip('/')
-    try:
-        validate_namespace(namespace)
-    except InvalidNamespaceException as error:
-        raise SafegenError(
-            f'--namespace {text!r} is not a ROS name: give one such as lab/arm1'
-        ) from error
-    return namespace
-
-
-def kept_run(asked: Asked, work: Callable[[Session], int], video: bool, console: Console) -> int:
+def kept_run(
+    asked: Asked,
+    work: Callable[[Session], int],
+    video: bool,
+    console: Console,
+    done: Callable[[Path], None] = lambda folder: None,
+) -> int:
     """Does the work of a run and keeps its record, whatever comes of it.
 
     Args:
@@ -175,6 +130,7 @@ def kept_run(asked: Asked, work: Callable[[Session], int], video: bool, console:
         work: everything from here to the measured end; returns the exit status.
         video: whether to make a video of what moved.
         console: where to print.
+        done: told the folder of the run when its record is whole.
 
     Returns:
         The exit status.
@@ -185,9 +141,10 @@ def kept_run(asked: Asked, work: Callable[[Session], int], video: bool, console:
     try:
         return _followed(session, work, console)
     finally:
-        session.close()
-        seconds = time.monotonic() - started
-        _keep(session, video, console, seconds)
+        session.stop_listening()
+        with session:
+            _keep(session, video, console, time.monotonic() - started)
+        done(session.folder)
 
 
 def _followed(session: Session, work: Callable[[Session], int], console: Console) -> int:
@@ -221,7 +178,10 @@ def _with_stack(
     specs: tuple[NodeSpec, ...], session: Session, asked: Asked, display: RunDisplay
 ) -> int:
     display.busy('safegen up sim: starting planner, validator and executor')
-    stack = Supervisor(specs, log_dir=session.folder / 'log', on_event=_stack_event(display))
+    log = session.folder / 'log'
+    # A stop of this stack ends with it: nobody could reset it afterwards, and nothing real moves.
+    own = {'SAFEGEN_RUNTIME_DIR': str(log)}
+    stack = Supervisor(specs, log_dir=log, environment=own, on_event=_stack_event(display))
     with stack:
         stack.wait_ready()
 
@@ -244,13 +204,9 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
         session.stage = Stage.SENDING
         if session.symbolic and asked.cell is None:
             display.line('  the stack has a symbolic cell: nothing moves, nothing is measured')
-        goal = client.start_run(
-            asked.task.problem_text,
-            asked.domain_text,
-            asked.options,
-            feedback,
-            asked.task.format,
-        )
+        if asked.plan is not None:
+            session.sent(asked.task, asked.plan)
+        goal = asked.start(client, feedback)
         session.stage = Stage.RUNNING
         result, interrupted = result_of(goal)
         session.finish(result, interrupted)
@@ -267,7 +223,7 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 
-def result_of(goal: Goal) -> tuple[Any, bool]:
+def result_of(goal: Goal | PlanExecution) -> tuple[Any, bool]:
     """The result of a goal, and whether Ctrl-C has cancelled it.
 
     Raises:
@@ -336,20 +292,20 @@ def _show_check(display: RunDisplay, check: GoalCheck, symbolic: bool) -> None:
 def _keep(session: Session, video: bool, console: Console, seconds: float) -> None:
     """Makes the report and the video, and says where everything is."""
     folder = session.folder
-    artefacts = [ArtefactRecord('journal', 'journal.jsonl')]
+    artefacts = [ArtefactRecord('journal', JOURNAL)]
     if (folder / 'run.mcap').exists():
         artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))
-    record = replace(
-        session.record,
-        timings={**session.record.timings, 'whole run': seconds},
-        versions={**versions(), 'commit': source_commit(share_dir()) or 'unknown'},
-        artefacts=tuple(artefacts),
-    )
+    made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
+
+    def keep() -> Path:
+        session.kept({'whole run': seconds}, made_by, tuple(artefacts))
+        return write_report(session.record, folder)
+
     # Before the video, which takes long and which an impatient user may interrupt.
-    report = write_report(record, folder)
-    if video and record.steps:
+    report = keep()
+    if video and session.record.steps:
         artefacts.append(_no_motion(console) if session.symbolic else _video(folder, console))
-        write_report(replace(record, artefacts=tuple(artefacts)), folder)
+        keep()
     console.print(f'record: {report}', highlight=False, soft_wrap=True)
     for artefact in artefacts:
         if artefact.file:

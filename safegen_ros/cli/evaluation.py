@@ -16,8 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from safegen_ros.cli.dataset import BENCH
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
-from safegen_ros.planning.retry import DIAGNOSIS, FEEDBACK, feedback_named
-from safegen_ros.planning.strategy import LEVELS, level_names
+from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named
+from safegen_ros.planning.levels import LEVELS, level_names
 
 if TYPE_CHECKING:
     from safegen_ros.evaluation.comparison import Comparison
@@ -218,11 +218,12 @@ def larger(
     device: Device = 'auto',
     out: Out = RESULTS,
 ) -> None:
-    """Larger problems than those of training, such as 7 to 30 blocks; by strategy, if asked."""
+    """Larger problems than those of training, such as 7 to 30 blocks: each level by itself."""
     from safegen_ros.evaluation import studies
+    from safegen_ros.evaluation.loops import ALONE
 
     given = _given(data, seed, 0, batch, max_new_tokens, device)
-    loop = _loop(strategy, feedback, max_attempts, time_budget) if strategy else None
+    loop = _loop(strategy or list(ALONE), feedback, max_attempts, time_budget)
     _show(
         lambda options: studies.larger(
             _subject(model, options), options, count, loop, domain or ()

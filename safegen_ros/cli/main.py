@@ -14,7 +14,7 @@ from rich.console import Console
 
 from safegen_ros import __version__
 from safegen_ros.bringup import PROFILES, BringupError
-from safegen_ros.cli import bench, dataset, domains, evaluation, learning
+from safegen_ros.cli import bench, dataset, domains, evaluation, learning, planetarium
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -23,13 +23,15 @@ from safegen_ros.cli.failures import (
     print_error,
 )
 from safegen_ros.cli.files import ReadAs
+from safegen_ros.cli.kept_runs import history, replay, show
+from safegen_ros.cli.operate import reset, status, stop
 from safegen_ros.cli.rules import rules
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
-from safegen_ros.cli.validate import validate
+from safegen_ros.cli.validate import plan_text, validate
 from safegen_ros.errors import SafegenError
-from safegen_ros.planning.retry import FEEDBACK
-from safegen_ros.planning.strategy import LEVELS
+from safegen_ros.planning.feedback import FEEDBACK
+from safegen_ros.planning.levels import LEVELS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -59,6 +61,12 @@ Format = Annotated[
     typer.Option(
         help='what the problem is sent as, whatever its file is written in: pddl, json or english; '
         'by default that of the file'
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        '--json', help='print one JSON object on standard output; the rest goes to stderr'
     ),
 ]
 Search = Annotated[
@@ -113,7 +121,8 @@ def demo(
     video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
-    from safegen_ros.cli.demo import DemoOptions, TaskOptions, run_demo
+    from safegen_ros.cli.asked import TaskOptions
+    from safegen_ros.cli.demo import DemoOptions, run_demo
 
     about = TaskOptions(domain, read_as, format)
     options = DemoOptions(
@@ -139,14 +148,76 @@ def run(
     strategy: Strategy = '',
     feedback: Feedback = '',
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
 ) -> None:
     """Send one task to a stack that is already up, and show what happens."""
-    from safegen_ros.cli.demo import TaskOptions, run_goal
+    from safegen_ros.cli.asked import TaskOptions
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.show import when_kept
     from safegen_ros.client import Options
 
     about = TaskOptions(domain, read_as, format)
     options = Options(time_budget, 0, search, seed, strategy, feedback)
-    raise typer.Exit(run_goal(problem, about, options, namespace, Console()))
+    console = Console(stderr=as_json)
+    raise typer.Exit(run_goal(problem, about, options, namespace, console, done=when_kept(as_json)))
+
+
+@app.command()
+def plan(
+    problem: ProblemFile,
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    seed: Seed = 0,
+    attempts: Annotated[
+        int, typer.Option(min=0, max=255, help='attempts of the model; 0 takes what is configured')
+    ] = 0,
+    time_budget: TimeBudget = 240.0,
+    search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
+) -> None:
+    """Ask a stack that is up for a proved plan, and print it; nothing moves.
+
+    The attempts are shown on standard error, so that the plan can go into a file.
+    """
+    from safegen_ros.cli.plan_goal import PlanGoal, plan_task
+    from safegen_ros.client import Options
+
+    options = Options(time_budget, attempts, search, seed, strategy, feedback)
+    goal = PlanGoal(domain, read_as, format, options, namespace)
+    raise typer.Exit(plan_task(problem, goal, as_json))
+
+
+@app.command()
+def execute(
+    problem: ProblemFile,
+    plan: Annotated[
+        str, typer.Argument(help='file of the plan, one step such as (stack a b) per line; - stdin')
+    ],
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    time_budget: TimeBudget = 240.0,
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
+) -> None:
+    """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
+    from safegen_ros.cli.asked import TaskOptions
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.show import when_kept
+    from safegen_ros.client import Options
+    from safegen_ros.pddl.plan import parse_plan
+
+    steps = parse_plan(plan_text(plan))
+    about = TaskOptions(domain, read_as, format)
+    console = Console(stderr=as_json)
+    options = Options(time_budget)
+    raise typer.Exit(
+        run_goal(problem, about, options, namespace, console, plan=steps, done=when_kept(as_json))
+    )
 
 
 def _profiles_help() -> str:
@@ -190,10 +261,17 @@ app.command()(validate)
 app.command()(solve)
 app.command()(step)
 app.command()(rules)
+app.command()(history)
+app.command()(show)
+app.command()(replay)
+app.command()(stop)
+app.command()(reset)
+app.command()(status)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
 app.add_typer(learning.train_app, name='train')
 app.add_typer(evaluation.app, name='evaluate')
+app.add_typer(planetarium.app, name='planetarium')
 app.command()(domains.domains)
 app.command()(domains.new_domain)
 app.command()(domains.check_domain)
@@ -201,8 +279,8 @@ app.command()(domains.check_domain)
 
 # What a light installation may lack.
 _PARTS = (
-    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'peft', 'rclpy', 'safegen_msgs', 'torch',
-    'transformers', 'trl',
+    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'networkx', 'peft', 'rclpy',
+    'safegen_msgs', 'torch', 'transformers', 'trl',
 )  # fmt: skip
 
 

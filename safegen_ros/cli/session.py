@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,36 @@ from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import JointState
 
 from safegen_ros.cli.goal_check import GoalCheck
-from safegen_ros.cli.run_start import begin_record
+from safegen_ros.cli.plan_goal import CLIENT
+from safegen_ros.cli.run_start import task_record
 from safegen_ros.client import Client, Options
+from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import current_domain
-from safegen_ros.record.journal import Journal
+from safegen_ros.record.events import (
+    EndEvent,
+    Event,
+    FilesEvent,
+    MeasuredEvent,
+    ObservedEvent,
+    PhaseEvent,
+    ResultEvent,
+    RunLog,
+    StackEvent,
+    StepEvent,
+)
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder
 from safegen_ros.record.run import (
     SYMBOLIC,
+    ArtefactRecord,
     AttemptRecord,
     BlockRecord,
     GoalRecord,
     ModelRecord,
-    StepRecord,
+    RunRecord,
 )
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -58,7 +72,7 @@ class Stage(Enum):
     ENDED = 'the goal had ended, but the world was not compared with it'
 
 
-class Session:
+class Session(Closing):
     """Follows one `RunTask` goal and keeps its record.
 
     Feedback comes in the client's thread and all else in the caller's, so each change of the record
@@ -76,12 +90,16 @@ class Session:
         self.stage = Stage.STARTING
         self.joints: tuple[float, ...] = ()
         self.recording_error = ''
-        self._journal = Journal(folder / 'journal.jsonl')
         self._changed = threading.Condition()
         self._stamp = -1.0
         self._execution_began: float | None = None
         self._closed = False
-        self.record = begin_record(folder, self._journal, task, source, domain_text)
+        self._log = RunLog(folder, task_record(task, source, domain_text))
+
+    @property
+    def record(self) -> RunRecord:
+        """All that is written down."""
+        return self._log.record
 
     @contextmanager
     def connected(self, client: Client, options: Options) -> Iterator[None]:
@@ -90,8 +108,7 @@ class Session:
         Raises:
             SafegenError: there is no stack here (`SERVER_LOST`).
         """
-        self._ask_planner(client, options)
-        self._ask_executor(client)
+        self._ask_stack(client, options)
         topics = tuple(t for t in STACK_TOPICS if t.name != _JOINTS or not self.symbolic)
         if not self.symbolic:
             client.node.create_subscription(JointState, _JOINTS, self._heard_joints, qos.SAMPLES)
@@ -104,24 +121,26 @@ class Session:
             if recorder.error is not None:
                 self.recording_error = f'ended early: {recorder.error}'
 
-    def _ask_planner(self, client: Client, options: Options) -> None:
+    def _ask_stack(self, client: Client, options: Options) -> None:
         model, attempts, temperature, top_p, seed, fallback = _parameters(
             client, 'planner', _MODEL_PARAMETERS
         )
-        self._update(
-            model=ModelRecord(
-                name=model.string_value,
-                max_attempts=options.max_attempts or attempts.integer_value,
-                temperature=temperature.double_value,
-                top_p=top_p.double_value,
-                seed=options.seed or seed.integer_value,
-                search_fallback=options.search_fallback and fallback.bool_value,
-            ),
-        )
-
-    def _ask_executor(self, client: Client) -> None:
         (cell,) = _parameters(client, 'executor', ['cell'])
-        self._update(cell=cell.string_value)
+        (second_opinion,) = _parameters(client, 'validator', ['second_opinion'])
+        self._note(
+            StackEvent(
+                ModelRecord(
+                    name=model.string_value,
+                    max_attempts=options.max_attempts or attempts.integer_value,
+                    temperature=temperature.double_value,
+                    top_p=top_p.double_value,
+                    seed=options.seed or seed.integer_value,
+                    search_fallback=options.search_fallback and fallback.bool_value,
+                ),
+                cell.string_value,
+                second_opinion.bool_value,
+            )
+        )
 
     @property
     def symbolic(self) -> bool:
@@ -136,36 +155,24 @@ class Session:
             if feedback.stage != 'planning':
                 self._execution(feedback.execution)
             elif feedback.planning.phase == 'judged' and self.stage is not Stage.ENDED:
-                self._attempt(_attempt_record(feedback.planning.attempt))
+                self._note(_attempt_record(feedback.planning.attempt))
 
-    def _attempt(self, attempt: AttemptRecord) -> None:
-        self._journal.append(
-            'attempt',
-            number=attempt.number,
-            source=attempt.source,
-            text=attempt.text,
-            category=attempt.verdict.category.name,
-            reason=attempt.verdict.reason,
-        )
-        self._update(attempts=(*self.record.attempts, attempt))
-        if attempt.verdict.ok:
-            # Known from here on, even if the result never comes.
-            self._update(plan=attempt.steps, plan_source=attempt.source, verdict=attempt.verdict)
+    def sent(self, task: Pddl3Task, plan: Plan) -> None:
+        """Writes down a plan that somebody else wrote, before it is sent."""
+        steps, verdict = tuple(map(str, plan.steps)), task.verify(plan)
+        self._note(AttemptRecord(1, CLIENT, '\n'.join(steps), steps, verdict, 0.0))
 
     def _execution(self, progress: Any) -> None:
         now = time.monotonic()
         if self._execution_began is None:
             self._execution_began = now
-        since = now - self._execution_began
-        text = ' '.join((progress.current.action, *progress.current.arguments))
-        self._journal.append('execution', phase=progress.phase, step=progress.step, current=text)
-        steps = self.record.steps
+        at = now - self._execution_began
         if progress.phase == 'moving':
-            self._update(steps=(*steps, StepRecord(progress.step, f'({text})', since, None)))
-        elif progress.phase == 'observed' and steps:
-            last = replace(steps[-1], seconds=since - steps[-1].begun_s)
-            done = max(self.record.steps_done, progress.step)
-            self._update(steps=(*steps[:-1], last), steps_done=done)
+            self._note(StepEvent(progress.step, _step_text(progress.current), at))
+        elif progress.phase == 'observed':
+            self._note(ObservedEvent(progress.step, at))
+        else:
+            self._note(PhaseEvent(progress.phase, at))
 
     def finish(self, result: Any, interrupted: bool = False) -> None:
         """Takes in the result of the goal; what it says counts more than what was heard before.
@@ -175,21 +182,24 @@ class Session:
             interrupted: whether it is the answer to a cancel.
         """
         with self._changed:
-            known = {attempt.number: attempt for attempt in self.record.attempts}
-            told = {a.number: a for a in map(_attempt_record, result.attempts)}
-            for number in sorted(told.keys() - known.keys()):
-                self._attempt(told[number])
+            known = {attempt.number for attempt in self.record.attempts}
+            for attempt in map(_attempt_record, result.attempts):
+                if attempt.number not in known:
+                    self._note(attempt)
             self.stage = Stage.ENDED
-            self._update(
-                attempts=tuple(attempt for _, attempt in sorted((known | told).items())),
-                plan=tuple(_step_texts(result.plan)),
-                plan_source=result.plan.source,
-                verdict=conversions.verdict_from_msg(result.verdict),
-                steps_done=result.steps_done,
-                timings={
-                    'planning': conversions.duration_from_msg(result.planning_time),
-                    'execution': conversions.duration_from_msg(result.execution_time),
-                },
+            world = result.final_state
+            self._note(
+                ResultEvent(
+                    tuple(_step_texts(result.plan)),
+                    result.plan.source,
+                    conversions.verdict_from_msg(result.verdict),
+                    result.steps_done,
+                    tuple(world.facts) if world.facts or world.objects else None,
+                    {
+                        'planning': conversions.duration_from_msg(result.planning_time),
+                        'execution': conversions.duration_from_msg(result.execution_time),
+                    },
+                )
             )
         code = _code(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
@@ -215,8 +225,7 @@ class Session:
 
     def end(self, code: ErrorCode, message: str) -> None:
         """Takes in how the goal ended."""
-        self._journal.append('end', error=code.name, message=message)
-        self._update(error_code=code, message=message)
+        self._note(EndEvent(code, message))
 
     @property
     def known(self) -> bool:
@@ -237,18 +246,31 @@ class Session:
             BlockRecord(name, pose.position, pose.orientation)
             for name, pose in sorted(check.poses.items())
         )
-        self._journal.append('measured', reached=check.reached)
-        self._update(goal=goal, blocks=blocks, reached=check.reached)
+        self._note(MeasuredEvent(check.reached, goal, blocks))
 
-    def close(self) -> None:
-        """Closes the journal; what is heard later is left out."""
+    def stop_listening(self) -> None:
+        """Leaves out what is heard later."""
         with self._changed:
             self._closed = True
-            self._journal.close()
 
-    def _update(self, **changes: Any) -> None:
+    def kept(
+        self,
+        timings: dict[str, float],
+        versions: dict[str, str],
+        artefacts: tuple[ArtefactRecord, ...],
+    ) -> None:
+        """Takes in which files there are, how long all took, and what made them."""
+        self._note(FilesEvent(timings, versions, artefacts))
+
+    def close(self) -> None:
+        """Closes the journal; harmless when repeated."""
         with self._changed:
-            self.record = replace(self.record, **changes)
+            self._closed = True
+            self._log.close()
+
+    def _note(self, event: Event) -> None:
+        with self._changed:
+            self._log.note(event)
             self._changed.notify_all()
 
     def _heard_joints(self, message: JointState) -> None:
@@ -314,7 +336,11 @@ def _attempt_record(message: Any) -> AttemptRecord:
 
 
 def _step_texts(plan: Any) -> list[str]:
-    return [f'({" ".join((step.action, *step.arguments))})' for step in plan.steps]
+    return [_step_text(step) for step in plan.steps]
+
+
+def _step_text(step: Any) -> str:
+    return f'({" ".join((step.action, *step.arguments))})'
 
 
 def _code(number: int) -> ErrorCode:

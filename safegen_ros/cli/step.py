@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.files import ReadAs, find_problem, read_task, read_text
-from safegen_ros.planning.strategy import HIERARCHY, LEVELS, level_names
+from safegen_ros.planning.levels import HIERARCHY, LEVELS, level_names
 
 STRATEGY = f'beam, model, {HIERARCHY}'
 
@@ -63,6 +63,6 @@ def step(
     chosen, name = choose_cell(path, task, cell), named_model(model)
     style = style_of(name)
     with closing(open_backend(name)) as backend:
-        run = StepRun(task, str(path), domain_text, chosen)
+        run = StepRun(task, str(path), domain_text, chosen, str(domain or '<domain>'))
         limits = Limits(max_steps, time_budget)
         raise typer.Exit(run.work(name, backend, style, strategy, Sampling(seed=seed), limits))

@@ -15,18 +15,30 @@ from rich.markup import escape
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.goal_check import conjuncts
-from safegen_ros.cli.run_start import begin_record
+from safegen_ros.cli.run_start import task_record
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Level
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.replan import PlannedSteps, work_in_cell
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
-from safegen_ros.planning.strategy import level_names, levels_of
-from safegen_ros.record.journal import Journal
+from safegen_ros.planning.strategy import levels_of
+from safegen_ros.record.events import (
+    EndEvent,
+    FilesEvent,
+    MeasuredEvent,
+    ObservedEvent,
+    ResultEvent,
+    RunLog,
+    StackEvent,
+    StepEvent,
+)
+from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import (
@@ -35,7 +47,7 @@ from safegen_ros.record.run import (
     AttemptRecord,
     GoalRecord,
     ModelRecord,
-    StepRecord,
+    RunRecord,
     new_run_dir,
 )
 from safegen_ros.robot.blocks import simulated_cell
@@ -47,7 +59,6 @@ from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 _TRIES = 5  # of the level `model`, for one plan
-_JOURNAL = 'journal.jsonl'
 
 
 class StepRun:
@@ -58,18 +69,29 @@ class StepRun:
         source: the file that it came from.
         domain_text: the domain as it was given; empty for a built-in one.
         cell: what executes, and why.
+        domain_source: what messages call the domain.
     """
 
-    def __init__(self, task: Pddl3Task, source: str, domain_text: str, cell: CellChoice) -> None:
+    def __init__(
+        self,
+        task: Pddl3Task,
+        source: str,
+        domain_text: str,
+        cell: CellChoice,
+        domain_source: str = '<domain>',
+    ) -> None:
         self._console = Console()
         self.folder = new_run_dir(runs_dir())
         self._task = task
         self._begun = time.monotonic()
-        self._journal = Journal(self.folder / _JOURNAL)
-        self._record = begin_record(
-            self.folder, self._journal, task, source, domain_text, cell.cell
-        )
+        asked = replace(task_record(task, source, domain_text), places=(source, domain_source))
+        self._log = RunLog(self.folder, asked, cell.cell, stepwise=True)
+        self._observed_steps = -1
         self._line(f'task: {task.name}; cell: {cell.text}')
+
+    @property
+    def _record(self) -> RunRecord:
+        return self._log.record
 
     def work(
         self,
@@ -94,7 +116,7 @@ class StepRun:
         asked = ModelRecord(
             name, _TRIES, sampling.temperature, sampling.top_p, sampling.seed, search
         )
-        self._record = replace(self._record, model=asked)
+        self._log.note(StackEvent(asked, self._record.cell))
 
         def levels(rest: Problem) -> Sequence[Level]:
             part = ModelProposer(self._task, backend, style, sampling).part(rest)
@@ -127,18 +149,18 @@ class StepRun:
 
     def _attempt(self, attempt: Attempt) -> None:
         verdict, plan = attempt.verdict, tuple(map(str, attempt.plan.steps))
-        self._journal.append(
-            'attempt',
-            number=attempt.number,
-            source=attempt.source,
-            text=attempt.text,
-            category=verdict.category.name,
-            reason=verdict.reason,
+        taken = len(self._record.steps)
+        self._log.note(
+            AttemptRecord(
+                attempt.number,
+                attempt.source,
+                attempt.text,
+                plan,
+                verdict,
+                attempt.seconds,
+                taken,
+            )
         )
-        kept = AttemptRecord(
-            attempt.number, attempt.source, attempt.text, plan, verdict, attempt.seconds
-        )
-        self._record = replace(self._record, attempts=(*self._record.attempts, kept))
         self._line(
             f'  plan by {attempt.source}: {verdict.category.name}, {len(plan)} steps, '
             f'{attempt.seconds:.2f} s'
@@ -148,40 +170,34 @@ class StepRun:
 
     def _observed(self, moment: Moment) -> None:
         """Takes in that the steps before a moment are done; asked before each choice."""
-        done = len(moment.steps)
-        if done == self._record.steps_done:
-            return
-        self._journal.append('observed', step=done)
-        self._close_step(done)
+        self._look(len(moment.steps), moment.problem.init)
 
-    def _close_step(self, done: int) -> None:
-        steps = self._record.steps
-        last = replace(steps[-1], seconds=self._seconds() - steps[-1].begun_s)
-        self._record = replace(self._record, steps=(*steps[:-1], last), steps_done=done)
+    def _look(self, done: int, state: State) -> None:
+        if done != self._observed_steps:
+            self._observed_steps = done
+            facts = tuple(atom_text(atom) for atom in sorted(state))
+            self._log.note(ObservedEvent(done, self._seconds(), facts))
 
     def _acting(self, taken: Step, plan: Plan, source: str) -> None:
         """Writes a step down before it is taken, with the proof that it is taken for."""
         number, left = len(self._record.steps), len(plan) - 1
-        self._journal.append('step', step=number, current=str(taken), source=source, left=left)
-        begun = StepRecord(number, str(taken), self._seconds(), None)
-        self._record = replace(
-            self._record,
-            steps=(*self._record.steps, begun),
-            plan=(*self._record.plan, str(taken)),
-            plan_source=source,
-        )
+        self._log.note(StepEvent(number, str(taken), self._seconds(), source))
         self._line(f'  {number + 1:>3} {taken}  proved, with {left} more to the goal')
 
     def _ended(self, outcome: StepwiseOutcome) -> None:
-        if len(outcome.steps) > self._record.steps_done:
-            self._close_step(len(outcome.steps))
         state = outcome.observed
+        if state is not None:
+            self._look(len(outcome.steps), state)
+        record = self._record
+        self._log.note(
+            ResultEvent(record.plan, record.plan_source, outcome.verdict, len(outcome.steps))
+        )
         held = () if state is None else conjuncts(self._task.problem, state)
-        self._record = replace(
-            self._record,
-            verdict=outcome.verdict,
-            goal=tuple(GoalRecord(text, holds) for text, holds in held),
-            reached=None if state is None else all(holds for _, holds in held),
+        self._log.note(
+            MeasuredEvent(
+                None if state is None else all(holds for _, holds in held),
+                tuple(GoalRecord(text, holds) for text, holds in held),
+            )
         )
         if outcome.differences:
             self._line(f'the world was {outcome.differences} times not as foreseen')
@@ -190,18 +206,13 @@ class StepRun:
 
     def _keep(self, code: ErrorCode, message: str) -> None:
         """Writes the end down, and says where everything is."""
-        self._journal.append('end', error=code.name, message=message)
-        self._journal.close()
-        if code is not ErrorCode.NONE:
-            self._line(f'{code.name}: {message}')
-        self._record = replace(
-            self._record,
-            error_code=code,
-            message=message,
-            timings={'whole run': self._seconds()},
-            versions={**versions(), 'commit': source_commit(share_dir()) or 'unknown'},
-            artefacts=(ArtefactRecord('journal', _JOURNAL),),
-        )
+        with self._log:
+            self._log.note(EndEvent(code, message))
+            if code is not ErrorCode.NONE:
+                self._line(f'{code.name}: {message}')
+            made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
+            journal = ArtefactRecord('journal', JOURNAL)
+            self._log.note(FilesEvent({'whole run': self._seconds()}, made_by, (journal,)))
         self._line(f'record: {write_report(self._record, self.folder)}')
 
     def _seconds(self) -> float:

@@ -201,14 +201,14 @@ def validate(
         )
 
     def one(task: Pddl3Task, name: str) -> int:
-        found = judge(task, _plan_text(name), options)
+        found = judge(task, plan_text(name), options)
         shown.judgement(name, found)
         return EXIT_OK if found.verdict.ok else EXIT_FAILED
 
     raise typer.Exit(guarded(whole, partial(shown.error, plans), verbose))
 
 
-def _plan_text(name: str) -> str:
+def plan_text(name: str) -> str:
     """The text of a plan file, or of standard input.
 
     Raises:

@@ -25,6 +25,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.planning.feedback import DIAGNOSIS
 from safegen_ros.planning.loop import (
     Deadline,
     History,
@@ -34,7 +35,7 @@ from safegen_ros.planning.loop import (
     plan_with_levels,
 )
 from safegen_ros.planning.proposer import ModelProposer, Texts
-from safegen_ros.planning.retry import DIAGNOSIS, Temperatures
+from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category, Verdict
@@ -42,6 +43,9 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 STRATEGIES = ('model', 'model, beam', 'beam')
 """What is measured where nothing is named: the setting of the paper, and what a beam adds."""
+
+ALONE = ('model', 'beam', 'hierarchy', 'search')
+"""Every level of the usual strategy by itself."""
 
 MORE = {
     'no plan': '.1f',
@@ -64,7 +68,7 @@ class LoopOptions:
 
     Attributes:
         strategies: the strategies that are compared, see `planning.strategy`.
-        feedback: how much of a verdict a retry is told, a key of `retry.FEEDBACK`.
+        feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
         max_attempts: of the level `model`.
         time_budget_s: for each goal [s].
     """

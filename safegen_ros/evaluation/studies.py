@@ -163,12 +163,14 @@ def larger(
     for whose, result in _modes(study, subject).items():
         for size, tally in result.by('size').items():
             lines.append(Line(*labels[size], whose, Figures.of(tally)))
+    shares: dict[tuple[str, str], list[str]] = {}
     if loop is not None:
         for strategy in loop.strategies:
             planned = study.plan(subject, strategy, loop)
             for size, label in labels.items():
                 figures = planned.part('size', size).figures
                 lines.append(Line(*label, f'ours, {strategy}', figures))
+                shares.setdefault(label, []).append(f'{strategy} {figures.success:.0f} %')
     ranges = '; '.join(
         f'{name} ' + ', '.join(f'{low}-{high} {p}' for p, (low, high) in wanted.sizes.items())
         for name, wanted in recipe.domains.items()
@@ -182,8 +184,11 @@ def larger(
             'families: those of the recipe that are not held out, in its proportions; a plan that '
             'ignores the constraints breaks them, though perhaps not every shortest one',
             'the paper has no figures of its models on larger problems than those of training',
-            *(['lines with a strategy: the planning loop; what has no words for so large a problem '
-               'proposes no plan'] if loop else []),
+            *(['lines with a strategy: the planning loop with the levels that it names alone; '
+               'what has no words for so large a problem proposes no plan'] if loop else []),
+            *(f'solved by strategy within {loop.time_budget_s:g} s, {domain}, {size}: '
+              f'{", ".join(found)} of {count}'
+              for (domain, size), found in shares.items() if loop),
         ),
         plot='success', more=MORE if loop else {},
     )  # fmt: skip

@@ -16,14 +16,14 @@ from typing import Any
 
 import rclpy
 from rclpy.action import CancelResponse, GoalResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.managed import ManagedNode
+from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.loop import Deadline
 
@@ -39,29 +39,37 @@ CLOSE_TIMEOUT_S = 3.0
 CANCEL_STATE_TIMEOUT_S = 2.0
 """How long a goal's state may lag behind the cancel callback that has stopped its work [s]."""
 
-_THREADS = 8  # beside those that goals keep while they run or wait
+# Most that may run at once: those that goals keep while they run or wait, and some beside them. A
+# thread is made only when all others are at work.
+_THREADS = 8 + 64 + 1024
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
-class SafegenNode(Node):
+class SafegenNode(ManagedNode):
     """A node that takes goals as its queue has room, and can be told to give up what it is doing.
 
     Attributes:
         goals: one goal at a time and none that waits, unless a node sets another one.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.group = ReentrantCallbackGroup()
-        self.closing = threading.Event()
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        super().__init__(name, parameters)
         self.goals = GoalQueue(running=1, waiting=0)
 
     def accept_if_room(self, goal: object) -> GoalResponse:
-        """The policy for goals beyond the limit: they are rejected."""
-        if self.closing.is_set() or not self.goals.reserve():
-            self.get_logger().warning('a goal is rejected: no more may run or wait')
+        """The policy for new goals: what must not run and what is beyond the limit is rejected."""
+        reason = f'the {self.get_name()} is {self.state}' if self.inactive.is_set() else ''
+        reason = reason or self.refusal(goal)
+        if not reason and not self.goals.reserve():
+            reason = 'no more may run or wait'
+        if reason:
+            self.get_logger().warning(f'a goal is rejected: {reason}')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
+
+    def refusal(self, goal: object) -> str:
+        """Why a goal must not run now, however much room there is; empty where it may."""
+        return ''
 
     def serve_goal(
         self,
@@ -70,6 +78,7 @@ class SafegenNode(Node):
         deadline: Deadline,
         work: Callable[[], tuple[ErrorCode, str]],
         waits: Callable[[int], None] = lambda position: None,
+        explain: Callable[[SafegenError], SafegenError] = lambda error: error,
     ) -> Any:
         """Does the work of an accepted goal in its turn, and brings the goal to its one end.
 
@@ -79,6 +88,7 @@ class SafegenNode(Node):
             deadline: of the goal.
             work: fills in the rest; returns or raises what went wrong.
             waits: told the position among those that wait, each time that it has changed.
+            explain: turns the error that ended the work into what the client is told.
         """
         with ExitStack() as turn:
 
@@ -86,13 +96,18 @@ class SafegenNode(Node):
                 turn.enter_context(self.goals.place(deadline, waits))
                 return work()
 
-            return self._end(goal_handle, result, *self._done(begin))
+            return self._end(goal_handle, result, *self._done(begin, explain))
 
-    def _done(self, work: Callable[[], tuple[ErrorCode, str]]) -> tuple[ErrorCode, str]:
+    def _done(
+        self,
+        work: Callable[[], tuple[ErrorCode, str]],
+        explain: Callable[[SafegenError], SafegenError],
+    ) -> tuple[ErrorCode, str]:
         try:
             return work()
         except SafegenError as error:
-            return error.code, error.message
+            told = explain(error)
+            return told.code, told.message
         except Exception as error:
             return self.unexpected(error)
 
@@ -112,7 +127,7 @@ class SafegenNode(Node):
     def _end(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
         """Brings a goal to its one terminal state, and fills in its errors."""
         result.error_code, result.error_msg = int(code), message
-        if code in _CANCELED and not self.closing.is_set():
+        if code in _CANCELED and not self.inactive.is_set():
             _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
         if code is ErrorCode.NONE:
             goal_handle.succeed()
@@ -123,9 +138,14 @@ class SafegenNode(Node):
             goal_handle.abort()
         return result
 
-    def close(self) -> None:
-        """Ends what is under way; called once when the process is about to end."""
-        self.closing.set()
+    def halt(self) -> None:
+        """Stops what moves, at once; all else learns from `inactive` that it has to end."""
+
+    def deactivate(self) -> None:
+        """Ends the goals, each with an answer to its client."""
+        self.halt()
+        if not self.goals.wait_idle(CLOSE_TIMEOUT_S):
+            raise SafegenError(f'a goal has not ended within {CLOSE_TIMEOUT_S:g} s')
 
 
 def _await(condition: Callable[[], bool], timeout_s: float) -> None:
@@ -207,14 +227,11 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = make()
-        _on_stop_signals(lambda *_: stop.set())
-    except (
-        SafegenError, InvalidParameterTypeException, InvalidParameterValueException
-    ) as error:  # fmt: skip
+    except (InvalidParameterTypeException, InvalidParameterValueException) as error:
         print(f'cannot start: {error}', file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1
-    executor = MultiThreadedExecutor(num_threads=_THREADS + node.goals.room)
+    executor = MultiThreadedExecutor(num_threads=_THREADS)
     executor.add_node(node)
     failed = threading.Event()
 
@@ -232,9 +249,18 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
 
     spinning = threading.Thread(target=spin, name='spin')
     spinning.start()
-    stop.wait()
-    node.close()
-    node.goals.wait_idle(CLOSE_TIMEOUT_S)  # so that clients still get an answer
+    try:
+        # A signal ends even the reading of a model, which nothing else would.
+        node.bring_up(stop)
+        _on_stop_signals(lambda *_: stop.set())
+        stop.wait()
+    except SystemExit:
+        pass
+    except SafegenError as error:
+        print(f'cannot start: {error}', file=sys.stderr, flush=True)
+        failed.set()
+    _on_stop_signals(lambda *_: stop.set())  # not a second time in the middle of the end
+    node.end()  # so that clients still get an answer
     executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
     spinning.join(CLOSE_TIMEOUT_S)
     node.destroy_node()

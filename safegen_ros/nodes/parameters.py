@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a node, fixed when the node starts.
+    """One parameter of a node, fixed while the node is configured.
 
     Attributes:
         name: snake_case, relative to the node.
@@ -31,7 +31,7 @@ class Parameter:
 
     def descriptor(self) -> ParameterDescriptor:
         """The ROS descriptor, with the range where there is one."""
-        descriptor = ParameterDescriptor(description=self.description, read_only=True)
+        descriptor = ParameterDescriptor(description=self.description)
         if self.low is None or self.high is None:
             return descriptor
         if isinstance(self.default, float):
@@ -45,13 +45,17 @@ class Parameter:
         return descriptor
 
 
-def declare(node: Node, parameters: tuple[Parameter, ...]) -> dict[str, Any]:
-    """Declares parameters and returns their values.
+def declare(node: Node, parameters: tuple[Parameter, ...]) -> None:
+    """Declares parameters, with the values that the node was started with.
 
     Raises:
         rclpy.exceptions.InvalidParameterValueException: an override is out of range.
         rclpy.exceptions.InvalidParameterTypeException: an override has another type.
     """
-    return {
-        p.name: node.declare_parameter(p.name, p.default, p.descriptor()).value for p in parameters
-    }
+    for p in parameters:
+        node.declare_parameter(p.name, p.default, p.descriptor())
+
+
+def read(node: Node, parameters: tuple[Parameter, ...]) -> dict[str, Any]:
+    """The values that declared parameters have now."""
+    return {p.name: node.get_parameter(p.name).value for p in parameters}

@@ -5,10 +5,12 @@
 Interfaces:
     action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task.
     action `run_task` (safegen_msgs/action/RunTask): the same, then its execution.
-        Both share the places of `goals_at_once` and `goals_waiting`; further goals are rejected.
+        Both share the places of `goals_at_once` and `goals_waiting`; further goals are rejected,
+        and so is `run_task` while the stack is stopped. A stop ends the goals of both.
     topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
     topic `~/plan` (safegen_msgs/msg/Plan, latched): the last plan that was proved.
-    client of service `validate_plan` and of action `execute_plan`.
+    client of service `validate_plan` and of action `execute_plan`, to whose goals it gives signs of
+        life on topic `heartbeat`; listens to topic `stopped`.
 """
 
 from __future__ import annotations
@@ -29,19 +31,26 @@ from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_client import KEY_ENV, Patience
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
-from safegen_ros.nodes.parameters import Parameter, declare
+from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
+from safegen_ros.nodes.stop_latch import CURE
+from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.paths import data_path
+from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.planning.hierarchy.complexity import thresholds_of
+from safegen_ros.planning.levels import DEFAULT, LEVELS, level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, Level, Progress, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.planning.retry import DIAGNOSIS, FEEDBACK, Temperatures, feedback_named
-from safegen_ros.planning.strategy import DEFAULT, LEVELS, level_names, levels_of
+from safegen_ros.planning.retry import Temperatures
+from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, style_of
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
+    AUTOSTART,
     Parameter(
         'model',
         'models/safegen-mini',
@@ -59,6 +68,29 @@ PARAMETERS = (
         'strategy',
         DEFAULT,
         f'who is asked for a plan, in order, for goals that do not say: {", ".join(LEVELS)}',
+    ),
+    Parameter(
+        'simple_objects',
+        0,
+        'most objects of a task that is not left to the level hierarchy [1]; 0: as many as the '
+        'shipped model was trained on, by domain',
+        0,
+        10_000,
+    ),
+    Parameter(
+        'simple_open_goals',
+        0,
+        'most open goals of such a task [1]; 0: as the shipped model was trained on',
+        0,
+        10_000,
+    ),
+    Parameter(
+        'simple_steps',
+        0,
+        'most steps of a relaxed plan for such a task, about two thirds of a real one [1]; 0: as '
+        'the shipped model was trained on',
+        0,
+        10_000,
     ),
     Parameter('max_attempts', 5, 'attempts of the level model per goal [1]', 1, 100),
     Parameter(
@@ -83,27 +115,47 @@ PARAMETERS = (
 class PlannerNode(SafegenNode):
     """Plans with a language model; never without the validator."""
 
+    AFTER = ('validator', 'executor')
+
     def __init__(self) -> None:
-        super().__init__('planner')
-        self._values = declare(self, PARAMETERS)
-        level_names(self._values['strategy'])  # what they name is there, or the node does not start
-        feedback_named(self._values['feedback'])
-        self.goals = GoalQueue(self._values['goals_at_once'], self._values['goals_waiting'])
-        self._style, self._backend = _open(self._values)
-        self._validator = RemoteValidator(self, self._values['validator_timeout'])
-        self._executor_client = RemoteExecutor(self)
+        super().__init__('planner', PARAMETERS)
+        self._style: PromptStyle | None = None
+        self._backend: Backend | None = None
+        self._validator = RemoteValidator(self)
+        self._stop = StopListener(self)
+        self._executor_client = RemoteExecutor(self, self._stop)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
-        self._servers = [
-            self._serve(PlanTask, 'plan_task', self._plan_task),
-            self._serve(RunTask, 'run_task', self._run_task),
-        ]
-        self.get_logger().info(f'ready to plan with {self._values["model"]}')
+        self._servers: list[ActionServer] = []
 
-    def destroy_node(self) -> None:
-        """Lets go of the model, too."""
-        self._backend.close()
-        super().destroy_node()
+    def configure(self) -> None:
+        """Opens the model."""
+        values = self.values
+        level_names(values['strategy'])  # what they name is there, or the node is not configured
+        feedback_named(values['feedback'])
+        self.goals = GoalQueue(values['goals_at_once'], values['goals_waiting'])
+        self._validator.timeout_s = values['validator_timeout']
+        self._style, self._backend = _open(values)
+
+    def activate(self) -> None:
+        """Offers the actions, which stay there from now on, and reject while inactive."""
+        if not self._servers:
+            self._servers = [
+                self._serve(PlanTask, 'plan_task', self._plan_task),
+                self._serve(RunTask, 'run_task', self._run_task),
+            ]
+        self.get_logger().info(f'ready to plan with {self.values["model"]}')
+
+    def cleanup(self) -> None:
+        """Lets go of the model."""
+        if self._backend is not None:
+            self._backend.close()
+        self._style = self._backend = None
+
+    def refusal(self, goal: object) -> str:
+        """No goal that would move the arm is taken while the stack is stopped."""
+        reason = self._stop.reason if isinstance(goal, RunTask.Goal) else ''
+        return f'the stack is stopped: {reason}' if reason else ''
 
     def _serve(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
         return ActionServer(
@@ -147,7 +199,7 @@ class PlannerNode(SafegenNode):
                 result,
                 deadline=deadline.start + deadline.seconds,
                 notify=execution,
-                cancelled=self._cancelled(goal_handle),
+                cancelled=deadline.cancelled,
             )
 
         return self._serve_goal(goal_handle, result, work, planning)
@@ -160,7 +212,24 @@ class PlannerNode(SafegenNode):
         notify: Callable[[msg.PlanningProgress], None],
     ) -> Any:
         """Does the work of a goal when it is its turn; the time that it waits is its own."""
-        cancelled = self._cancelled(goal_handle)
+        stops = self._stop.stops
+
+        def stopped() -> bool:
+            return self._stop.stops != stops
+
+        def cancelled() -> bool:
+            return goal_handle.is_cancel_requested or stopped() or self.inactive.is_set()
+
+        def explain(error: SafegenError) -> SafegenError:
+            # What the executor says is about the stop already, or about something worse.
+            if not stopped() or 400 <= error.code < 500:
+                return error
+            reason = self._stop.reason or CURE
+            return SafegenError(
+                f'the stack was stopped, and nothing moves for this goal: {reason}',
+                ErrorCode.PLANNING_STOPPED,
+            )
+
         try:
             fault, budget = None, self._budget(goal_handle.request)
         except SafegenError as error:
@@ -177,7 +246,7 @@ class PlannerNode(SafegenNode):
             detail = f'{position} in the line of goals'
             notify(msg.PlanningProgress(phase=msg.PlanningProgress.WAITING, detail=detail))
 
-        return self.serve_goal(goal_handle, result, deadline, turn, waits)
+        return self.serve_goal(goal_handle, result, deadline, turn, waits, explain)
 
     def _plan(
         self,
@@ -205,7 +274,7 @@ class PlannerNode(SafegenNode):
                 self._attempts.publish(message.attempt)
             notify(message)
 
-        cancelled = self._cancelled(goal_handle)
+        cancelled = deadline.cancelled
         verify = self._validator.verify(goal.task, cancelled)
         outcome = plan_with_levels(
             levels, verify, deadline.left_s, cancelled=cancelled, notify=tell
@@ -220,7 +289,9 @@ class PlannerNode(SafegenNode):
 
     def _levels(self, task: Pddl3Task, goal: Any) -> tuple[Level, ...]:
         """Who is asked for a plan; raises `SafegenError` where the goal names what there is not."""
-        values = self._values
+        values = self.values
+        if self._backend is None or self._style is None:
+            raise SafegenError(f'the planner is {self.state}: configure it')
         sampling = Sampling(
             temperature=values['temperature'],
             top_p=values['top_p'],
@@ -236,6 +307,12 @@ class PlannerNode(SafegenNode):
                 values['temperature'], values['temperature_step'], values['temperature_max']
             ),
             goal.feedback or values['feedback'],
+            thresholds_of(
+                task.problem.domain.name,
+                values['simple_objects'],
+                values['simple_open_goals'],
+                values['simple_steps'],
+            ),
         )
         fallback = goal.search_fallback and values['search_fallback']
         return levels_of(
@@ -249,11 +326,8 @@ class PlannerNode(SafegenNode):
 
     def _budget(self, goal: Any) -> float:
         return conversions.budget_from_msg(
-            goal.time_budget, self._values['time_budget'], ErrorCode.PLANNING_TIMEOUT
+            goal.time_budget, self.values['time_budget'], ErrorCode.PLANNING_TIMEOUT
         )
-
-    def _cancelled(self, goal_handle: Any) -> Callable[[], bool]:
-        return lambda: goal_handle.is_cancel_requested or self.closing.is_set()
 
 
 def _open(values: dict[str, Any]) -> tuple[PromptStyle, Backend]:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
@@ -18,6 +20,8 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.nodes.watchdog import Heartbeat
 from safegen_ros.verdict import Verdict
 
 CONNECT_TIMEOUT_S = 10.0
@@ -28,13 +32,17 @@ STOP_TIMEOUT_S = 5.0
 
 
 class RemoteValidator:
-    """Verdicts from the validator node."""
+    """Verdicts from the validator node.
 
-    def __init__(self, node: SafegenNode, timeout_s: float) -> None:
+    Attributes:
+        timeout_s: longest wait for a verdict [s].
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
         self._client: Any = node.create_client(
             ValidatePlan, 'validate_plan', callback_group=node.group
         )
-        self._timeout_s = timeout_s
+        self.timeout_s = 10.0
 
     def verify(self, task: msg.Task, cancelled: Callable[[], bool]) -> Callable[[str], Verdict]:
         """A function that asks for the verdict on one plan text after the other.
@@ -50,7 +58,7 @@ class RemoteValidator:
                 )
             answer = wait_for(
                 self._client.call_async(ValidatePlan.Request(task=task, plan=text)),
-                self._timeout_s,
+                self.timeout_s,
                 'the validator',
                 ErrorCode.VALIDATOR_UNAVAILABLE,
                 given_up=cancelled,
@@ -68,10 +76,12 @@ class RemoteValidator:
 class RemoteExecutor:
     """Executions by the executor node."""
 
-    def __init__(self, node: SafegenNode) -> None:
+    def __init__(self, node: SafegenNode, stop: StopListener) -> None:
         # Of its own, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
         self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
+        self._heartbeat = Heartbeat(node)
+        self._stop = stop
 
     def execute(
         self,
@@ -107,13 +117,25 @@ class RemoteExecutor:
                 ErrorCode.PLANNING_TIMEOUT,
             )
         goal.time_budget = conversions.duration_to_msg(left)
-        sent = self._client.send_goal_async(goal, lambda m: notify(m.feedback.progress))
+        goal_id = UUID(uuid=list(uuid.uuid4().bytes))
+        alive = self._heartbeat.of(goal_id)
+
+        def beat() -> bool:
+            alive()
+            return False
+
+        beat()  # expected from the first one on, so that this end is never missed
+        sent = self._client.send_goal_async(
+            goal, lambda m: notify(m.feedback.progress), goal_uuid=goal_id
+        )
         with cancel_if_left(sent):
             # A cancel waits for this answer too: nothing may be left over there when this ends.
-            handle = wait_for(sent, CONNECT_TIMEOUT_S, 'the executor', unavailable)
+            handle = wait_for(sent, CONNECT_TIMEOUT_S, 'the executor', unavailable, given_up=beat)
         if not handle.accepted:
-            raise SafegenError('the executor rejected the plan: it is busy', unavailable)
-        answer = self._await_result(handle, left, cancelled)
+            why = self._stop.why_rejected()
+            code = ErrorCode.EXECUTION_STOPPED if self._stop.reason else unavailable
+            raise SafegenError(f'the executor rejected the plan, nothing has moved: {why}', code)
+        answer = self._await_result(handle, left, lambda: beat() or cancelled())
         done = answer.result
         result.verdict = done.verdict
         result.steps_done = done.steps_done

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import sys
 
+from rclpy.service import Service
+
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import SafegenNode, run_node
-from safegen_ros.nodes.parameters import Parameter, declare
+from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
@@ -24,6 +27,7 @@ from safegen_ros.verify.val import validate_binary
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
+    AUTOSTART,
     Parameter(
         'second_opinion',
         False,
@@ -37,13 +41,20 @@ class ValidatorNode(SafegenNode):
     """Verifies plans for other nodes."""
 
     def __init__(self) -> None:
-        super().__init__('validator')
-        self._second_opinion: bool = declare(self, PARAMETERS)['second_opinion']
-        if self._second_opinion:
+        super().__init__('validator', PARAMETERS)
+        self._service: Service | None = None
+
+    def configure(self) -> None:
+        """Finds the other validator, where one is needed."""
+        if self.values['second_opinion']:
             self.get_logger().info(f'every verdict needs the agreement of {validate_binary()}')
-        self.create_service(
-            ValidatePlan, 'validate_plan', self._validate, callback_group=self.group
-        )
+
+    def activate(self) -> None:
+        """Offers the service, which stays there from now on, and refuses while inactive."""
+        if self._service is None:
+            self._service = self.create_service(
+                ValidatePlan, 'validate_plan', self._validate, callback_group=self.group
+            )
         self.get_logger().info('ready to validate')
 
     def _validate(
@@ -51,6 +62,10 @@ class ValidatorNode(SafegenNode):
     ) -> ValidatePlan.Response:
         response.error_code = int(ErrorCode.UNKNOWN)
         try:
+            if self.inactive.is_set():
+                raise SafegenError(
+                    f'the validator is {self.state}: activate it', ErrorCode.VALIDATOR_UNAVAILABLE
+                )
             task = conversions.task_from_msg(request.task)
             verdict = self._verdict(task, request.plan)
             response.verdict = conversions.verdict_to_msg(verdict)
@@ -63,7 +78,7 @@ class ValidatorNode(SafegenNode):
         return response
 
     def _verdict(self, task: Pddl3Task, plan: str) -> Verdict:
-        if self._second_opinion:
+        if self.values['second_opinion']:
             return verify_twice(task.problem, plan, validator=task.validator)
         return task.verify(plan)
 

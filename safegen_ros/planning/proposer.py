@@ -13,9 +13,10 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Chooser, Guide, Guided, Message, Sampling, Unsupported
 from safegen_ros.llm.choices import ChoiceGuide
 from safegen_ros.pddl.model import Problem
-from safegen_ros.planning.hierarchy.complexity import Assessment, assess
+from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
+from safegen_ros.planning.hierarchy.complexity import Assessment, Thresholds, assess
 from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
-from safegen_ros.planning.retry import DIAGNOSIS, Temperatures, feedback_named, valid_beginning
+from safegen_ros.planning.retry import Temperatures, valid_beginning
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.prompts.step_text import next_step, spelling
@@ -23,8 +24,8 @@ from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 SHARE = 0.5
-"""What a beam or the hierarchy may take of the time that is left, so that the levels behind it have
-some."""
+"""What a beam or the hierarchy may take of the time that is left where there are levels behind it
+that can be asked, and what the look whether a task is complex may take."""
 
 ASSESSMENT_S = 1.0
 """How long a task may be looked at to see whether it is complex [s]; one that takes longer is."""
@@ -45,7 +46,8 @@ class ModelProposer:
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
             later attempt takes the next one, so that a run can be repeated exactly.
         temperatures: of the attempts; None keeps that of the first.
-        feedback: how much of a verdict a retry is told, a key of `retry.FEEDBACK`.
+        feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
+        thresholds: beyond which the task is complex; None takes those of its domain.
 
     Raises:
         SafegenError: there is no such feedback (`UNKNOWN_STRATEGY`).
@@ -59,6 +61,7 @@ class ModelProposer:
         sampling: Sampling,
         temperatures: Temperatures | None = None,
         feedback: str = DIAGNOSIS,
+        thresholds: Thresholds | None = None,
     ) -> None:
         self.task = task
         self.backend = backend
@@ -66,6 +69,7 @@ class ModelProposer:
         self.sampling = sampling
         self.temperatures = temperatures or Temperatures(sampling.temperature, 0.0)
         self.feedback = feedback
+        self.thresholds = thresholds
         self._shown = feedback_named(feedback)
         self._assessed: Assessment | None = None
 
@@ -101,10 +105,10 @@ class ModelProposer:
             plan = self._guide.shielded(sampling, deadline.over)
         yield str(plan)
 
-    def beam(self, width: int, history: History, deadline: Deadline) -> Texts:
-        """The most likely solution that a search over admissible steps finds."""
+    def beam(self, width: int, share: float, history: History, deadline: Deadline) -> Texts:
+        """The most likely solution that a search finds in a share of the time that is left."""
         with _unsupported_is_skipped():
-            found = self._guide.beam(width, deadline.left_s * SHARE, deadline.over)
+            found = self._guide.beam(width, deadline.left_s * share, deadline.over)
         if found.plan is None:
             raise Skipped(f'no plan was found: {found.outcome.value}')
         yield str(found.plan)
@@ -114,8 +118,9 @@ class ModelProposer:
         text = FORMATS[self.task.format].write(problem)
         task = replace(self.task, problem=problem, problem_text=text)
         return ModelProposer(
-            task, self.backend, self.style, self.sampling, self.temperatures, self.feedback
-        )
+            task, self.backend, self.style, self.sampling, self.temperatures, self.feedback,
+            self.thresholds,
+        )  # fmt: skip
 
     @property
     def can_beam(self) -> bool:
@@ -132,7 +137,7 @@ class ModelProposer:
             pass  # too large, which its parts are not
 
     def assessed(self, deadline: Deadline) -> Assessment:
-        """How complex the task is for a small model, found out once.
+        """How complex the task is for this model, found out once.
 
         Raises:
             UnsuitableTask: no part of it can be put to the model.
@@ -143,6 +148,7 @@ class ModelProposer:
             self._assessed = assess(
                 self.task.problem,
                 lambda problem: self._messages(),
+                thresholds=self.thresholds,
                 time_limit_s=min(ASSESSMENT_S, deadline.left_s * SHARE),
                 cancelled=deadline.over,
             )

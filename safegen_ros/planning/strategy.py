@@ -1,10 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Who is asked for a plan, in which order: a strategy is a line of text that names levels."""
+"""The levels that a strategy names, made of a model and the search planner."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
@@ -13,6 +12,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.hierarchy.divide import divide_and_conquer
+from safegen_ros.planning.levels import HIERARCHY, level_names
 from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
@@ -26,53 +26,8 @@ from safegen_ros.planning.loop import (
 )
 from safegen_ros.planning.proposer import SHARE, ModelProposer, Texts
 
-HIERARCHY = 'hierarchy'
-
-LEVELS = {
-    MODEL: 'the model, again and again, told what was wrong with its last plan',
-    'best of N': 'N answers of the model to the same question, until one is proved',
-    'repair': 'the valid beginning of a refused plan, whose end the model writes anew',
-    'shield': 'the model, kept from every step that is not admissible',
-    'beam N': "a search over admissible steps that follows the model's N most likely plans",
-    'beam': 'beam 2, beam 4, beam 8',
-    HIERARCHY: 'the model, asked for one part of the task after the other',
-    SEARCH: 'the search planner, which knows no model',
-}
-"""The levels with what answers there; N is a number from 1 to 64."""
-
-DEFAULT = f'{MODEL}, beam, {HIERARCHY}, {SEARCH}'
-
-WIDTHS = (2, 4, 8)
-"""The beams of the level `beam`."""
-
-MOST = 64
-
-_NAME = re.compile(
-    r'model|repair|shield|hierarchy|search|beam|(?:best of|beam) ([1-9][0-9]?)', re.ASCII
-)
-
 _NO_PLAN = (ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE)
 """How a division ends for want of a plan."""
-
-
-def level_names(strategy: str) -> tuple[str, ...]:
-    """The levels that a strategy names, separated by commas, with `beam` written out.
-
-    Raises:
-        SafegenError: it names none, or one that there is not (`UNKNOWN_STRATEGY`).
-    """
-    found: list[str] = []
-    for part in strategy.split(','):
-        name = ' '.join(part.split())
-        match = _NAME.fullmatch(name)
-        if match is None or int(match[1] or 1) > MOST:
-            raise SafegenError(
-                f'strategy {strategy[:80]!a}: {name[:40]!a} is no level: name one or more of '
-                f'{", ".join(LEVELS)} with commas between them, N from 1 to {MOST}',
-                ErrorCode.UNKNOWN_STRATEGY,
-            )
-        found += [f'beam {width}' for width in WIDTHS] if name == 'beam' else [name]
-    return tuple(found)
 
 
 def levels_of(
@@ -81,7 +36,8 @@ def levels_of(
     """The levels of a strategy.
 
     Where a complex task comes to a level that puts it to the model as a whole, and `hierarchy`
-    follows, that one is asked instead.
+    follows, that one is asked instead. A beam or the hierarchy leaves some of the time to the
+    levels behind it, and takes all that is left where none of them can be asked.
 
     Args:
         strategy: as of `level_names`.
@@ -95,7 +51,8 @@ def levels_of(
     names = level_names(strategy)
     found = []
     for place, name in enumerate(names):
-        level = _level(name, model, solve, max_attempts)
+        behind = any(each != SEARCH or solve is not None for each in names[place + 1 :])
+        level = _level(name, model, solve, max_attempts, SHARE if behind else 1.0)
         if name not in (HIERARCHY, SEARCH) and HIERARCHY in names[place:]:
             level = replace(level, proposals=partial(_unless_complex, level.proposals, model))
         found.append(level)
@@ -112,12 +69,14 @@ def _unless_complex(
     yield from proposals(history, deadline)
 
 
-def _level(name: str, model: ModelProposer, solve: Solve | None, max_attempts: int) -> Level:
+def _level(
+    name: str, model: ModelProposer, solve: Solve | None, max_attempts: int, share: float
+) -> Level:
     plain = {
         MODEL: Level(MODEL, max_attempts, model.answers),
         'repair': Level('repair', 1, model.repaired),
         'shield': Level('shield', 1, model.shielded),
-        HIERARCHY: Level(HIERARCHY, 1, partial(_divided, model, max_attempts)),
+        HIERARCHY: Level(HIERARCHY, 1, partial(_divided, model, max_attempts, share)),
         SEARCH: search_level(solve),
     }
     if name in plain:
@@ -125,7 +84,7 @@ def _level(name: str, model: ModelProposer, solve: Solve | None, max_attempts: i
     kind, _, number = name.rpartition(' ')
     size = int(number)
     if kind == 'beam':
-        return Level(name, 1, partial(model.beam, size))
+        return Level(name, 1, partial(model.beam, size, share))
     return Level(name, size, partial(model.samples, size))
 
 
@@ -141,7 +100,7 @@ def search_level(solve: Solve | None) -> Level:
 
 
 def _divided(
-    model: ModelProposer, max_attempts: int, history: History, deadline: Deadline
+    model: ModelProposer, max_attempts: int, share: float, history: History, deadline: Deadline
 ) -> Texts:
     """A plan whose parts the model has planned, each proved before the next is asked for."""
     failed = dict[Hashable, SafegenError]()
@@ -164,7 +123,7 @@ def _divided(
         found = divide_and_conquer(
             model.task.problem,
             plan_part,
-            time_limit_s=deadline.left_s * SHARE,
+            time_limit_s=deadline.left_s * share,
             cancelled=deadline.over,
         )
     except SafegenError as error:

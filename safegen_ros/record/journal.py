@@ -1,24 +1,77 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The run's journal: one JSON object per line, on the disk before its effect is shown.
+"""The run's journal: an SQLite file of events, each on the disk before its effect is shown.
 
 Append an event before acting on it or telling anybody; then a process that is killed at any moment
-leaves behind what had been done.
+leaves behind what had been done. Events are never changed, and each holds a digest of itself and of
+all before it, so that damage does not go unnoticed. docs/records.md describes the file.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
+import sqlite3
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from safegen_ros.closing import Closing
 from safegen_ros.record.run import RecordError
+
+JOURNAL = 'journal.db'
+"""Name of the journal in the folder of a run."""
+
+APPLICATION_ID = 0x53474A31  # 'SGJ1', which the SQLite header holds
+FORMAT = 1
+LOCK_TIMEOUT_S = 10.0
+"""How long another program that has the file open may keep an event waiting [s]."""
+
+_SCHEMA = """
+CREATE TABLE entry (
+  number INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL,
+  digest TEXT NOT NULL
+);
+CREATE TRIGGER entry_is_not_changed BEFORE UPDATE ON entry
+  BEGIN SELECT RAISE(ABORT, 'a journal only grows'); END;
+CREATE TRIGGER entry_is_not_removed BEFORE DELETE ON entry
+  BEGIN SELECT RAISE(ABORT, 'a journal only grows'); END;
+CREATE VIEW task AS SELECT number AS entry, time,
+  json_extract(data, '$.task.name') AS name,
+  json_extract(data, '$.task.domain_name') AS domain,
+  json_extract(data, '$.task.format') AS format,
+  json_extract(data, '$.task.problem') AS problem
+  FROM entry WHERE kind = 'task';
+CREATE VIEW attempt AS SELECT number AS entry, time,
+  json_extract(data, '$.number') AS number,
+  json_extract(data, '$.source') AS source,
+  json_extract(data, '$.seconds') AS seconds,
+  json_extract(data, '$.text') AS text
+  FROM entry WHERE kind = 'attempt';
+CREATE VIEW verdict AS SELECT number AS entry, time,
+  json_extract(data, '$.number') AS attempt,
+  json_extract(data, '$.verdict.category') AS category,
+  json_extract(data, '$.verdict.failing_step') AS failing_step,
+  json_extract(data, '$.verdict.reason') AS reason
+  FROM entry WHERE kind IN ('attempt', 'result');
+CREATE VIEW step AS SELECT begun.number AS entry, begun.time,
+  json_extract(begun.data, '$.index') AS step,
+  json_extract(begun.data, '$.step') AS action,
+  json_extract(begun.data, '$.at') AS begun_s,
+  (SELECT json_extract(done.data, '$.at') - json_extract(begun.data, '$.at') FROM entry AS done
+   WHERE done.kind = 'observed' AND done.number > begun.number
+   AND json_extract(done.data, '$.done') = json_extract(begun.data, '$.index') + 1 LIMIT 1)
+  AS seconds
+  FROM entry AS begun WHERE kind = 'step';
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +92,28 @@ class JournalEntry:
 
 
 class Journal(Closing):
-    """An append-only file of events."""
+    """An append-only file of events, which one process at a time writes."""
 
     def __init__(self, path: Path) -> None:
-        """Open or continue a journal. A half last line, never acknowledged, is cut off.
+        """Open or continue a journal. An event that was never acknowledged may be missing.
 
         Raises:
-            RecordError: what is there is not a journal.
+            RecordError: what is there is no whole journal, or another process writes it.
+            OSError: the folder cannot be used.
         """
         self.path = path
         self._lock = threading.Lock()
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        self._database: sqlite3.Connection | None = None
         try:
-            entries, whole = _read(path)
-            os.ftruncate(self._descriptor, whole)
+            _take(self._folder, path)
+            with _named(path):
+                self._database = _open_to_write(path)
+            entries, self._digest = _read(self._database, path)
             self._next = len(entries)
-            _sync_folder(path.parent)
+            os.fsync(self._folder)  # the name of a new file is as durable as its content
         except BaseException:
-            os.close(self._descriptor)
+            self.close()
             raise
 
     def append(self, kind: str, **data: Any) -> JournalEntry:
@@ -67,69 +124,138 @@ class Journal(Closing):
             data: values that JSON can hold.
 
         Raises:
-            OSError: the disk did not take it: do not go on.
+            RecordError: the disk did not take it, or the journal is closed: do not go on.
+            ValueError: JSON cannot hold a value.
         """
         with self._lock:
+            if self._database is None:
+                raise RecordError(f'{self.path}: the journal is closed')
             now = datetime.now(timezone.utc).isoformat(timespec='microseconds')
-            entry = JournalEntry(self._next, now, kind, data)
-            record = {'number': entry.number, 'time': now, 'kind': kind, 'data': data}
-            line = json.dumps(record, ensure_ascii=False, allow_nan=False) + '\n'
-            self._write(line.encode('utf-8', 'backslashreplace'))
-            self._next += 1
+            text = json.dumps(data, allow_nan=False)
+            digest = _digest(self._digest, self._next, now, kind, text)
+            with _named(self.path):
+                # Without an explicit transaction each statement is one, over when it returns.
+                self._database.execute(
+                    'INSERT INTO entry VALUES (?, ?, ?, ?, ?)',
+                    (self._next, now, kind, text, digest),
+                )
+            entry = JournalEntry(self._next, now, kind, json.loads(text))
+            self._next, self._digest = self._next + 1, digest
             return entry
-
-    def _write(self, line: bytes) -> None:
-        size = os.fstat(self._descriptor).st_size
-        rest = memoryview(line)
-        try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            os.fdatasync(self._descriptor)
-        except OSError:
-            # A half line must not stand before the next one.
-            os.ftruncate(self._descriptor, size)
-            raise
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
         with self._lock:
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-                self._descriptor = -1
+            database, self._database = self._database, None
+            try:
+                if database is not None:
+                    with closing(database), _named(self.path):
+                        # A journal that is over is one plain file, which can be read anywhere.
+                        database.execute('PRAGMA journal_mode = DELETE')
+            finally:
+                if self._folder >= 0:
+                    os.close(self._folder)
+                    self._folder = -1
 
 
 def load_journal(path: Path) -> tuple[JournalEntry, ...]:
-    """The events of a journal in order, without a half last line.
+    """The events of a journal in order, also of one that is still being written.
 
     Raises:
-        RecordError: a whole line is not an event; the message names it.
+        RecordError: it is no journal, or is damaged; the message names the entry.
         OSError: the file cannot be read.
     """
-    return _read(path)[0]
+    path.open('rb').close()  # for an error that says why
+    with _named(path):
+        uri = f'file:{quote(str(path.absolute()))}?mode=ro'
+        with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as database:
+            return _read(database, path)[0]
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file as durable as its content."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def is_written(path: Path) -> bool:
+    """Whether a process has this journal open to write."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     finally:
-        os.close(descriptor)
+        os.close(folder)
+    return False
 
 
-def _read(path: Path) -> tuple[tuple[JournalEntry, ...], int]:
-    """The events, and the length [bytes] of the whole lines that hold them."""
-    data = path.read_bytes()
-    whole = data.rfind(b'\n') + 1
-    entries = []
-    # Only line feeds end a line here: str.splitlines would also break at U+2028 within a text.
-    for number, line in enumerate(data[:whole].split(b'\n')[:-1]):
+def _take(folder: int, path: Path) -> None:
+    # Whoever asks `is_written` holds the lock for an instant, so one refusal proves nothing.
+    for _ in range(10):
         try:
-            record = json.loads(line)
-            entry = JournalEntry(record['number'], record['time'], record['kind'], record['data'])
-        except (ValueError, KeyError, TypeError) as error:
-            raise RecordError(f'{path}:{number + 1}: is not a journal entry: {error!r}') from error
-        if entry.number != number:
-            raise RecordError(f'{path}:{number + 1}: entry {entry.number} stands here: lines lost')
-        entries.append(entry)
-    return tuple(entries), whole
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return
+    raise RecordError(f'{path}: another process writes this journal: wait until it has ended')
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors of SQLite as ours, with the file."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise RecordError(
+            f'{path}: the journal cannot be used: {error}: check the disk and who owns the file'
+        ) from error
+    except sqlite3.Error as error:
+        raise RecordError(
+            f'{path}: is no journal, or is damaged: {error}: restore it from a copy'
+        ) from error
+
+
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    # Closed by the caller, from any thread; our own lock keeps the threads apart.
+    database = sqlite3.connect(
+        path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        database.execute('PRAGMA journal_mode = WAL')
+        database.execute('PRAGMA synchronous = FULL')
+        if not database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]:
+            marks = f'PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};'
+            database.executescript(f'BEGIN; {marks} {_SCHEMA} COMMIT;')
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _digest(before: str, number: int, now: str, kind: str, text: str) -> str:
+    """Of an entry and, through the digest before it, of all before that."""
+    whole = json.dumps([before, number, now, kind, text])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _read(database: sqlite3.Connection, path: Path) -> tuple[tuple[JournalEntry, ...], str]:
+    """The events, checked, and the digest of the last one."""
+    with _named(path):
+        (application,) = database.execute('PRAGMA application_id').fetchone()
+        (version,) = database.execute('PRAGMA user_version').fetchone()
+        if not database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]:
+            raise RecordError(f'{path}: is empty: its process ended before it wrote anything')
+        if application != APPLICATION_ID:
+            raise RecordError(f'{path}: is no journal of a run')
+        if version != FORMAT:
+            raise RecordError(
+                f'{path}: has format {version}, and this version reads {FORMAT}: '
+                'read it with the version that wrote it'
+            )
+        rows = database.execute('SELECT * FROM entry ORDER BY number').fetchall()
+    entries, digest = [], ''
+    for expected, (number, now, kind, text, kept) in enumerate(rows):
+        digest = _digest(digest, number, now, kind, text)
+        if number != expected or digest != kept:
+            raise RecordError(
+                f'{path}: entry {expected} is missing or was changed: what it says is not what '
+                'was written; restore the file from a copy'
+            )
+        entries.append(JournalEntry(number, now, kind, json.loads(text)))
+    return tuple(entries), digest

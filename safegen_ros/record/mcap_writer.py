@@ -48,6 +48,7 @@ STACK_TOPICS = (
     Topic('executor/progress', 'safegen_msgs/msg/ExecutionProgress'),
     Topic('joint_states', 'sensor_msgs/msg/JointState'),
     Topic('world_state', 'safegen_msgs/msg/WorldState'),
+    Topic('stopped', 'safegen_msgs/msg/StopState', latched=True),
 )
 
 

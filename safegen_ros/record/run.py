@@ -40,6 +40,7 @@ class TaskRecord:
         problem: text of the problem with its constraints.
         format: what that is written in, such as 'json'.
         pddl: PDDL of the problem where it was sent in another format; empty where not.
+        places: what verdicts call the texts of the problem and the domain.
     """
 
     name: str
@@ -49,6 +50,7 @@ class TaskRecord:
     problem: str
     format: str = 'pddl'
     pddl: str = ''
+    places: tuple[str, str] = ('<problem>', '<domain>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class AttemptRecord:
         steps: what was read from it, each as '(action arguments)'.
         verdict: the finding.
         seconds: from asking to the verdict [s].
+        base: how many steps had been taken when it was asked for; it plans what was left then.
     """
 
     number: int
@@ -91,6 +94,7 @@ class AttemptRecord:
     steps: tuple[str, ...]
     verdict: Verdict
     seconds: float
+    base: int = 0
 
     @property
     def unread(self) -> bool:
@@ -113,6 +117,19 @@ class StepRecord:
     step: str
     begun_s: float
     seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRecord:
+    """What was observed at a moment.
+
+    Attributes:
+        done: how many steps had been executed.
+        facts: the atoms that held, as PDDL text.
+    """
+
+    done: int
+    facts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +190,7 @@ class RunRecord:
         verdict: the last finding about that plan.
         steps: what was begun, as its progress was heard.
         steps_done: how many steps were executed and observed.
+        worlds: what was observed, in order; of a run by the nodes only the last world.
         blocks: measured poses at the end.
         goal: each condition of the goal against the world at the end.
         reached: whether that world satisfies the goal; None when nobody looked.
@@ -182,6 +200,8 @@ class RunRecord:
         timings: seconds by name, such as 'planning' [s].
         versions: version by name, with the commit of the source where it is known.
         artefacts: the files of the run.
+        stepwise: whether each step was chosen after the one before, as `safegen step` does it.
+        second_opinion: whether VAL had to agree with the verdicts on the attempts.
     """
 
     run_id: str
@@ -194,6 +214,7 @@ class RunRecord:
     verdict: Verdict = NO_VERDICT
     steps: tuple[StepRecord, ...] = ()
     steps_done: int = 0
+    worlds: tuple[WorldRecord, ...] = ()
     blocks: tuple[BlockRecord, ...] = ()
     goal: tuple[GoalRecord, ...] = ()
     reached: bool | None = None
@@ -203,6 +224,8 @@ class RunRecord:
     timings: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     artefacts: tuple[ArtefactRecord, ...] = ()
+    stepwise: bool = False
+    second_opinion: bool = False
 
     @property
     def ok(self) -> bool:
@@ -211,7 +234,7 @@ class RunRecord:
 
     def to_json(self) -> str:
         """The record as JSON text; enumerations by name."""
-        return json.dumps(_plain(self), indent=2, ensure_ascii=False) + '\n'
+        return json.dumps(plain(self), indent=2, ensure_ascii=False) + '\n'
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:
@@ -224,26 +247,35 @@ class RunRecord:
             data = json.loads(text)
         except ValueError as error:
             raise RecordError(f'report.json: is not JSON: {error}') from error
-        record = _typed(cls, data, 'report')
+        record = typed(cls, data, 'report')
         assert isinstance(record, cls)  # noqa: S101 (for the type checker)
         return record
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader."""
     if isinstance(value, IntEnum):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value
 
 
-def _typed(kind: Any, data: Any, place: str) -> Any:
-    """The value of a type from its JSON form, checked."""
+def typed(kind: Any, data: Any, place: str) -> Any:
+    """The value of a type from its JSON form, checked.
+
+    Args:
+        kind: one of the records here, or what one of their fields is annotated with.
+        data: what `plain` made of it.
+        place: what to call it in messages.
+
+    Raises:
+        RecordError: a field is missing, unknown or of another type.
+    """
     if isinstance(kind, type) and is_dataclass(kind):
         return _typed_record(kind, data, place)
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
@@ -251,12 +283,13 @@ def _typed(kind: Any, data: Any, place: str) -> Any:
         kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
         if len(kinds) == len(data):
             pairs = zip(kinds, data, strict=True)
-            return tuple(_typed(k, item, f'{place}[{i}]') for i, (k, item) in enumerate(pairs))
+            return tuple(typed(k, item, f'{place}[{i}]') for i, (k, item) in enumerate(pairs))
     if origin is dict and isinstance(data, dict):
-        return {name: _typed(inner[1], item, f'{place}.{name}') for name, item in data.items()}
+        return {name: typed(inner[1], item, f'{place}.{name}') for name, item in data.items()}
     if origin in (typing.Union, types.UnionType):
-        return None if data is None else _typed(inner[0], data, place)
-    if isinstance(kind, type) and issubclass(kind, IntEnum) and data in kind.__members__:
+        return None if data is None else typed(inner[0], data, place)
+    named = isinstance(kind, type) and issubclass(kind, IntEnum) and isinstance(data, str)
+    if named and data in kind.__members__:
         return kind[data]
     if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
         return float(data)
@@ -270,7 +303,7 @@ def _typed_record(kind: type, data: Any, place: str) -> Any:
     if not isinstance(data, dict) or set(data) != set(hints):
         missing = sorted(set(hints) ^ set(data)) if isinstance(data, dict) else sorted(hints)
         raise RecordError(f'{place}: fields missing or unknown: {", ".join(missing)}')
-    return kind(**{name: _typed(hints[name], data[name], f'{place}.{name}') for name in hints})
+    return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in hints})
 
 
 def new_run_dir(root: Path, now: datetime | None = None) -> Path:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -16,10 +15,13 @@ from pathlib import Path
 
 import pytest
 from command_line import CommandLine
+from model_server import MODEL, ModelServer
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.processes.state import read_state
+from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.mcap_reader import read_messages
+from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import RunRecord
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.worlds.pddl3.task import load_task
@@ -59,6 +61,13 @@ def _demo(domain: int, runs: Path, *arguments: str | Path) -> Iterator[subproces
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, str]]:
+    """Words that name a model at a server, which writes no plan; a demo with it starts faster."""
+    with ModelServer() as server:
+        yield '--model', f'{server.url}#{MODEL}'
 
 
 def _interrupt_at(pattern: str, process: subprocess.Popen[str]) -> str:
@@ -106,9 +115,9 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     report = (folder / 'report.md').read_text(encoding='utf-8')
     assert all(step in report for step in record.plan)
 
-    kinds = [json.loads(line)['kind'] for line in (folder / 'journal.jsonl').open()]
-    assert kinds[0] == 'task'
-    assert kinds.count('attempt') == len(record.attempts)
+    kept = load_run(folder)
+    assert kept.record == record
+    assert [entry.kind for entry in kept.entries][:2] == ['task', 'stack']
     topics = {message.topic for message in read_messages(folder / 'run.mcap')}
     assert topics == {
         '/planner/attempts', '/planner/plan', '/executor/progress', '/joint_states',
@@ -120,14 +129,14 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
 
 
 def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_for(
-    ros_domain: int, tmp_path: Path
+    ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
 ) -> None:
     made = kits()['ferry'].problem(3)
     problem = tmp_path / 'ferry.json'
     problem.write_text(load_task(made.text).written_as('json').problem_text, encoding='utf-8')
     runs = tmp_path / 'runs'
     asked = ('--format', 'english', '--strategy', 'search', '--real-time-factor', '0')
-    arguments = (problem, *asked)
+    arguments = (problem, *asked, *elsewhere)
     with _demo(ros_domain, runs, *arguments) as process:
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, screen
@@ -153,9 +162,12 @@ def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_f
     assert all(world.facts and not world.objects for world in worlds)
 
 
-def test_ctrl_c_while_the_arm_moves(ros_domain: int, tmp_path: Path) -> None:
+def test_ctrl_c_while_the_arm_moves(
+    ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
+) -> None:
     runs = tmp_path / 'runs'
-    with _demo(ros_domain, runs, '--real-time-factor', '2', '--no-video') as process:
+    arguments = ('--real-time-factor', '2', '--no-video', *elsewhere)
+    with _demo(ros_domain, runs, *arguments) as process:
         rest = _interrupt_at(r'✓ +1/\d+', process)
         assert process.wait(TIMEOUT_S) == 130, rest
     _assert_stopped(ros_domain)
@@ -170,8 +182,32 @@ def test_ctrl_c_while_the_arm_moves(ros_domain: int, tmp_path: Path) -> None:
     assert record.plan_source == record.attempts[-1].source
     report = (folder / 'report.md').read_text(encoding='utf-8')
     assert f'- Steps executed: {done}' in report
-    entries = [json.loads(line) for line in (folder / 'journal.jsonl').open()]
-    assert entries[-1]['kind'] == 'end'
+    assert load_run(folder).record == record
+
+
+def test_a_killed_executor_takes_nothing_with_it_that_was_shown(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    # The strategy names no model, so that the server that there is not is never asked.
+    fast = ('--cell', 'symbolic', '--strategy', 'search', '--model', 'http://127.0.0.1:9/v1#none')
+    with _demo(ros_domain, tmp_path, *fast, '--real-time-factor', '4', '--no-video') as process:
+        said = ''
+        for line in process.stdout:
+            said += line
+            if re.search(r'✓ +2/', line):
+                state = read_state(ros_domain)
+                assert state is not None
+                os.kill(state.nodes['/executor'], signal.SIGKILL)
+                break
+        said += process.stdout.read()
+        assert process.wait(TIMEOUT_S) == 1, said
+    shown = max(map(int, re.findall(r'✓ +(\d+)/', said)))
+    (folder,) = tmp_path.iterdir()
+    kept = load_run(folder)
+    assert kept.state is RunState.ENDED
+    assert kept.record.error_code in (ErrorCode.SERVER_LOST, ErrorCode.EXECUTOR_UNAVAILABLE)
+    assert kept.record.steps_done >= shown >= 2
+    assert not any(check.differences for check in reverify(kept.record))
 
 
 def test_ctrl_c_while_the_stack_starts(ros_domain: int, tmp_path: Path) -> None:
@@ -270,11 +306,13 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     assert not runs.exists()
 
 
-def test_a_goal_that_cannot_be_reached_fails_loudly(ros_domain: int, tmp_path: Path) -> None:
+def test_a_goal_that_cannot_be_reached_fails_loudly(
+    ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
+) -> None:
     problem = tmp_path / 'impossible.pddl'
     problem.write_text(SMALL.replace('(on red blue)', '(on red blue) (on blue red)'))
     runs = tmp_path / 'runs'
-    with _demo(ros_domain, runs, problem, '--no-video') as process:
+    with _demo(ros_domain, runs, problem, '--no-video', *elsewhere) as process:
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1, screen
     assert 'UNSOLVABLE' in screen

@@ -33,8 +33,8 @@ def _run(*arguments: str, directory: Path | None = None) -> subprocess.Completed
 
 def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     safegen = ('safegen_ros.cli.main',)
-    made = _run(*safegen, 'new-domain', 'courier', '--into', str(tmp_path))
-    assert made.returncode == 0, made.stderr
+    made = CliRunner().invoke(app, ['new-domain', 'courier', '--into', str(tmp_path)])
+    assert made.exit_code == 0, made.stderr
     assert made.stdout.splitlines()[-2:] == [
         f'export {SEARCH_PATH}={tmp_path}',
         'safegen check-domain courier',

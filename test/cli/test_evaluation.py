@@ -49,7 +49,10 @@ def test_the_model_command_measures_every_mode(model: Path, tmp_path: Path) -> N
         ('figure4', FEW),
         ('figure5', FEW),
         ('heldout', FEW),
-        ('larger', ('--count', 1, '--max-new-tokens', 2)),
+        (
+            'larger',
+            ('--count', 1, '--max-new-tokens', 2, '--domain', 'ferry', '--strategy', 'search'),
+        ),
     ],
 )
 def test_a_command_prints_and_writes(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import threading
 import time
@@ -18,14 +17,16 @@ from sensor_msgs.msg import JointState
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.cli import session as session_module
+from safegen_ros.cli.asked import Asked
 from safegen_ros.cli.cells import CellChoice
-from safegen_ros.cli.demo import Asked, kept_run, result_of
+from safegen_ros.cli.demo import kept_run, result_of
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.goal_check import GoalCheck, check_goal
 from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.record import video
+from safegen_ros.record import events, video
+from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
@@ -106,8 +107,8 @@ def test_the_result_counts_more_than_the_feedback(session: Session) -> None:
     assert [a.number for a in session.record.attempts] == [1, 2]
     assert session.record.steps_done == 2
     session.close()
-    journal = (session.folder / 'journal.jsonl').read_text(encoding='utf-8')
-    assert journal.count('"kind": "attempt"') == 2
+    entries = load_journal(session.folder / JOURNAL)
+    assert [entry.kind for entry in entries].count('attempt') == 2
 
 
 def test_no_change_of_the_record_is_lost_between_two_threads(
@@ -116,15 +117,16 @@ def test_no_change_of_the_record_is_lost_between_two_threads(
     count = 20
     pause = threading.Event()
 
-    def slow(record: RunRecord, **changes: object) -> RunRecord:
+    def slow(record: RunRecord, event: events.Event) -> RunRecord:
         pause.wait(0.002)  # lets the other thread in between reading the record and writing it
-        return dataclasses.replace(record, **changes)
+        return advance(record, event)
 
     def hear() -> None:
         for number in range(1, count + 1):
             session.feedback(_judged(_attempt(number, Category.FORMAT_ERROR)))
 
-    monkeypatch.setattr(session_module, 'replace', slow)
+    advance = events.advance
+    monkeypatch.setattr(events, 'advance', slow)
     hearing = threading.Thread(target=hear)
     hearing.start()
     while hearing.is_alive():
@@ -265,7 +267,7 @@ def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(session: Session) -> int:
-        session._update(cell='symbolic')
+        session._note(events.StackEvent(events.NO_MODEL, 'symbolic'))
         session.feedback(_progress('moving', 0, STEPS[0]))
         session.finish(_result(done=0))
         session.measured(GoalCheck({}, (('(on a b)', True),)))
@@ -290,8 +292,8 @@ def test_the_record_has_the_text_as_sent_and_its_pddl(tmp_path: Path) -> None:
     record = Session(tmp_path, sent, 'two.pddl', '').record.task
     assert (record.format, record.problem) == ('english', sent.problem_text)
     assert load_task(record.pddl).problem == TASK.problem
-    journal = (tmp_path / 'journal.jsonl').read_text(encoding='utf-8')
-    assert '"format": "english"' in journal
+    (entry,) = load_journal(tmp_path / JOURNAL)
+    assert entry.data['task']['format'] == 'english'
 
 
 class _Interrupted:

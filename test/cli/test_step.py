@@ -10,7 +10,7 @@ import pytest
 from command_line import CommandLine
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.journal import load_journal
+from safegen_ros.record.events import load_run
 from safegen_ros.record.run import RunRecord
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -39,9 +39,10 @@ def test_the_model_takes_the_example_to_its_goal_step_by_step(
     assert all(step.seconds is not None for step in record.steps)
     assert all(f'{step}  proved' in screen for step in record.plan)
     assert f'record: {folder / "report.md"}' in screen
-    entries = load_journal(folder / 'journal.jsonl')
-    assert (entries[0].kind, entries[-1].data['error']) == ('task', 'NONE')
-    assert tuple(e.data['current'] for e in entries if e.kind == 'step') == record.plan
+    kept = load_run(folder)
+    assert kept.record == record
+    assert tuple(e.data['step'] for e in kept.entries if e.kind == 'step') == record.plan
+    assert [world.done for world in record.worlds] == list(range(len(record.plan) + 1))
 
 
 def test_where_nobody_has_a_plan_nothing_moves(
@@ -57,7 +58,8 @@ def test_where_nobody_has_a_plan_nothing_moves(
     [folder] = runs.iterdir()
     record = RunRecord.from_json((folder / 'report.json').read_text(encoding='utf-8'))
     assert (record.error_code, record.steps, record.ok) == (ErrorCode.UNSOLVABLE, (), False)
-    assert [e.kind for e in load_journal(folder / 'journal.jsonl')] == ['task', 'end']
+    kinds = [entry.kind for entry in load_run(folder).entries]
+    assert kinds == ['task', 'stack', 'observed', 'result', 'measured', 'end', 'files']
 
 
 @pytest.mark.parametrize(

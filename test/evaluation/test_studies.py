@@ -180,6 +180,8 @@ def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> N
     for size in ('4 nuts', '7 nuts'):
         planned = line(found, 'spanner', size, 'ours, search')
         assert (planned.success, planned.more['answered by']) == (100, 'search: 1')
+        solved = f'solved by strategy within 20 s, spanner, {size}: search 100 % of 1'
+        assert solved in found.differences
     with pytest.raises(SafegenError, match="no larger sizes of domain 'harbour'"):
         studies.larger(load_subject(tiny), options, 1, None, ['harbour'])
 

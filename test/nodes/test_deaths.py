@@ -1,6 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A node that is killed: the client is told in time, and nothing moves without a verdict."""
+"""A node that is killed: the client is told in time, and nothing moves without a verdict.
+
+The model is at a server that writes no plan: a node that loads one takes seconds to start.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
+from model_server import MODEL, ModelServer
 from motion import Motion
 
 from safegen_ros.bringup import node_specs
@@ -42,11 +46,16 @@ PARAMETERS = """
 def _stack(domain: int, folder: Path, real_time_factor: float = 0.0) -> Iterator[Supervisor]:
     parameters = folder / 'parameters.yaml'
     parameters.write_text(PARAMETERS, encoding='utf-8')
-    values = {'params_file': parameters, 'real_time_factor': real_time_factor}
-    specs = node_specs('sim', values)
-    with Supervisor(specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(domain)}) as running:
-        running.wait_ready()
-        yield running
+    with ModelServer() as server:
+        values = {
+            'params_file': parameters,
+            'real_time_factor': real_time_factor,
+            'model': f'{server.url}#{MODEL}',
+        }
+        specs, environment = node_specs('sim', values), {'ROS_DOMAIN_ID': str(domain)}
+        with Supervisor(specs, log_dir=folder, environment=environment) as running:
+            running.wait_ready()
+            yield running
 
 
 def _kill(stack: Supervisor, node: str) -> None:

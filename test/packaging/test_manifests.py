@@ -49,7 +49,7 @@ def package(folder: str) -> Package:
     return parsed
 
 
-@pytest.mark.parametrize('folder', ['.', 'safegen_msgs'])
+@pytest.mark.parametrize('folder', ['.', 'safegen_msgs', 'examples/tower_client'])
 def test_package_xml_is_format_3_and_valid(folder: str) -> None:
     tree = ElementTree.parse(ROOT / folder / 'package.xml')
     assert tree.getroot().get('format') == '3'
@@ -82,6 +82,15 @@ def test_package_xml_names_every_import() -> None:
     assert {ROSDEP.get(name, name) for name in used} - declared == set()
 
 
+def test_the_example_needs_nothing_but_what_its_package_xml_names() -> None:
+    folder = 'examples/tower_client'
+    used = set()
+    for path in (ROOT / folder).rglob('*.py'):
+        used |= imports_of(path)
+    declared = {dependency.name for dependency in package(folder).exec_depends}
+    assert used - set(sys.stdlib_module_names) - {'setuptools'} == declared
+
+
 def test_all_versions_are_one() -> None:
     versions = {
         'safegen_ros': package('.').version,
@@ -102,7 +111,7 @@ def test_there_is_a_changelog_and_a_license() -> None:
     assert 'Apache License' in (ROOT / 'LICENSE').read_text()[:200]
 
 
-@pytest.mark.parametrize('folder', ['safegen_ros', 'test', 'scripts', 'launch'])
+@pytest.mark.parametrize('folder', ['safegen_ros', 'test', 'scripts', 'launch', 'examples'])
 def test_every_python_file_names_its_license(folder: str) -> None:
     header = '# Copyright 2026 The safegen_ros maintainers\n# SPDX-License-Identifier: Apache-2.0\n'
     files = sorted((ROOT / folder).rglob('*.py'))

@@ -21,9 +21,11 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.planning.hierarchy.complexity import Thresholds, thresholds_of
+from safegen_ros.planning.levels import DEFAULT
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.planning.strategy import DEFAULT, levels_of
+from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
@@ -32,6 +34,7 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 FOLDER = data_path('models/safegen-mini')
 TEN = load_task(kits()['blocksworld'].problem(1, {'blocks': 10}, 'building-order').text)
+EIGHT = load_task(kits()['blocksworld'].problem(1, {'blocks': 8}, 'building-order').text)
 FIVE = load_task(kits()['blocksworld'].problem(1, {'blocks': 5}, 'building-order').text)
 
 Answer = Callable[[str, Cancelled], str]
@@ -61,11 +64,12 @@ def planned(
     task: Pddl3Task = TEN,
     seconds: float = 600.0,
     cancelled: Cancelled = never,
+    thresholds: Thresholds | None = None,
 ) -> tuple[Outcome, list[Progress]]:
     heard: list[Progress] = []
     levels = levels_of(
         strategy,
-        ModelProposer(task, backend, style, Sampling()),
+        ModelProposer(task, backend, style, Sampling(), thresholds=thresholds),
         lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
         2,
     )
@@ -80,17 +84,17 @@ def solved(text: str, cancelled: Cancelled = never) -> str:
     return str(solve(read_problem(text, domain, '<part>'), route='in-process').plan)
 
 
-def test_the_shipped_model_plans_ten_blocks_in_parts() -> None:
+def test_the_shipped_model_plans_eight_blocks_in_parts() -> None:
     backend, style = TransformersBackend(FOLDER, 'cpu'), load_style(FOLDER)
-    outcome, heard = planned(DEFAULT, backend, style)
+    outcome, heard = planned(DEFAULT, backend, style, EIGHT)
     assert [a.source for a in outcome.attempts] == ['hierarchy']
     assert outcome.plan is not None
-    assert TEN.verify(outcome.plan).ok
+    assert EIGHT.verify(outcome.plan).ok
     assert [(p.phase, p.source) for p in heard[:2]] == [
         ('generating', 'model'),
         ('generating', 'hierarchy'),  # the beams are passed over
     ]
-    said = 'model: the task is left to the hierarchy: it has 10 objects, more than 7'
+    said = 'model: the task is left to the hierarchy: it has 8 objects, more than 7'
     assert heard[1].detail == said
 
 
@@ -103,6 +107,30 @@ def test_a_simple_task_is_put_to_the_model_as_a_whole() -> None:
     in_turn, _ = planned('hierarchy', Asked(solved), InstructStyle(), FIVE)
     assert [a.source for a in in_turn.attempts] == ['hierarchy']
     assert in_turn.plan is not None
+
+
+@pytest.mark.parametrize(
+    ('blocks', 'limits', 'source'),
+    [
+        (10, {}, 'hierarchy'),
+        (10, {'objects': 9}, 'hierarchy'),
+        (10, {'objects': 10}, 'model'),
+        (10, {'objects': 10, 'open_goals': 6}, 'hierarchy'),
+        (5, {}, 'model'),
+        (5, {'objects': 4}, 'hierarchy'),
+        (5, {'relaxed_steps': 2}, 'hierarchy'),
+    ],
+)
+def test_how_large_a_simple_task_may_be_can_be_said(
+    blocks: int, limits: dict[str, int], source: str
+) -> None:
+    task = TEN if blocks == 10 else FIVE
+    thresholds = thresholds_of('blocksworld', **limits)
+    outcome, _ = planned(
+        'model, hierarchy', Asked(solved), InstructStyle(), task, thresholds=thresholds
+    )
+    assert [a.source for a in outcome.attempts] == [source]
+    assert outcome.plan is not None
 
 
 def test_without_a_hierarchy_behind_it_a_complex_task_is_asked_as_a_whole() -> None:
@@ -161,6 +189,16 @@ def test_each_part_has_a_guide_of_its_own_and_wider_and_wider_beams() -> None:
     assert len(model.widths) > 4
     assert all(widths == [2, 4] for widths in model.widths)
     assert all(limit <= 600.0 / 2 / 4 / 2 for limit in model.limits)  # level, part, beam
+
+
+def test_the_last_level_that_can_be_asked_has_all_the_time() -> None:
+    def first_limit_s(strategy: str) -> float:
+        model = Guides()
+        planned(strategy, model, InstructStyle(), seconds=600.0)
+        return model.limits[0]  # of the first beam, which has half of the part's quarter
+
+    assert 0.4 * 150.0 < first_limit_s('hierarchy') <= 0.5 * 150.0
+    assert first_limit_s('hierarchy, search') <= 0.25 * 150.0
 
 
 def test_a_model_that_knows_no_answer_leaves_it_to_the_search_planner() -> None:

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import llm_small
 import pytest
+from blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.backend import Backend, Completion, Message, Sampling
@@ -23,31 +22,11 @@ from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
-THREE = load_task("""(define (problem three) (:domain blocksworld) (:objects a b c)
-  (:init (arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c))
-  (:goal (and (on a b) (on c a)))
-  (:constraints (always (not (on c b)))))""")
-TWO = load_task("""(define (problem two) (:domain blocksworld) (:objects a b)
-  (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b)) (:goal (on a b)))""")
 SAMPLING = Sampling(1.0, 1.0, 30, seed=1)
-
-
-@pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return llm_small.word_model(tmp_path_factory.mktemp('words'), seed=1)
-
-
-@pytest.fixture(scope='module')
-def backend(folder: Path) -> TransformersBackend:
-    return TransformersBackend(folder, 'cpu')
-
-
-@pytest.fixture(scope='module')
-def style(folder: Path) -> PromptStyle:
-    return load_style(folder)
+TIME_S = 1200.0
 
 
 class Scripted:
@@ -93,29 +72,29 @@ def planned(
         lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
         attempts,
     )
-    return plan_with_levels(levels, task.verify, 60.0, notify=heard.append), heard
+    return plan_with_levels(levels, task.verify, TIME_S, notify=heard.append), heard
 
 
 def test_an_untrained_model_fails_alone_and_the_beam_answers(
-    backend: TransformersBackend, style: PromptStyle
+    word_backend: TransformersBackend, word_style: PromptStyle
 ) -> None:
-    outcome, heard = planned('model, best of 3, beam, search', backend, style)
+    outcome, heard = planned('model, best of 3, beam, search', word_backend, word_style)
     sources = [attempt.source for attempt in outcome.attempts]
     assert sources[:5] == ['model', 'model', *['best of 3'] * 3]
     assert len(sources) == 6
     assert sources[5].startswith('beam ')
     assert outcome.plan is not None
     assert THREE.verify(outcome.plan).ok
-    again, _ = planned('model, best of 3, beam, search', backend, style)
+    again, _ = planned('model, best of 3, beam, search', word_backend, word_style)
     assert [a.text for a in again.attempts] == [a.text for a in outcome.attempts]
     assert heard[-1].source == sources[5]
 
 
 def test_a_shielded_attempt_is_never_unsafe(
-    backend: TransformersBackend, style: PromptStyle
+    word_backend: TransformersBackend, word_style: PromptStyle
 ) -> None:
     strategy = ', '.join(['model', *['shield'] * 9])  # the first of them get stuck
-    outcome, _ = planned(strategy, backend, style, TWO, attempts=1)
+    outcome, _ = planned(strategy, word_backend, word_style, TWO, attempts=1)
     assert [a.source for a in outcome.attempts[:2]] == ['model', 'shield']
     assert {a.verdict.category for a in outcome.attempts[1:]} <= {
         Category.SUCCESS, Category.GOAL_NOT_SATISFIED
@@ -124,22 +103,22 @@ def test_a_shielded_attempt_is_never_unsafe(
 
 
 def test_a_refused_plan_is_gone_on_with_from_its_valid_beginning(
-    backend: TransformersBackend, style: PromptStyle
+    word_backend: TransformersBackend, word_style: PromptStyle
 ) -> None:
     class Begins(Scripted):
         """Writes the first answer itself, and lets the model do the rest."""
 
-        guide = backend.guide
+        guide = word_backend.guide
 
-    begun = style.answer(parse_plan('(pickup c)(putdown a)'), THREE.problem)
-    outcome, heard = planned('repair, model, repair', Begins([begun]), style, attempts=1)
+    begun = word_style.answer(parse_plan('(pickup c)(putdown a)'), THREE.problem)
+    outcome, heard = planned('repair, model, repair', Begins([begun]), word_style, attempts=1)
     assert [a.source for a in outcome.attempts] == ['model', 'repair']
     assert outcome.attempts[1].text != outcome.attempts[0].text
     first = outcome.attempts[1]
     if first.plan.steps:
         assert str(first.plan.steps[0]) == '(pickup c)'
     else:  # what the model added is no plan; its own words were left
-        assert first.text.startswith(style.answer(parse_plan('(pickup c)'), THREE.problem))
+        assert first.text.startswith(word_style.answer(parse_plan('(pickup c)'), THREE.problem))
     assert 'repair: no plan was refused whose beginning' in heard[1].detail
 
 
@@ -197,19 +176,19 @@ def test_levels_that_a_model_cannot_do_are_passed_over() -> None:
 
 @pytest.mark.parametrize('level', ['model', 'best of 3'])
 def test_a_prompt_that_is_too_long_goes_to_the_next_level(
-    backend: TransformersBackend, level: str
+    word_backend: TransformersBackend, level: str
 ) -> None:
     class Wordy(InstructStyle):
         def messages(self, *_: Any) -> list[Message]:
             return [{'role': 'user', 'content': 'clear block1 ' * 300}]
 
-    outcome, heard = planned(f'{level}, search', backend, Wordy())
+    outcome, heard = planned(f'{level}, search', word_backend, Wordy())
     assert [a.source for a in outcome.attempts] == ['search']
     assert 'the context is 512' in heard[1].detail
 
 
 def test_a_task_that_cannot_be_put_to_the_model(
-    backend: TransformersBackend, style: PromptStyle
+    word_backend: TransformersBackend, word_style: PromptStyle
 ) -> None:
     strange = load_task(
         '(define (problem p) (:domain zoo) (:objects rex) (:init (asleep rex)) '
@@ -217,12 +196,14 @@ def test_a_task_that_cannot_be_put_to_the_model(
         '(define (domain zoo) (:predicates (asleep ?x)) (:action wake :parameters (?x) '
         ':precondition (asleep ?x) :effect (not (asleep ?x))))',
     )
-    outcome, heard = planned('model, shield, beam, hierarchy, search', backend, style, strange)
+    outcome, heard = planned(
+        'model, shield, beam, hierarchy, search', word_backend, word_style, strange
+    )
     assert [a.source for a in outcome.attempts] == ['search']
     assert outcome.plan is not None
     assert [p.source for p in heard if p.phase != 'judged'] == ['model', 'search', 'search']
     assert heard[1].detail.startswith('model: problem p: this model does not know')
-    only, _ = planned('hierarchy', backend, style, strange)
+    only, _ = planned('hierarchy', word_backend, word_style, strange)
     assert only.error_code is ErrorCode.UNSUPPORTED_FEATURE
 
 
@@ -238,7 +219,9 @@ def test_a_beam_leaves_time_for_the_levels_behind_it() -> None:
             return BeamResult(width, False, Ended.TIME, None, 0.0, 0, time_limit_s)
 
     outcome, _ = planned('beam', Slow([]), InstructStyle())
-    assert len(limits) == 3
-    assert all(20.0 < limit <= 30.0 for limit in limits)  # of 60
+    *before, last = limits
+    assert len(before) == 2
+    assert all(TIME_S / 3 < limit <= TIME_S / 2 for limit in before)
+    assert TIME_S * 2 / 3 < last <= TIME_S  # behind which there is none
     assert outcome.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
     assert 'beam 2, beam 4, beam 8: no plan was found: the time was up' in outcome.message

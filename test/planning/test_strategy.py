@@ -13,14 +13,10 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.planning.feedback import FEEDBACK, feedback_named
+from safegen_ros.planning.levels import DEFAULT, LEVELS, MOST, level_names
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.planning.retry import (
-    FEEDBACK,
-    Temperatures,
-    feedback_named,
-    valid_beginning,
-)
-from safegen_ros.planning.strategy import DEFAULT, LEVELS, MOST, level_names
+from safegen_ros.planning.retry import Temperatures, valid_beginning
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.worlds.pddl3.task import Pddl3Task

@@ -5,27 +5,52 @@
 from __future__ import annotations
 
 import os
+import resource
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.record.journal import Journal, load_journal
+from safegen_ros.record.journal import Journal, is_written, load_journal
 from safegen_ros.record.run import RecordError
 
 DATA = st.dictionaries(
     st.sampled_from(['text', 'step', 'ok']),
     st.text() | st.integers() | st.booleans() | st.none() | st.lists(st.text(), max_size=2),
 )
+WRITER = """
+import sys
+from pathlib import Path
+from safegen_ros.record.journal import Journal
+journal = Journal(Path(sys.argv[1]))
+while True:
+    print(journal.append('step', text='x' * 999).number, flush=True)
+"""
+
+
+def _killed_writer(path, count=20):
+    """The last number that a process acknowledged before it was killed."""
+    with subprocess.Popen(
+        [sys.executable, '-c', WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        for _ in range(count):
+            acknowledged = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().split()
+    return max([acknowledged, *map(int, rest)])
 
 
 @given(st.lists(st.tuples(st.text(), DATA), max_size=5))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_what_was_appended_is_read_back_in_order(tmp_path_factory, events):
-    path = tmp_path_factory.mktemp('j') / 'journal.jsonl'
+    path = tmp_path_factory.mktemp('j') / 'journal.db'
     with Journal(path) as journal:
         written = [journal.append(kind, **data) for kind, data in events]
     assert load_journal(path) == tuple(written)
@@ -33,84 +58,189 @@ def test_what_was_appended_is_read_back_in_order(tmp_path_factory, events):
     assert [entry.number for entry in written] == list(range(len(events)))
 
 
-@given(st.data())
-@settings(max_examples=30)
-def test_a_journal_cut_anywhere_keeps_its_whole_lines_and_can_be_continued(tmp_path_factory, data):
-    path = tmp_path_factory.mktemp('j') / 'journal.jsonl'
+def test_every_event_is_in_the_file_before_append_returns_and_outlives_a_power_cut(tmp_path):
+    path, copy = tmp_path / 'journal.db', tmp_path / 'copy' / 'journal.db'
+    copy.parent.mkdir()
     with Journal(path) as journal:
-        written = [journal.append('step', text=text) for text in ('a', 'ü\u2028\n', 'c')]
-    content = path.read_bytes()
-    cut = data.draw(st.integers(0, len(content)))
-    path.write_bytes(content[:cut])
-    whole = content[:cut].count(b'\n')
-    assert load_journal(path) == tuple(written[:whole])
-    with Journal(path) as journal:
-        more = journal.append('end')
-    assert load_journal(path) == (*written[:whole], more)
-
-
-def test_every_event_is_in_the_file_before_append_returns(tmp_path):
-    path = tmp_path / 'journal.jsonl'
-    with Journal(path) as journal:
+        assert journal._database.execute('PRAGMA journal_mode').fetchone() == ('wal',)
+        assert journal._database.execute('PRAGMA synchronous').fetchone() == (2,)  # FULL
         for index in range(3):
             entry = journal.append('step', index=index)
             assert load_journal(path)[-1] == entry
+            # What a new start of the machine finds: the file and its log, and no shared memory.
+            for name in ('journal.db', 'journal.db-wal'):
+                shutil.copy(tmp_path / name, copy.parent / name)
+            assert load_journal(copy)[-1] == entry
 
 
 def test_a_killed_process_loses_no_acknowledged_event(tmp_path):
-    path = tmp_path / 'journal.jsonl'
-    program = (
-        'import sys; from pathlib import Path\n'
-        'from safegen_ros.record.journal import Journal\n'
-        'journal = Journal(Path(sys.argv[1]))\n'
-        'while True: print(journal.append("step", text="x" * 999).number, flush=True)\n'
-    )
-    with subprocess.Popen(
-        [sys.executable, '-c', program, str(path)], stdout=subprocess.PIPE, text=True
-    ) as process:
-        for _ in range(20):
-            acknowledged = int(process.stdout.readline())
-        process.send_signal(signal.SIGKILL)
-    assert len(load_journal(path)) > acknowledged
-
-
-def test_a_damaged_line_is_refused_with_its_number(tmp_path):
-    path = tmp_path / 'journal.jsonl'
+    path = tmp_path / 'journal.db'
+    acknowledged = _killed_writer(path)
+    entries = load_journal(path)
+    assert len(entries) > acknowledged
+    assert not is_written(path)
     with Journal(path) as journal:
-        for _ in range(3):
-            journal.append('step')
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0] + b'{"number": 1}\n' + lines[2])
-    with pytest.raises(RecordError, match=r'journal\.jsonl:2: '):
+        more = journal.append('end')
+    assert load_journal(path) == (*entries, more)
+
+
+def test_a_journal_that_is_over_is_one_file_also_after_it_was_read(tmp_path):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        entry = journal.append('step')
+    assert load_journal(path) == (entry,)
+    assert [each.name for each in tmp_path.iterdir()] == ['journal.db']
+
+
+def test_one_process_at_a_time_writes(tmp_path):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        assert is_written(path)
+        with pytest.raises(RecordError, match='another process writes this journal'):
+            Journal(path)
+        journal.append('step')
+    assert not is_written(path)
+    with pytest.raises(RecordError, match='the journal is closed'):
+        journal.append('step')
+
+
+def test_threads_lose_nothing_and_leave_no_gap(tmp_path):
+    path = tmp_path / 'journal.db'
+
+    def write(name):
+        for index in range(20):
+            journal.append(name, index=index)
+
+    with Journal(path) as journal:
+        threads = [threading.Thread(target=write, args=(name,)) for name in 'abc']
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    entries = load_journal(path)
+    assert len(entries) == 60
+    for name in 'abc':
+        assert [e.data['index'] for e in entries if e.kind == name] == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ('change', 'entry'),
+    [
+        ('UPDATE entry SET data = \'{"index": 7}\' WHERE number = 1', 1),
+        ('DELETE FROM entry WHERE number = 1', 1),
+        ("UPDATE entry SET time = '2000' WHERE number = 0", 0),
+        ("INSERT INTO entry VALUES (3, 'now', 'step', '{}', '')", 3),
+    ],
+)
+def test_a_changed_entry_is_refused_with_its_number(tmp_path, change, entry):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        for index in range(3):
+            journal.append('step', index=index)
+    with closing(sqlite3.connect(path)) as database:
+        if 'INSERT' not in change:
+            with pytest.raises(sqlite3.IntegrityError, match='a journal only grows'):
+                database.execute(change)
+            database.execute('DROP TRIGGER entry_is_not_changed')
+            database.execute('DROP TRIGGER entry_is_not_removed')
+        database.execute(change)
+        database.commit()
+    for use in (load_journal, Journal):
+        with pytest.raises(RecordError, match=rf'journal\.db: entry {entry} is missing or was ch'):
+            use(path)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_damage_anywhere_is_found_or_changes_nothing(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp('j') / 'journal.db'
+    with Journal(path) as journal:
+        written = tuple(journal.append('step', text='ü' * 40) for _ in range(3))
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    try:
+        found = load_journal(path)
+    except RecordError:
+        return
+    assert found == written
+
+
+@pytest.mark.parametrize(
+    ('content', 'words'),
+    [
+        (b'', 'is empty: its process ended before it wrote anything'),
+        (b'no database at all, but long enough to be looked at ' * 20, 'is no journal'),
+    ],
+)
+def test_another_file_is_no_journal(tmp_path, content, words):
+    path = tmp_path / 'journal.db'
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=words):
         load_journal(path)
-    path.write_bytes(lines[0] + lines[2])
-    with pytest.raises(RecordError, match=r'journal\.jsonl:2: .* lines lost'):
-        Journal(path)
 
 
-def test_a_disk_that_refuses_leaves_no_half_line(tmp_path, monkeypatch):
-    path = tmp_path / 'journal.jsonl'
-    real = os.write
-    with Journal(path) as journal:
-        first = journal.append('step')
+def test_another_database_is_no_journal(tmp_path):
+    path = tmp_path / 'journal.db'
+    with closing(sqlite3.connect(path)) as database:
+        database.execute('CREATE TABLE entry (number)')
+    for use in (load_journal, Journal):
+        with pytest.raises(RecordError, match='is no journal of a run'):
+            use(path)
+    with pytest.raises(FileNotFoundError):
+        load_journal(tmp_path / 'none.db')
 
-        def full(descriptor, data):
-            if len(data) < 40:
-                raise OSError(28, 'No space left on device')
-            return real(descriptor, data[:30])
 
-        monkeypatch.setattr(os, 'write', full)
-        with pytest.raises(OSError, match='No space'):
-            journal.append('step', text='lost')
-        monkeypatch.setattr(os, 'write', real)
-        second = journal.append('step', text='kept')
-    assert load_journal(path) == (first, second)
+def test_a_disk_that_refuses_leaves_what_was_acknowledged(tmp_path):
+    """A real limit of the system on the size of files takes the place of a full disk."""
+    path = tmp_path / 'journal.db'
+    program = (
+        'import resource, signal, sys; from pathlib import Path\n'
+        'from safegen_ros.record.journal import Journal\n'
+        'signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n'
+        'journal = Journal(Path(sys.argv[1]))\n'
+        'resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))\n'
+        'try:\n'
+        '    while True: print(journal.append("step", text="x" * 9999).number, flush=True)\n'
+        'except Exception as error: print(type(error).__name__, error)\n'
+    )
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    done = subprocess.run(
+        [sys.executable, '-c', program, str(path)], capture_output=True, text=True, check=False
+    )
+    *numbers, end = done.stdout.splitlines()
+    assert end.startswith(f'RecordError {path}: the journal cannot be used: '), done
+    assert len(load_journal(path)) == len(numbers) > 5
 
 
 def test_a_value_that_json_cannot_hold_writes_nothing(tmp_path):
-    path = tmp_path / 'journal.jsonl'
+    path = tmp_path / 'journal.db'
     with Journal(path) as journal:
         with pytest.raises(ValueError, match='JSON'):
             journal.append('step', seconds=float('nan'))
-        entry = journal.append('step', seconds=1.0)
+        entry = journal.append('step', seconds=1.0, text='\ud800')
     assert load_journal(path) == (entry,)
+
+
+def test_other_programs_read_tables_of_tasks_attempts_verdicts_and_steps(tmp_path):
+    path = tmp_path / 'journal.db'
+    task = {'name': 'two', 'domain_name': 'blocksworld', 'format': 'pddl', 'problem': '(define)'}
+    verdict = {'category': 'SUCCESS', 'failing_step': -1, 'reason': 'proved'}
+    with Journal(path) as journal:
+        journal.append('task', task=task)
+        journal.append('attempt', number=1, source='model', seconds=0.5, text='x', verdict=verdict)
+        journal.append('step', index=0, step='(pickup a)', at=0.25)
+        journal.append('observed', done=1, at=1.0)
+        journal.append('step', index=1, step='(stack a b)', at=1.0)
+    with closing(sqlite3.connect(path)) as database:
+
+        def rows(columns, table):
+            return database.execute(f'SELECT {columns} FROM {table}').fetchall()
+
+        assert rows('name, domain, format', 'task') == [('two', 'blocksworld', 'pddl')]
+        assert rows('number, source, seconds', 'attempt') == [(1, 'model', 0.5)]
+        assert rows('attempt, category, reason', 'verdict') == [(1, 'SUCCESS', 'proved')]
+        expected = [(0, '(pickup a)', 0.25, 0.75), (1, '(stack a b)', 1.0, None)]
+        assert rows('step, action, begun_s, seconds', 'step') == expected
+    assert os.path.getsize(path) < 65536

@@ -6,13 +6,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 import time
+from importlib import import_module
 
 import pytest
 import rclpy
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.serialization import deserialize_message
 
 from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.record.mcap_reader import read_messages
@@ -127,6 +132,55 @@ def test_topics_of_another_process_are_recorded_and_read_back(recording_node, tm
     assert [item.topic for item in only] == ['/lab/planner/plan']
 
 
+def test_the_readers_of_others_open_it_by_what_is_in_the_file(recording_node, tmp_path):
+    """What Foxglove and rosbag2 go by: the profile, the encodings, and schemas that are whole."""
+    path = tmp_path / 'run.mcap'
+    recorder = record(recording_node, path)
+    with path.open('rb') as file:
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        assert reader.get_header().profile == 'ros2'
+        summary = reader.get_summary()
+        messages = list(reader.iter_messages())
+        decoded = list(reader.iter_decoded_messages())
+    counts = {summary.channels[c].topic: n for c, n in
+              summary.statistics.channel_message_counts.items()}  # fmt: skip
+    assert counts == recorder.counts
+    assert {each.message_encoding for each in summary.channels.values()} == {'cdr'}
+    assert {each.encoding for each in summary.schemas.values()} == {'ros2msg'}
+    names = {c.topic: summary.schemas[c.schema_id].name for c in summary.channels.values()}
+    assert names == {
+        '/lab/planner/attempts': 'safegen_msgs/msg/Attempt',
+        '/lab/planner/plan': 'safegen_msgs/msg/Plan',
+        '/lab/world_state': 'safegen_msgs/msg/WorldState',
+    }
+    for (schema, _, message), (*_, value) in zip(messages, decoded, strict=True):
+        assert _values(value) == _values(deserialize_message(message.data, _class(schema.name)))
+    assert len(decoded) == len(messages) == sum(recorder.counts.values())
+    categories = {
+        value.verdict.category
+        for _, channel, _, value in decoded
+        if channel.topic == '/lab/planner/attempts'
+    }
+    assert categories == {2}
+
+
+@pytest.mark.parametrize('topic', STACK_TOPICS, ids=lambda topic: topic.name)
+def test_a_schema_has_the_fields_of_the_type_that_is_sent(topic):
+    """The text and the type support come from different files of an installation."""
+    definition = schema_text(topic.type)
+    first, *rest = definition.split('=' * 80 + '\n')
+    parts = {topic.type: first}
+    for part in rest:
+        name, text = part.removeprefix('MSG: ').split('\n', 1)
+        parts[name.replace('/', '/msg/')] = text
+    for name, text in parts.items():
+        fields = [match['name'] for line in text.splitlines() if (match := _FIELD.match(line))]
+        assert fields == list(_class(name).get_fields_and_field_types())
+
+
+_FIELD = re.compile(r'[A-Za-z][\w/]*(?:<=\d+)?(?:\[[<=\d]*\])?\s+(?P<name>[a-z]\w*)(?!\w*\s*=)')
+
+
 def test_a_recording_that_was_cut_off_is_read_as_far_as_it_goes(recording_node, tmp_path):
     whole, cut = tmp_path / 'run.mcap', tmp_path / 'cut.mcap'
     record(recording_node, whole)
@@ -174,6 +228,21 @@ def test_a_disk_that_refuses_ends_the_recording_but_not_the_node(
         spin_until(executor, lambda: recorder.error is not None, 'the error')
     assert recorder.error.errno == errno.ENOSPC
     assert recorder.counts == {'/lab/x': 0}
+
+
+def _values(message):
+    """A message as plain values, whoever has decoded it."""
+    if isinstance(message, list):
+        return [_values(each) for each in message]
+    if not hasattr(message, '__slots__'):
+        return message
+    names = [name.removeprefix('_') for name in message.__slots__]
+    return {name: _values(getattr(message, name)) for name in names if name != 'check_fields'}
+
+
+def _class(name):
+    package, folder, kind = name.split('/')
+    return getattr(import_module(f'{package}.{folder}'), kind)
 
 
 def _string():

@@ -1,0 +1,80 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a user asks a stack for: the task in the files, the options of the goal, perhaps a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.cli.cells import CellChoice
+from safegen_ros.cli.files import find_problem, read_task, read_text
+from safegen_ros.cli.plan_goal import PlanExecution, start_execution
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.planning.feedback import feedback_named
+from safegen_ros.planning.levels import level_names
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """What was said about the problem's file.
+
+    Attributes:
+        domain: file of the domain; None for the built-in one that the problem names.
+        read_as: format of the problem's file; empty for what its name tells.
+        format: format in which the problem is sent; empty for that of the file.
+    """
+
+    domain: Path | None = None
+    read_as: str = ''
+    format: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The task as it was given, and what goes with its goal.
+
+    Attributes:
+        path: the problem's file.
+        task: what is in it, with the text as it is sent.
+        domain_text: the domain as it is sent; empty for a built-in one.
+        options: of the goal.
+        cell: what shall execute it; None where a stack is up already, which decides.
+        plan: what to execute; None to have it planned.
+    """
+
+    path: Path
+    task: Pddl3Task
+    domain_text: str
+    options: Options
+    cell: CellChoice | None = None
+    plan: Plan | None = None
+
+    @classmethod
+    def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:
+        """Reads the files; raises `SafegenError` when one of them is no good."""
+        path = find_problem(problem)
+        text = read_text(about.domain, 'domain') if about.domain else ''
+        task = read_task(path, about.domain, format=about.read_as)
+        # Only the text changes: the end is compared with the problem as the file has it.
+        return cls(path, task.written_as(about.format or task.format), text, options)
+
+    def start(self, client: Client, feedback: Callable[[Any], None]) -> Goal | PlanExecution:
+        """Sends the goal; returns when it is accepted."""
+        text, format = self.task.problem_text, self.task.format
+        if self.plan is None:
+            return client.start_run(text, self.domain_text, self.options, feedback, format)
+        budget = self.options.time_budget_s
+        return start_execution(client, text, self.plan, self.domain_text, budget, feedback, format)
+
+
+def check_goal_options(options: Options) -> None:
+    """Raises `SafegenError` where a goal names a strategy or a feedback that there is not."""
+    if options.strategy:
+        level_names(options.strategy)
+    if options.feedback:
+        feedback_named(options.feedback)

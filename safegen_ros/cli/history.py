@@ -1,0 +1,166 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen history`: the runs that are kept, newest first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
+from safegen_ros.errors import SafegenError
+from safegen_ros.paths import runs_dir
+from safegen_ros.pddl.writer import formula_text
+from safegen_ros.record.events import KeptRun
+from safegen_ros.record.history import (
+    SUCCESS,
+    ListedRun,
+    duration_s,
+    list_runs,
+    outcome_of,
+    recorded_task,
+)
+from safegen_ros.record.run import RunRecord
+
+UNREADABLE = 'UNREADABLE'
+FAILED = 'FAILED'
+"""As a filter: whatever is not a success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which runs are wanted; what is empty does not matter.
+
+    Attributes:
+        domain: name of the PDDL domain.
+        result: how it ended, in any case of letters; `FAILED` for all but successes.
+        level: what the name of the level that wrote the plan begins with.
+        since: the time from which on it began.
+    """
+
+    domain: str = ''
+    result: str = ''
+    level: str = ''
+    since: datetime | None = None
+
+    @classmethod
+    def of(cls, domain: str, result: str, level: str, since: datetime | None) -> Filter:
+        """The filter of the options; a time without a zone is in UTC."""
+        begun = None if since is None else since.replace(tzinfo=timezone.utc)
+        return cls(domain, result, level, begun)
+
+    def wants(self, values: dict[str, Any]) -> bool:
+        """Whether a run, as `run_values` tells it, is wanted."""
+        result = self.result.upper()
+        return (
+            (not self.domain or values['domain'] == self.domain)
+            and (
+                not result
+                or values['result'] == result
+                or (result == FAILED and values['result'] != SUCCESS)
+            )
+            and (not self.level or str(values['level']).startswith(self.level))
+            and (
+                self.since is None
+                or (values['time'] and datetime.fromisoformat(values['time']) >= self.since)
+            )
+        )
+
+
+def run_values(listed: ListedRun) -> dict[str, Any]:
+    """A run as values for JSON."""
+    empty = dict.fromkeys(('time', 'domain', 'problem', 'goal', 'level', 'cell'), '')
+    if listed.kept is None:
+        return {
+            'run': listed.folder.name, **empty, 'result': UNREADABLE, 'attempts': 0,
+            'steps': [0, 0], 'seconds': None, 'message': listed.error,
+        }  # fmt: skip
+    kept, record = listed.kept, listed.kept.record
+    return {
+        'run': listed.folder.name,
+        'time': record.started,
+        'domain': record.task.domain_name,
+        'problem': record.task.name,
+        'goal': _goal(record),
+        'level': record.plan_source,
+        'cell': record.cell,
+        'result': outcome_of(kept),
+        'attempts': len(record.attempts),
+        'steps': [record.steps_done, len(record.plan)],
+        'seconds': round(duration_s(kept), 3),
+        'message': _message(kept),
+    }
+
+
+def _goal(record: RunRecord) -> str:
+    try:
+        return formula_text(recorded_task(record).problem.goal)
+    except SafegenError:
+        return ''  # what it was is still in the text that 'show' prints
+
+
+def _message(kept: KeptRun) -> str:
+    return '' if kept.record.ok else kept.record.message
+
+
+def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
+    """Prints the runs that are wanted, newest first, at most `limit` of them unless that is 0.
+
+    Returns:
+        The exit status.
+    """
+    found = (values for values in map(run_values, list_runs(runs_dir())) if wanted.wants(values))
+    shown = islice(found, limit or None)
+    broken = []
+    if as_json:
+        for values in shown:
+            print(json.dumps(values), flush=True)
+            broken += [values] * (values['result'] == UNREADABLE)
+    else:
+        rows = list(shown)
+        if rows:
+            _print(rows)
+        else:
+            print(f'no such run in {runs_dir()}')
+        broken = [values for values in rows if values['result'] == UNREADABLE]
+        for values in broken:
+            print_error(values['message'])
+    return EXIT_BAD_INPUT if broken else EXIT_OK
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    """Two lines for each run: a goal is too long to stand in a column."""
+    console = Console()
+    titles = ('run', 'begun', 'result', 'took', 'tries', 'domain', 'level')
+    cells = [_cells(values) for values in rows]
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+
+    def line(parts: tuple[str, ...]) -> str:
+        padded = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
+        return '  '.join(padded).rstrip()
+
+    console.print(line(titles), style='bold', highlight=False, soft_wrap=True, markup=False)
+    for values, parts in zip(rows, cells, strict=True):
+        colour = 'green' if values['result'] == SUCCESS else 'red'
+        console.print(line(parts), style=colour, highlight=False, soft_wrap=True, markup=False)
+        told = values['goal']
+        if told:
+            console.print(f'  {told}', highlight=False, soft_wrap=True, markup=False)
+
+
+def _cells(values: dict[str, Any]) -> tuple[str, ...]:
+    seconds = values['seconds']
+    return (
+        values['run'],
+        values['time'][5:16].replace('T', ' '),
+        values['result'],
+        '' if seconds is None else f'{seconds:.1f} s',
+        str(values['attempts']),
+        values['domain'],
+        values['level'],
+    )

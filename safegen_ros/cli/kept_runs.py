@@ -1,0 +1,98 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen history`, `safegen show` and `safegen replay`: what a user may say about kept runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_run(incomplete: str) -> list[str]:
+    """Ids of runs that begin so, for the completion of a shell."""
+    from safegen_ros.paths import runs_dir
+    from safegen_ros.record.history import LAST, run_folders
+
+    names = [LAST, *(folder.name for folder in run_folders(runs_dir()))]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar='RUN',
+        help="the run's id, a part of it that no other run has, 'last' for the newest, or the path "
+        "of its folder; 'safegen history' lists them",
+        autocompletion=complete_run,
+    ),
+]
+AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
+
+
+def history(
+    limit: Annotated[int, typer.Option(min=0, help='runs that are listed; 0 for all')] = 20,
+    domain: Annotated[str, typer.Option(help='only runs of this PDDL domain')] = '',
+    result: Annotated[
+        str,
+        typer.Option(
+            help='only runs that ended so: success, failed (all others), running, cut_off, or an '
+            'error code such as unsolvable'
+        ),
+    ] = '',
+    level: Annotated[
+        str, typer.Option(help='only runs whose plan this level wrote, such as model or search')
+    ] = '',
+    since: Annotated[
+        datetime | None, typer.Option(help='only runs from this time on, in UTC')
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option('--json', help='print a line of JSON for each run and nothing else')
+    ] = False,
+) -> None:
+    """List the runs that are kept, newest first.
+
+    They are in the folder of SAFEGEN_RUNS_DIR, else in runs/ of the working directory.
+
+    Exit status: 0, 2 one of the runs that are listed cannot be read.
+    """
+    from safegen_ros.cli.history import Filter, list_kept
+
+    raise typer.Exit(list_kept(limit, Filter.of(domain, result, level, since), as_json))
+
+
+def show(
+    run: RunName,
+    as_json: AsJson = False,
+    events: Annotated[bool, typer.Option(help='whether the events are listed')] = True,
+) -> None:
+    """Print everything that is known of one run: task, attempts, plan, steps, end and events.
+
+    Exit status: 0, 2 there is no such run or it cannot be read.
+    """
+    from safegen_ros.cli.show import show_run
+
+    raise typer.Exit(show_run(run, as_json, events))
+
+
+def replay(
+    run: RunName,
+    execute: Annotated[
+        bool, typer.Option(help='whether the plan is carried out again, on the twin or on symbols')
+    ] = True,
+    scene: Annotated[
+        Path | None, typer.Option(help='YAML of the robot cell; by default the shipped one')
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find every recorded verdict anew, carry the plan out again, and name each difference.
+
+    No ROS is needed, and a stack that is up is not touched.
+
+    Exit status: 0 all is as it was recorded, 1 something is not, 2 the run cannot be read.
+    """
+    from safegen_ros.cli.replay import replay_run
+
+    raise typer.Exit(replay_run(run, execute, scene, as_json))

@@ -1,0 +1,274 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the verbs of the operator ask of the nodes, and how they print the answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from rclpy.qos import qos_profile_action_status_default
+from std_srvs.srv import Trigger
+
+from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.nodes.stop_latch import StopLatch, stop_file
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.processes.state import StackState, current_domain, read_state
+
+DISCOVERY_S = 3.0
+"""How long nodes may take to be found [s]; those that are there are found sooner."""
+
+ANSWER_S = 10.0
+"""How long the executor may take to answer [s]; it answers a stop when the arm is at rest."""
+
+LATCHED_S = 1.0
+"""How long the last message of a topic that is there may take [s]."""
+
+_POLL_S = 0.02
+_ACTIONS = ('plan_task', 'run_task', 'execute_plan')
+_RUNNING = {
+    GoalStatus.STATUS_ACCEPTED: 'accepted',
+    GoalStatus.STATUS_EXECUTING: 'executing',
+    GoalStatus.STATUS_CANCELING: 'canceling',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """A node of the stack.
+
+    Attributes:
+        state: of its life: unconfigured, inactive, active and so on; empty where it does not tell.
+        pid: its process, of those that `safegen up` or `demo` has started.
+    """
+
+    name: str
+    state: str
+    pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningGoal:
+    """A goal that has not ended; `since` is when it was accepted, as ISO 8601."""
+
+    action: str
+    id: str
+    status: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopStatus:
+    """What the topic `stopped` says; `since` as ISO 8601."""
+
+    stopped: bool
+    reason: str
+    since: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackStatus:
+    """All that `safegen status` shows.
+
+    Attributes:
+        supervisor: 'starting', 'ready' or 'stopping'; empty where the nodes were started otherwise.
+        log: file with the output of all nodes, where there is a supervisor.
+        stop: None where no executor tells.
+    """
+
+    domain: int
+    namespace: str
+    supervisor: str
+    log: str
+    nodes: tuple[NodeStatus, ...]
+    stop: StopStatus | None
+    goals: tuple[RunningGoal, ...]
+
+    @property
+    def up(self) -> bool:
+        """Whether every node is there and active."""
+        return all(node.state == 'active' for node in self.nodes)
+
+
+def stop_stack(namespace: str, as_json: bool) -> int:
+    """Calls the service `stop`; returns the exit status.
+
+    Raises:
+        SafegenError: there is no executor (`SERVER_LOST`); this has stopped nothing then.
+    """
+    place = absolute_namespace(namespace)
+    with Client(place) as client:
+        answer = _call(client, 'stop')
+    if answer is None:
+        raise SafegenError(
+            f'no executor is there to stop, in namespace {place} of ROS_DOMAIN_ID '
+            f'{current_domain()}: nothing was stopped by this; if something moves, use the '
+            'emergency stop of the arm',
+            ErrorCode.SERVER_LOST,
+        )
+    return _print_answer(answer.success, answer.message, as_json)
+
+
+def reset_stack(namespace: str, as_json: bool) -> int:
+    """Calls the service `reset`; returns the exit status.
+
+    Without an executor, the stop that the next one would come with is taken back.
+    """
+    place = absolute_namespace(namespace)
+    with Client(place) as client:
+        answer = _call(client, 'reset')
+        latch = StopLatch(stop_file(client.node.context.get_domain_id(), place))
+    if answer is not None:
+        return _print_answer(answer.success, answer.message, as_json)
+    was_stopped = latch.reset()
+    found = 'the stop that was left is taken back' if was_stopped else 'and no stop was left'
+    return _print_answer(True, f'no executor is there, {found}', as_json)
+
+
+def show_status(namespace: str, as_json: bool) -> int:
+    """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
+    place = absolute_namespace(namespace)
+    status = stack_status(place, read_state(current_domain()))
+    if as_json:
+        print(json.dumps({**asdict(status), 'up': status.up}))
+    else:
+        print('\n'.join(_lines(status)))
+    return EXIT_OK if status.up else EXIT_FAILED
+
+
+def stack_status(namespace: str, running: StackState | None) -> StackStatus:
+    """Asks the graph and the latched topics.
+
+    Args:
+        namespace: absolute, of the nodes.
+        running: what the supervisor of this domain says, if there is one.
+    """
+    specs = node_specs('sim', {'namespace': namespace})
+    pids = running.nodes if running else {}
+    with Client(namespace) as client:
+        listener = StopListener(client.node)
+        goals = _Goals(client)
+        states = _states(client, specs)
+        told = listener.wait(LATCHED_S) if states['executor'] else None
+        under_way = goals.running(LATCHED_S / 2)
+        domain = client.node.context.get_domain_id()
+    return StackStatus(
+        domain=domain,
+        namespace=namespace,
+        supervisor=running.status if running else '',
+        log=running.log if running else '',
+        nodes=tuple(NodeStatus(s.full_name, states[s.name], pids.get(s.full_name)) for s in specs),
+        stop=told and StopStatus(told.stopped, told.reason, _time(told.stamp), told.count),
+        goals=under_way,
+    )
+
+
+class _Goals:
+    """The goals that have not ended, as the servers publish them, latched."""
+
+    def __init__(self, client: Client) -> None:
+        self._told: dict[str, Any] = {}
+        for action in _ACTIONS:
+            client.node.create_subscription(
+                GoalStatusArray,
+                f'{action}/_action/status',
+                lambda message, action=action: self._told.__setitem__(action, message),
+                qos_profile_action_status_default,
+            )
+
+    def running(self, wait_s: float) -> tuple[RunningGoal, ...]:
+        """Waits for what is latched [s]: a server that never had a goal says nothing."""
+        _until(lambda: len(self._told) == len(_ACTIONS), wait_s)
+        return tuple(
+            RunningGoal(
+                action,
+                str(UUID(bytes=bytes(goal.goal_info.goal_id.uuid))),
+                _RUNNING[goal.status],
+                _time(goal.goal_info.stamp),
+            )
+            for action in _ACTIONS
+            if action in self._told
+            for goal in self._told[action].status_list
+            if goal.status in _RUNNING
+        )
+
+
+def _states(client: Client, specs: tuple[NodeSpec, ...]) -> dict[str, str]:
+    """The states of the nodes; empty for those that do not tell in time."""
+    asked = {spec.name: StateClient(client.node, spec.name) for spec in specs}
+    _until(lambda: '' not in [node.ask() for node in asked.values()], DISCOVERY_S)
+    return {name: node.ask() for name, node in asked.items()}
+
+
+def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
+    deadline, pause = time.monotonic() + timeout_s, Event()
+    while not condition():
+        if time.monotonic() >= deadline:
+            return False
+        pause.wait(_POLL_S)
+    return True
+
+
+def _call(client: Client, service: str) -> Any:
+    """The answer of a service of the executor; None where there is no executor."""
+    caller: Any = client.node.create_client(Trigger, service)
+    if not caller.wait_for_service(timeout_sec=DISCOVERY_S):
+        return None
+    return wait_for(
+        caller.call_async(Trigger.Request()),
+        ANSWER_S,
+        f'the service {service} of the executor',
+        ErrorCode.SERVER_LOST,
+    )
+
+
+def _print_answer(success: bool, message: str, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({'success': success, 'message': message}))
+    elif success:
+        print(message)
+    else:
+        print_error(message)
+    sys.stdout.flush()
+    return EXIT_OK if success else EXIT_FAILED
+
+
+def _time(stamp: Any) -> str:
+    seconds = stamp.sec + stamp.nanosec * 1e-9
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='milliseconds')
+
+
+def _lines(status: StackStatus) -> list[str]:
+    where = f'ROS domain {status.domain}, namespace {status.namespace}'
+    lines = [f'{where}: {status.supervisor or "no supervisor of safegen up"}']
+    for node in status.nodes:
+        pid = f'  process {node.pid}' if node.pid else ''
+        lines.append(f'  {node.name:<24} {node.state or "not there"}{pid}')
+    if status.stop is None:
+        lines.append('stop: not known, as no executor tells')
+    elif status.stop.stopped:
+        lines.append(f'STOPPED since {status.stop.since}: {status.stop.reason}')
+    else:
+        lines.append('stop: not stopped')
+    for goal in status.goals:
+        lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
+    if not status.goals:
+        lines.append('no goal is under way')
+    if status.log:
+        lines.append(f'log: {status.log}')
+    return lines

@@ -1,0 +1,158 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The goals of `safegen plan` and `safegen execute`, each a half of that of `safegen run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+
+from safegen_msgs.action import ExecutePlan, RunTask
+from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.files import find_problem, read_task, read_text
+from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.cli.verdicts import verdict_values
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import conversions
+from safegen_ros.pddl.plan import Plan
+
+CLIENT = 'client'
+"""Who wrote a plan that `safegen execute` sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanGoal:
+    """What `safegen plan` asks for, beside its problem.
+
+    Attributes:
+        domain: file of the domain; None for the built-in one that the problem names.
+        read_as: format of the problem's file; empty for what its name tells.
+        format: format in which it is sent; empty for that of the file.
+        options: of the goal.
+        namespace: of the nodes.
+    """
+
+    domain: Path | None
+    read_as: str
+    format: str
+    options: Options
+    namespace: str
+
+
+def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None = None) -> int:
+    """Runs `safegen plan`: attempts go to standard error, the plan goes to `out`.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        SafegenError: the task cannot be read, or there is no answer.
+    """
+    path = find_problem(problem)
+    domain_text = read_text(goal.domain, 'domain') if goal.domain else ''
+    task = read_task(path, goal.domain, format=goal.read_as)
+    task = task.written_as(goal.format or task.format)
+    place = absolute_namespace(goal.namespace)
+    console = Console(stderr=True)
+    with RunDisplay(console) as display, Client(place) as client:
+
+        def feedback(message: Any) -> None:
+            display.feedback(
+                RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=message.progress)
+            )
+
+        result = client.plan(
+            task.problem_text, domain_text, goal.options, feedback, format=task.format
+        )
+    plan = conversions.plan_from_msg(result.plan)
+    failed = result.error_code != ErrorCode.NONE
+    if as_json:
+        print(json.dumps(plan_values(result)), file=out or sys.stdout)
+    elif failed:
+        name = ErrorCode(result.error_code).name
+        console.print(f'[bold red]{name}[/] {escape(result.error_msg)}', highlight=False)
+    else:
+        console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
+        print(plan, file=out or sys.stdout)
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def plan_values(result: Any) -> dict[str, Any]:
+    """A `PlanTask.Result` as values for JSON."""
+    attempts = [
+        {
+            'number': each.number,
+            'source': each.source,
+            'seconds': each.seconds,
+            'text': each.text,
+            **_verdict(each.verdict, each.plan),
+        }
+        for each in result.attempts
+    ]
+    return {
+        'error': ErrorCode(result.error_code).name,
+        'message': result.error_msg,
+        'plan': [str(step) for step in conversions.plan_from_msg(result.plan).steps],
+        'source': result.plan.source,
+        'seconds': conversions.duration_from_msg(result.planning_time),
+        'attempts': attempts,
+    }
+
+
+def _verdict(verdict: Any, plan: Any) -> dict[str, Any]:
+    steps = conversions.plan_from_msg(plan)
+    return verdict_values(conversions.verdict_from_msg(verdict), steps if steps.steps else None)
+
+
+class PlanExecution:
+    """A goal of `execute_plan` that answers as one of `run_task` does, without the planning."""
+
+    def __init__(self, goal: Goal, plan: Plan) -> None:
+        self._goal = goal
+        self._plan = plan
+
+    def result(self) -> RunTask.Result:
+        """As `Goal.result`."""
+        return self._answer(self._goal.result())
+
+    def cancel(self) -> RunTask.Result:
+        """As `Goal.cancel`."""
+        return self._answer(self._goal.cancel())
+
+    def _answer(self, result: ExecutePlan.Result) -> RunTask.Result:
+        return RunTask.Result(
+            error_code=result.error_code,
+            error_msg=result.error_msg,
+            plan=conversions.plan_to_msg(self._plan, CLIENT),
+            verdict=result.verdict,
+            steps_done=result.steps_done,
+            final_state=result.final_state,
+            execution_time=result.execution_time,
+        )
+
+
+def start_execution(
+    client: Client,
+    problem: str,
+    plan: Plan,
+    domain: str,
+    time_budget_s: float,
+    on_feedback: Callable[[Any], None],
+    format: str,
+) -> PlanExecution:
+    """Sends a plan to the executor; the arguments are those of `Client.start_execute`."""
+
+    def feedback(message: Any) -> None:
+        on_feedback(RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message.progress))
+
+    goal = client.start_execute(problem, plan, domain, time_budget_s, feedback, format)
+    return PlanExecution(goal, plan)

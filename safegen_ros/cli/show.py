@@ -1,0 +1,188 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen show`: everything that is known of one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from safegen_ros.cli.failures import EXIT_OK
+from safegen_ros.cli.named_run import with_run
+from safegen_ros.cli.verdicts import show_verdict
+from safegen_ros.errors import PlanFormatError, SafegenError
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.record.events import KeptRun, load_run
+from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
+from safegen_ros.record.journal import JournalEntry
+from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord, plain
+from safegen_ros.worlds.pddl3.formats.english import constraint_sentence
+
+_LONGEST = 120  # of the values of an event on one line [characters]
+
+
+def show_run(name: str, as_json: bool, events: bool) -> int:
+    """Prints the run that a user means; returns the exit status."""
+
+    def work(folder: Path, kept: KeptRun) -> int:
+        if as_json:
+            print(json.dumps(run_json(folder, kept)))
+        else:
+            print_run(Console(), folder, kept, events)
+        return EXIT_OK
+
+    return with_run(name, work)
+
+
+def when_kept(as_json: bool) -> Callable[[Path], None]:
+    """What to do with the folder of a run whose record is whole: print it as JSON, or nothing."""
+
+    def print_json(folder: Path) -> None:
+        print(json.dumps(run_json(folder, load_run(folder))))
+
+    return print_json if as_json else lambda folder: None
+
+
+def run_json(folder: Path, kept: KeptRun) -> dict[str, Any]:
+    """A run as values for JSON."""
+    return {
+        'run': kept.record.run_id,
+        'folder': str(folder),
+        'state': kept.state.name,
+        'result': outcome_of(kept),
+        'seconds': round(duration_s(kept), 3),
+        'record': plain(kept.record),
+        'events': [
+            {'number': e.number, 'time': e.time, 'kind': e.kind, 'data': e.data}
+            for e in kept.entries
+        ],
+    }
+
+
+def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> None:
+    """Prints a run for a person."""
+    for line in _head(folder, kept):
+        _line(console, line)
+    for line in _task(kept.record):
+        _line(console, line)
+    _line(console, '')
+    if not kept.record.attempts:
+        _line(console, '[bold]no attempt[/]')
+    for attempt in kept.record.attempts:
+        _attempt(console, attempt)
+    for line in _plan(kept.record):
+        _line(console, line)
+    for line in _end(kept.record):
+        _line(console, line)
+    if events:
+        _line(console, '[bold]events[/]')
+        for entry in kept.entries:
+            _line(console, f'  [dim]{escape(_event(entry))}[/]')
+
+
+def _line(console: Console, line: str) -> None:
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def _head(folder: Path, kept: KeptRun) -> Iterator[str]:
+    record, outcome = kept.record, outcome_of(kept)
+    colour = 'green' if outcome == SUCCESS else 'red'
+    yield f'[bold]run[/]         {record.run_id}  [bold {colour}]{outcome}[/]  ({kept.state.value})'
+    if record.message:
+        yield f'            [{colour}]{escape(record.message)}[/]'
+    yield f'folder      {escape(str(folder))}'
+    yield f'begun       {record.started}, {duration_s(kept):.1f} s'
+    if record.model.name:
+        model = record.model
+        yield (
+            f'model       {escape(model.name)}, temperature {model.temperature:g}, '
+            f'top-p {model.top_p:g}, seed {model.seed}'
+        )
+    if record.cell:
+        yield f'cell        {record.cell}'
+    if record.second_opinion:
+        yield 'verdicts    with the second opinion of VAL'
+
+
+def _task(record: RunRecord) -> Iterator[str]:
+    task = record.task
+    yield f'[bold]task[/]        {escape(task.name)}  ({escape(task.source)}, {task.format})'
+    yield f'domain      {escape(task.domain_name)}{"" if task.domain else " (built in)"}'
+    try:
+        problem = recorded_task(record).problem
+    except SafegenError as error:
+        yield f'  [red]it cannot be read any more[/]: {escape(error.message)}'
+        yield escape(task.problem)
+        return
+    yield f'objects     {escape(" ".join(problem.objects))}'
+    yield f'goal        {escape(formula_text(problem.goal))}'
+    for constraint in problem.constraints:
+        yield f'constraint  {escape(constraint_sentence(constraint, problem))}'
+        yield f'            [dim]{escape(constraint_text(constraint))}[/]'
+
+
+def _attempt(console: Console, attempt: AttemptRecord) -> None:
+    after = f', after {attempt.base} steps' if attempt.base else ''
+    _line(
+        console,
+        f'[bold]attempt {attempt.number}[/] by {escape(attempt.source)}{after}, '
+        f'{attempt.seconds:.2f} s',
+    )
+    text = ' '.join(attempt.steps) or ' '.join(attempt.text.split()) or 'an empty answer'
+    own = '  (as the model wrote it)' if attempt.unread else ''
+    _line(console, f'  {escape(text)}{own}')
+    show_verdict(console, attempt.verdict, _plan_of(attempt))
+
+
+def _plan_of(attempt: AttemptRecord) -> Plan | None:
+    try:
+        return parse_plan('\n'.join(attempt.steps)) if attempt.steps else None
+    except PlanFormatError:
+        return None
+
+
+def _plan(record: RunRecord) -> Iterator[str]:
+    if not record.plan_source and not record.steps:
+        yield '[bold]no plan[/]: nothing moved'
+        return
+    yield (
+        f'[bold]plan[/] by {escape(record.plan_source or "somebody unknown")}, '
+        f'{record.steps_done} of {len(record.plan)} steps executed'
+    )
+    begun = {step.index: step for step in record.steps}
+    texts = dict(enumerate(record.plan)) | {index: step.step for index, step in begun.items()}
+    for index in sorted(texts):
+        yield f'  {index + 1:>3}  {escape(texts[index])}  [dim]{_times(begun.get(index))}[/]'
+
+
+def _times(step: StepRecord | None) -> str:
+    if step is None:
+        return 'not begun'
+    lasted = 'not finished' if step.seconds is None else f'lasted {step.seconds:.2f} s'
+    return f'at {step.begun_s:.2f} s, {lasted}'
+
+
+def _end(record: RunRecord) -> Iterator[str]:
+    for goal in record.goal:
+        mark = '[green]holds[/]' if goal.holds else '[red]DOES NOT HOLD[/]'
+        yield f'at the end  {mark} {escape(goal.condition)}'
+    for block in record.blocks:
+        x, y, z = (1000 * value for value in block.position)
+        yield f'  [dim]{escape(block.name)} at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]'
+    for artefact in record.artefacts:
+        yield f'file        {artefact.file or "no " + artefact.name} {escape(artefact.note)}'
+    if record.versions:
+        made = ', '.join(f'{name} {value}' for name, value in sorted(record.versions.items()))
+        yield f'made by     [dim]{escape(made)}[/]'
+
+
+def _event(entry: JournalEntry) -> str:
+    values = json.dumps(entry.data, ensure_ascii=False)
+    short = values if len(values) <= _LONGEST else values[: _LONGEST - 3] + '...'
+    return f'{entry.number:>4}  {entry.time[11:23]}  {entry.kind:<8}  {short}'

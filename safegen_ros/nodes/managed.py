@@ -1,0 +1,243 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a managed node: configure, activate, deactivate, clean up; and its start by itself.
+
+A node is unconfigured when it starts, and has neither model nor arm then. Whoever wants may lead it
+by the services of a ROS lifecycle node; with its parameter `autostart` it leads itself to `active`,
+after those nodes that it needs. Every parameter is read when it is configured.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.nodes.parameters import Parameter, declare, read
+
+AUTOSTART = Parameter(
+    'autostart', True, 'whether the node configures and activates itself when it starts'
+)
+
+ASK_STATE_S = 0.1
+"""How often a node that waits for another one asks for its state [s]."""
+
+_TELL_S = 10.0
+_DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_PRIMARY = (
+    State.PRIMARY_STATE_UNCONFIGURED, State.PRIMARY_STATE_INACTIVE, State.PRIMARY_STATE_ACTIVE
+)  # fmt: skip
+
+
+class ManagedNode(LifecycleNodeMixin, Node):
+    """A lifecycle node; subclasses say what each transition does.
+
+    Args:
+        name: of the node.
+        parameters: all of them; `AUTOSTART` is one.
+
+    Attributes:
+        AFTER: names of the nodes that have to be active before this one starts itself.
+        group: for callbacks that may run side by side.
+        inactive: set unless the node is active; what is under way ends when it is set.
+        values: of the parameters, as they were when it was configured last.
+    """
+
+    AFTER: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
+        Node.__init__(self, name)
+        # Transitions one after the other, and beside everything else.
+        LifecycleNodeMixin.__init__(self, callback_group=MutuallyExclusiveCallbackGroup())
+        self.group = ReentrantCallbackGroup()
+        self.inactive = threading.Event()
+        self.inactive.set()
+        self.values: dict[str, Any] = {}
+        self._failure = ''
+        self._declared = parameters
+        declare(self, parameters)
+        self.add_on_set_parameters_callback(self._check_parameters)
+
+    # What subclasses say
+
+    def configure(self) -> None:
+        """Opens what the parameters name; nothing moves. Raises `SafegenError` with the reason."""
+
+    def activate(self) -> None:
+        """Begins to take work; raises `SafegenError` with the reason where it cannot."""
+
+    def deactivate(self) -> None:
+        """Ends what is under way, and holds; `inactive` is set already."""
+
+    def cleanup(self) -> None:
+        """Lets go of what `configure` opened, also where that has failed half-way."""
+
+    # Transitions
+
+    @property
+    def state(self) -> str:
+        """The label of the state: unconfigured, inactive, active and so on."""
+        return str(self._state_machine.current_state[1])
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `configure`; a failure leaves the node unconfigured."""
+
+        def work() -> None:
+            self.values = read(self, self._declared)
+            self.configure()
+
+        done = self._transition('configured', work)
+        if done is _FAILED:
+            self._transition('cleaned up', self.cleanup, keep=self._failure)
+        return done
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `activate`; a failure leaves the node inactive."""
+        self.inactive.clear()  # before anybody can see a server that would reject a first goal
+        done = self._transition('activated', self.activate)
+        if done is not _DONE:
+            self.inactive.set()
+        return done
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `deactivate`; what does not end is an error."""
+        self.inactive.set()
+        done = self._transition('deactivated', self.deactivate)
+        return done if done is _DONE else TransitionCallbackReturn.ERROR
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `cleanup`."""
+        return self._transition('cleaned up', self.cleanup)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Ends what is under way and lets go of everything, for good."""
+        return self.on_error(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """As from `active` to `unconfigured`, whatever of that works."""
+        if not self.inactive.is_set():
+            self.inactive.set()
+            self._transition('deactivated', self.deactivate)
+        self._transition('cleaned up', self.cleanup, keep=self._failure)
+        return _DONE
+
+    def _transition(
+        self, done: str, work: Callable[[], None], keep: str = ''
+    ) -> TransitionCallbackReturn:
+        """Does the work of a transition; what went wrong goes to the log and to `bring_up`."""
+        self._failure = ''
+        try:
+            work()
+        except SafegenError as error:
+            self._failure = error.message
+        except Exception as error:
+            self.get_logger().error(''.join(traceback.format_exception(error)))
+            self._failure = repr(error)
+        if self._failure:
+            self.get_logger().error(f'could not be {done}: {self._failure}')
+        failed, self._failure = bool(self._failure), self._failure or keep
+        return _FAILED if failed else _DONE
+
+    def _check_parameters(self, changes: list[Any]) -> SetParametersResult:
+        own = {parameter.name for parameter in self._declared}
+        names = [change.name for change in changes if change.name in own]
+        if not names or self._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED:
+            return SetParametersResult(successful=True)
+        return SetParametersResult(
+            successful=False,
+            reason=f'{", ".join(names)}: parameters are read when the node is configured, and it '
+            f'is {self.state}: deactivate it, clean it up, then set them and configure it again',
+        )
+
+    # A start by itself
+
+    def bring_up(self, stop: threading.Event) -> None:
+        """Goes to `active` in the order of the stack, unless `autostart` is off.
+
+        Args:
+            stop: ends a wait for other nodes.
+
+        Raises:
+            SafegenError: a transition failed, and why.
+        """
+        if not self.get_parameter(AUTOSTART.name).value:
+            self.get_logger().info('unconfigured: autostart is off')
+            return
+        if self.trigger_configure() is not _DONE:
+            raise SafegenError(self._failure)
+        if not self._others_active(stop):
+            return
+        # Somebody may have led it on meanwhile.
+        if self.state == 'inactive' and self.trigger_activate() is not _DONE:
+            raise SafegenError(self._failure)
+
+    def _others_active(self, stop: threading.Event) -> bool:
+        tell = time.monotonic() + _TELL_S
+        for name in self.AFTER:
+            states = StateClient(self, name)
+            while states.ask() != 'active':
+                if stop.wait(ASK_STATE_S):
+                    return False
+                if time.monotonic() > tell:
+                    self.get_logger().info(f'inactive: waits for the {name} to be active')
+                    tell = time.monotonic() + _TELL_S
+        return True
+
+    def end(self) -> None:
+        """The last transition; called once when the process is about to end."""
+        self.inactive.set()
+        if self._state_machine.current_state[0] in _PRIMARY:
+            self._transition('deactivated', self.deactivate)
+            self.trigger_shutdown()
+
+
+class StateClient:
+    """Asks another node for its lifecycle state, without ever waiting.
+
+    Args:
+        node: of whoever asks; its executor must be spinning elsewhere.
+        name: of the other node, relative to the namespace.
+    """
+
+    def __init__(self, node: Node, name: str) -> None:
+        group = ReentrantCallbackGroup()
+        self._client: Any = node.create_client(GetState, f'{name}/get_state', callback_group=group)
+        self._pending: Any = None
+        self._since = 0.0
+        self._state = ''
+
+    def ask(self) -> str:
+        """The state as far as it is known by now; empty before the first answer."""
+        now = time.monotonic()
+        if self._pending is not None and self._pending.done():
+            self._state = self._pending.result().current_state.label
+            self._pending = None
+        if now - self._since > 1.0:
+            self._forget()  # asked of a process that has ended meanwhile: that one will not answer
+        if self._pending is None and self._client.service_is_ready():
+            self._pending, self._since = self._client.call_async(GetState.Request()), now
+        return self._state
+
+    def wait(self, timeout_s: float) -> str:
+        """The state from now on; empty when it is not told within that time [s]."""
+        self._forget()  # what is under way may tell of an earlier state
+        self._state, pause = '', threading.Event()
+        deadline = time.monotonic() + timeout_s
+        while not (state := self.ask()) and time.monotonic() < deadline:
+            pause.wait(0.005)
+        return state
+
+    def _forget(self) -> None:
+        if self._pending is not None:
+            self._client.remove_pending_request(self._pending)
+            self._pending = None

@@ -1,0 +1,142 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Signs of life while the arm moves: a sender of goals gives them, the executor asks for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rclpy.node import Node
+from unique_identifier_msgs.msg import UUID
+
+from safegen_msgs.srv import ValidatePlan
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.base import SafegenNode
+
+TOPIC = 'heartbeat'
+
+HEARTBEAT_S = 0.25
+"""How often a sender gives a sign of life, and how often the executor looks for them [s]."""
+
+ASK_S = 1.0
+"""How often the validator is asked, and how long each of its answers is waited for [s]."""
+
+_KEPT_GOALS = 64
+
+
+class Heartbeat:
+    """Gives signs of life for goals, each named by its id."""
+
+    def __init__(self, node: Node) -> None:
+        self._publisher = node.create_publisher(UUID, TOPIC, qos.EVENTS)
+
+    def of(self, goal_id: UUID) -> Callable[[], None]:
+        """A function to call again and again; it gives a sign when it is time for one."""
+        last = -HEARTBEAT_S
+
+        def beat() -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= HEARTBEAT_S:
+                last = now
+                self._publisher.publish(goal_id)
+
+        return beat
+
+
+class Watchdog:
+    """Tells when the sender of a goal, or the validator, falls silent during its execution.
+
+    A sender that has never given a sign of life, such as the `ros2` command, is not expected to;
+    and no validator is, where none was there when the execution began.
+
+    Args:
+        node: the executor node.
+        stop: told the reason, in a thread of its own.
+
+    Attributes:
+        timeout_s: longest silence [s].
+    """
+
+    def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
+        self.timeout_s = 4.0
+        self._stop = stop
+        self._heard: dict[bytes, float] = {}
+        self._validator: Any = node.create_client(
+            ValidatePlan, 'validate_plan', callback_group=node.group
+        )
+        node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
+
+    def _take(self, message: Any) -> None:
+        goal = bytes(message.uuid)
+        self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
+        self._heard[goal] = time.monotonic()
+        for old in list(self._heard)[:-_KEPT_GOALS]:
+            self._heard.pop(old, None)
+
+    @contextmanager
+    def watching(self, goal_id: bytes) -> Iterator[None]:
+        """Watches while the goal is executed."""
+        ended = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(goal_id, ended), name='watchdog')
+        watch.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watch.join()
+
+    def _watch(self, goal_id: bytes, ended: threading.Event) -> None:
+        asked = _Asked(self._validator)
+        while not ended.wait(HEARTBEAT_S):
+            heard = self._heard.get(goal_id)
+            if heard is not None and time.monotonic() - heard > self.timeout_s:
+                self._stop(
+                    f'the sender of the goal was not heard for {self.timeout_s:g} s while it was '
+                    'executed'
+                )
+                break
+            if asked.silent_s() > self.timeout_s:
+                self._stop(
+                    f'the validator did not answer for {self.timeout_s:g} s while a plan was '
+                    'executed'
+                )
+                break
+        asked.close()
+
+
+class _Asked:
+    """Asks the validator for a verdict on nothing, over and over: only a live one refuses that."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._expected = client.service_is_ready()
+        self._answered = self._sent = time.monotonic()
+        self._pending: Any = None
+
+    def silent_s(self) -> float:
+        """How long ago the last answer came [s]; asks again when it is time."""
+        now = time.monotonic()
+        if not self._expected:
+            return 0.0
+        if self._pending is not None and self._pending.done():
+            # An inactive one answers, too, but gives no verdicts.
+            if self._pending.result().error_code != ErrorCode.VALIDATOR_UNAVAILABLE:
+                self._answered = now
+            self._pending = None
+        if now - self._sent >= ASK_S:
+            self.close()
+            self._pending = self._client.call_async(ValidatePlan.Request())
+            self._sent = now
+        return now - self._answered
+
+    def close(self) -> None:
+        """Gives up the answer that is awaited, if one is."""
+        if self._pending is not None:
+            self._client.remove_pending_request(self._pending)
+            self._pending = None

@@ -1,0 +1,58 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the levels: a strategy is a line of text that says who is asked, in which order.
+
+It imports nothing that plans, so that a command line can tell of the levels at once.
+"""
+
+from __future__ import annotations
+
+import re
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.planning.loop import MODEL, SEARCH
+
+HIERARCHY = 'hierarchy'
+
+LEVELS = {
+    MODEL: 'the model, again and again, told what was wrong with its last plan',
+    'best of N': 'N answers of the model to the same question, until one is proved',
+    'repair': 'the valid beginning of a refused plan, whose end the model writes anew',
+    'shield': 'the model, kept from every step that is not admissible',
+    'beam N': "a search over admissible steps that follows the model's N most likely plans",
+    'beam': 'beam 2, beam 4, beam 8',
+    HIERARCHY: 'the model, asked for one part of the task after the other',
+    SEARCH: 'the search planner, which knows no model',
+}
+"""The levels with what answers there; N is a number from 1 to 64."""
+
+DEFAULT = f'{MODEL}, beam, {HIERARCHY}, {SEARCH}'
+
+WIDTHS = (2, 4, 8)
+"""The beams of the level `beam`."""
+
+MOST = 64
+
+_NAME = re.compile(
+    r'model|repair|shield|hierarchy|search|beam|(?:best of|beam) ([1-9][0-9]?)', re.ASCII
+)
+
+
+def level_names(strategy: str) -> tuple[str, ...]:
+    """The levels that a strategy names, separated by commas, with `beam` written out.
+
+    Raises:
+        SafegenError: it names none, or one that there is not (`UNKNOWN_STRATEGY`).
+    """
+    found: list[str] = []
+    for part in strategy.split(','):
+        name = ' '.join(part.split())
+        match = _NAME.fullmatch(name)
+        if match is None or int(match[1] or 1) > MOST:
+            raise SafegenError(
+                f'strategy {strategy[:80]!a}: {name[:40]!a} is no level: name one or more of '
+                f'{", ".join(LEVELS)} with commas between them, N from 1 to {MOST}',
+                ErrorCode.UNKNOWN_STRATEGY,
+            )
+        found += [f'beam {width}' for width in WIDTHS] if name == 'beam' else [name]
+    return tuple(found)

@@ -1,0 +1,346 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What happens in a run: each event goes into the journal, and only from there into the record.
+
+So a record never knows more than the journal, and a journal alone gives back the whole record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import ErrorCode
+from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_journal
+from safegen_ros.record.run import (
+    ArtefactRecord,
+    AttemptRecord,
+    BlockRecord,
+    GoalRecord,
+    ModelRecord,
+    RecordError,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    WorldRecord,
+    plain,
+    typed,
+)
+from safegen_ros.verdict import Verdict
+
+NO_MODEL = ModelRecord('', 0, 0.0, 0.0, 0, False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
+    """A run begins; the fields are those of `RunRecord`."""
+
+    run_id: str
+    started: str
+    task: TaskRecord
+    cell: str = ''
+    stepwise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StackEvent:
+    """Who is asked and what executes; the fields are those of `RunRecord`."""
+
+    model: ModelRecord
+    cell: str
+    second_opinion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEvent:
+    """The execution is in a phase that is no step.
+
+    Attributes:
+        phase: 'verifying', 'preparing' or 'done'.
+        at: from the start of the execution, in wall time [s].
+    """
+
+    phase: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """A step begins.
+
+    Attributes:
+        index: from 0.
+        step: '(action arguments)'.
+        at: from the start of the execution, in wall time [s].
+        source: the level that proposed a step that was chosen by itself; empty for one of a plan.
+    """
+
+    index: int
+    step: str
+    at: float
+    source: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedEvent:
+    """The steps so far are done, and the world was looked at.
+
+    Attributes:
+        done: how many steps.
+        at: from the start of the execution, in wall time [s].
+        facts: the atoms that held, as PDDL text; None where only the executor knows them.
+    """
+
+    done: int
+    at: float
+    facts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEvent:
+    """The result of the goal; the fields are those of `RunRecord`.
+
+    Attributes:
+        facts: the atoms that held at the end, as PDDL text; None when nothing was observed.
+    """
+
+    plan: tuple[str, ...]
+    plan_source: str
+    verdict: Verdict
+    steps_done: int
+    facts: tuple[str, ...] | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EndEvent:
+    """How the goal ended, or the run without one."""
+
+    error: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredEvent:
+    """The world at the end against the goal; the fields are those of `RunRecord`."""
+
+    reached: bool | None
+    goal: tuple[GoalRecord, ...] = ()
+    blocks: tuple[BlockRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilesEvent:
+    """What was kept of the run; the fields are those of `RunRecord`."""
+
+    timings: dict[str, float]
+    versions: dict[str, str]
+    artefacts: tuple[ArtefactRecord, ...]
+
+
+Event = (
+    TaskEvent | StackEvent | AttemptRecord | PhaseEvent | StepEvent | ObservedEvent | ResultEvent
+    | EndEvent | MeasuredEvent | FilesEvent
+)  # fmt: skip
+
+EVENTS: dict[str, type] = {
+    'task': TaskEvent,
+    'stack': StackEvent,
+    'attempt': AttemptRecord,
+    'phase': PhaseEvent,
+    'step': StepEvent,
+    'observed': ObservedEvent,
+    'result': ResultEvent,
+    'end': EndEvent,
+    'measured': MeasuredEvent,
+    'files': FilesEvent,
+}
+"""What the entries of a journal are, by their kind; the first one is a 'task'."""
+
+_KINDS = {event: kind for kind, event in EVENTS.items()}
+
+
+class RunLog(Closing):
+    """A run that is being written down. One thread at a time may use it.
+
+    Args:
+        folder: of the run.
+        task: what is asked for.
+        cell: what executes, as in `RunRecord`; empty while it is not known.
+        stepwise: as in `RunRecord`.
+
+    Attributes:
+        record: all that the journal holds.
+    """
+
+    def __init__(
+        self, folder: Path, task: TaskRecord, cell: str = '', stepwise: bool = False
+    ) -> None:
+        self._journal = Journal(folder / JOURNAL)
+        started = datetime.now(timezone.utc).isoformat(timespec='seconds')
+        begun = TaskEvent(folder.name, started, task, cell, stepwise)
+        self._write(begun)
+        self.record = begin(begun)
+
+    def note(self, event: Event) -> None:
+        """Writes an event down; when this returns, it is on the disk and in the record.
+
+        Raises:
+            RecordError: the disk did not take it: do not go on.
+        """
+        self._write(event)
+        self.record = advance(self.record, event)
+
+    def _write(self, event: Event) -> None:
+        self._journal.append(_KINDS[type(event)], **plain(event))
+
+    def close(self) -> None:
+        """Close the journal; harmless when repeated."""
+        self._journal.close()
+
+
+class RunState(Enum):
+    """Whether a run is over; the value says it in words."""
+
+    RUNNING = 'running'
+    ENDED = 'ended'
+    CUT_OFF = 'cut off: its process ended without saying how'
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run as its journal has it.
+
+    Attributes:
+        record: all that was written down.
+        entries: the events, in order.
+        state: whether it is over.
+    """
+
+    record: RunRecord
+    entries: tuple[JournalEntry, ...]
+    state: RunState
+
+
+def load_run(folder: Path) -> KeptRun:
+    """The run in a folder.
+
+    Raises:
+        RecordError: there is no journal, it is damaged, or nothing was written to it.
+    """
+    path = folder / JOURNAL
+    try:
+        written = is_written(path)  # before it is read: what comes to its end meanwhile has ended
+        entries = load_journal(path)
+    except FileNotFoundError as error:
+        raise RecordError(f'{path}: there is no journal in this folder') from error
+    except OSError as error:
+        raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
+    if not entries:
+        raise RecordError(f'{path}: holds no entry: its process ended before it wrote anything')
+    first, *rest = (_event(path, entry) for entry in entries)
+    if not isinstance(first, TaskEvent):
+        raise RecordError(f'{path}: entry 0 is no task: this is no journal of a run')
+    record = begin(first)
+    for event in rest:
+        record = advance(record, event)
+    if any(isinstance(event, EndEvent) for event in rest):
+        state = RunState.ENDED
+    else:
+        state = RunState.RUNNING if written else RunState.CUT_OFF
+    return KeptRun(record, entries, state)
+
+
+def _event(path: Path, entry: JournalEntry) -> Any:
+    kind = EVENTS.get(entry.kind)
+    if kind is None:
+        raise RecordError(f'{path}: entry {entry.number}: nothing here is called {entry.kind!r}')
+    return typed(kind, dict(entry.data), f'{path}: entry {entry.number}')
+
+
+def begin(event: TaskEvent) -> RunRecord:
+    """The record of a run of which nothing but the task is known."""
+    return RunRecord(
+        run_id=event.run_id,
+        started=event.started,
+        task=event.task,
+        model=NO_MODEL,
+        cell=event.cell,
+        stepwise=event.stepwise,
+    )
+
+
+def advance(record: RunRecord, event: Event) -> RunRecord:
+    """The record after an event."""
+    if isinstance(event, StackEvent):
+        return replace(
+            record,
+            model=event.model,
+            cell=event.cell,
+            second_opinion=event.second_opinion,
+        )
+    if isinstance(event, AttemptRecord):
+        return _with_attempt(record, event)
+    if isinstance(event, StepEvent):
+        return _with_step(record, event)
+    if isinstance(event, ObservedEvent):
+        return _with_observation(record, event)
+    if isinstance(event, ResultEvent):
+        worlds = record.worlds
+        if event.facts is not None and not record.stepwise:
+            worlds = (*worlds, WorldRecord(event.steps_done, event.facts))
+        return replace(
+            record,
+            plan=event.plan,
+            plan_source=event.plan_source,
+            verdict=event.verdict,
+            steps_done=event.steps_done,
+            worlds=worlds,
+            timings={**record.timings, **event.timings},
+        )
+    if isinstance(event, EndEvent):
+        return replace(record, error_code=event.error, message=event.message)
+    if isinstance(event, MeasuredEvent):
+        return replace(record, goal=event.goal, blocks=event.blocks, reached=event.reached)
+    if isinstance(event, FilesEvent):
+        return replace(
+            record,
+            timings={**record.timings, **event.timings},
+            versions=event.versions,
+            artefacts=event.artefacts,
+        )
+    return record  # a phase, which is told nowhere else
+
+
+def _with_attempt(record: RunRecord, attempt: AttemptRecord) -> RunRecord:
+    known = {each.number: each for each in record.attempts} | {attempt.number: attempt}
+    record = replace(record, attempts=tuple(each for _, each in sorted(known.items())))
+    if not attempt.verdict.ok or record.stepwise:
+        return record
+    # Known from here on, even if the result never comes.
+    return replace(record, plan=attempt.steps, plan_source=attempt.source, verdict=attempt.verdict)
+
+
+def _with_step(record: RunRecord, event: StepEvent) -> RunRecord:
+    record = replace(
+        record, steps=(*record.steps, StepRecord(event.index, event.step, event.at, None))
+    )
+    if not event.source:
+        return record
+    return replace(record, plan=(*record.plan, event.step), plan_source=event.source)
+
+
+def _with_observation(record: RunRecord, event: ObservedEvent) -> RunRecord:
+    if event.facts is not None:
+        world = WorldRecord(event.done, event.facts)
+        record = replace(record, worlds=(*record.worlds, world))
+    if not record.steps or not event.done:
+        return record
+    *before, last = record.steps
+    last = replace(last, seconds=event.at - last.begun_s)
+    done = max(record.steps_done, event.done)
+    return replace(record, steps=(*before, last), steps_done=done)

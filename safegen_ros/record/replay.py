@@ -1,0 +1,271 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run once more: each verdict is found anew, and the plan is carried out again.
+
+A verdict must come out the same to the last character and the last bit of a number. What a cell did
+is compared by what can be the same: how it ended, the steps, the facts, and the poses of blocks up
+to a tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
+from safegen_ros.record.history import recorded_task
+from safegen_ros.record.run import NO_VERDICT, TWIN, AttemptRecord, RecordError, RunRecord, plain
+from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
+from safegen_ros.robot.execution import Cell, ExecutionOutcome, execute_plan
+from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.second_opinion import verify_twice
+from safegen_ros.verify.validator import Validator
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+POSE_TOLERANCE_M = 0.002
+"""How far a block may lie from where it was recorded: the twin is exact only from the same posture
+of the arm on [m]."""
+
+EXECUTION_LIMIT_S = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCheck:
+    """A recorded verdict beside a fresh one.
+
+    Attributes:
+        what: whose verdict it is, such as 'attempt 2 (model)'.
+        recorded: as the journal has it.
+        fresh: as it is found now.
+    """
+
+    what: str
+    recorded: Verdict
+    fresh: Verdict
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Where their JSON differs, each as 'field: recorded ..., now ...'."""
+        return tuple(_differences('verdict', plain(self.recorded), plain(self.fresh)))
+
+
+def _differences(place: str, recorded: Any, fresh: Any) -> Iterator[str]:
+    if type(recorded) is type(fresh) and recorded == fresh:
+        return
+    if isinstance(recorded, dict) and isinstance(fresh, dict):
+        for name in {**recorded, **fresh}:
+            yield from _differences(f'{place}.{name}', recorded.get(name), fresh.get(name))
+    elif isinstance(recorded, list) and isinstance(fresh, list) and len(recorded) == len(fresh):
+        for index, pair in enumerate(zip(recorded, fresh, strict=True)):
+            yield from _differences(f'{place}[{index}]', *pair)
+    else:
+        yield f'{place}: recorded {recorded!r}, now {fresh!r}'
+
+
+def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
+    """Finds every verdict of a run anew: of each attempt, and of the plan that was proved.
+
+    Raises:
+        SafegenError: the task cannot be read any more, or a step-by-step run did not take the
+            steps that are recorded.
+    """
+    task = recorded_task(record)
+    if record.stepwise:
+        return tuple(_stepwise_checks(record, task))
+    return tuple(_checks(record, task))
+
+
+def _checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
+    for attempt in record.attempts:
+        if record.second_opinion:
+            fresh = verify_twice(task.problem, attempt.text, validator=task.validator)
+        else:
+            fresh = task.verify(attempt.text)
+        yield VerdictCheck(_name(attempt), attempt.verdict, fresh)
+    if record.plan_source:
+        plan = recorded_plan(record)
+        yield VerdictCheck('the plan', record.verdict, task.verify(plan))
+
+
+def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
+    """What was left of the task at each step comes of the same code, fed with what was observed."""
+    run = _ObservedRun(record, task.problem)
+    outcome = run.outcome
+    for attempt in record.attempts:
+        problem = run.left.get(attempt.base)
+        if problem is None:
+            raise RecordError(
+                f'{_name(attempt)} was made after {attempt.base} steps, but what was observed does '
+                'not lead there any more'
+            )
+        yield VerdictCheck(_name(attempt), attempt.verdict, Validator(problem).verify(attempt.text))
+    if record.verdict != NO_VERDICT:  # else its process ended before it gave one
+        yield VerdictCheck('the steps taken', record.verdict, outcome.verdict)
+
+
+class _ObservedRun:
+    """A step-by-step run with the steps and the observations of a record."""
+
+    def __init__(self, record: RunRecord, problem: Problem) -> None:
+        self._problem = problem
+        self._steps = recorded_plan(record).steps
+        self._worlds = [frozenset(map(_atom, world.facts)) for world in record.worlds]
+        self._looked = 0
+        self._taken = 0
+        self.left: dict[int, Problem] = {}
+
+    @cached_property
+    def outcome(self) -> StepwiseOutcome:
+        """How it ends; fills `left`, what was left to do after each number of steps."""
+        limits = Limits(len(self._steps) + 1, math.inf)
+        return run_stepwise(
+            self._problem, self._observe, self._act, self._choose, limits, notify=self._notify
+        )
+
+    def _observe(self) -> State:
+        if self._looked == len(self._worlds):
+            raise RobotError('nothing more was observed', ErrorCode.STATE_MISMATCH)
+        self._looked += 1
+        return self._worlds[self._looked - 1]
+
+    def _act(self, step: Step) -> None:
+        if self._looked == len(self._worlds):
+            raise RobotError(f'{step} was not done', ErrorCode.ROBOT_FAULT)
+        self._taken += 1
+
+    def _choose(self, moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+        return self._steps[self._taken] if self._taken < len(self._steps) else None
+
+    def _notify(self, moment: Moment) -> None:
+        self.left[len(moment.steps)] = moment.problem
+
+
+def _name(attempt: AttemptRecord) -> str:
+    return f'attempt {attempt.number} ({attempt.source})'
+
+
+def _atom(text: str) -> tuple[str, ...]:
+    return tuple(text.strip('()').split())
+
+
+def recorded_plan(record: RunRecord) -> Plan:
+    """The plan that was executed, or would have been."""
+    return parse_plan('\n'.join(record.plan))
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionCheck:
+    """An execution beside the recorded one.
+
+    Attributes:
+        outcome: what happened now.
+        deviation: how far the block that is farthest off lies from where it was recorded [m]; None
+            where no poses were recorded.
+        differences: what is not as it was recorded, in words.
+    """
+
+    outcome: ExecutionOutcome
+    deviation: float | None
+    differences: tuple[str, ...]
+
+
+def why_not_executed(record: RunRecord) -> str:
+    """Why a run cannot be carried out again; empty when it can.
+
+    Raises:
+        SafegenError: the task cannot be read any more.
+    """
+    if not record.steps and not record.steps_done:
+        return 'nothing was executed'
+    if not record.verdict.ok:
+        return 'what was executed is no plan that was proved'
+    if not recorded_task(record).verify(recorded_plan(record)).ok:
+        return 'the world was not as foreseen, and the steps alone are no plan of the task'
+    return ''
+
+
+def reexecute(
+    record: RunRecord, scene: Scene, stop: Callable[[], bool] = lambda: False
+) -> ExecutionCheck:
+    """Carries the recorded plan out again, in the same kind of cell and as fast as it can.
+
+    A run that ended before its last step is carried out as far as it came, and then stopped.
+
+    Args:
+        record: the run; `why_not_executed` says nothing of it.
+        scene: of the twin.
+        stop: asked between the steps.
+
+    Raises:
+        SafegenError: the task cannot be read any more.
+    """
+    task = recorded_task(record)
+    if record.cell == TWIN:
+        with simulated_cell(scene) as twin:
+            return _executed(record, task, twin, stop)
+    return _executed(record, task, SymbolicCell(task.problem), stop)
+
+
+def _executed(
+    record: RunRecord, task: Pddl3Task, cell: Cell, stop: Callable[[], bool]
+) -> ExecutionCheck:
+    done = 0
+    whole = record.error_code is ErrorCode.NONE
+
+    def cancelled() -> bool:
+        return stop() or (not whole and done >= record.steps_done)
+
+    def notify(progress: Any) -> None:
+        nonlocal done
+        done = progress.step
+
+    outcome = execute_plan(
+        task.problem,
+        recorded_plan(record),
+        cell,
+        time_budget_s=EXECUTION_LIMIT_S,
+        cancelled=cancelled,
+        notify=notify,
+    )
+    found = []
+    if whole and outcome.error_code is not ErrorCode.NONE:
+        found.append(f'recorded SUCCESS, now {outcome.error_code.name}: {outcome.message}')
+    if outcome.steps_done != record.steps_done:
+        found.append(f'recorded {record.steps_done} steps done, now {outcome.steps_done}')
+    found += _changed_facts(record, outcome)
+    deviation = None
+    if record.blocks and isinstance(cell, BlocksworldCell):
+        poses = cell.poses()
+        distances = {
+            block.name: math.dist(block.position, poses[block.name].position)
+            for block in record.blocks
+            if block.name in poses
+        }
+        deviation = max(distances.values(), default=None)
+        found += [
+            f'block {name} lies {1000 * distance:.1f} mm from where it was recorded'
+            for name, distance in distances.items()
+            if distance > POSE_TOLERANCE_M
+        ]
+    return ExecutionCheck(outcome, deviation, tuple(found))
+
+
+def _changed_facts(record: RunRecord, outcome: ExecutionOutcome) -> Iterator[str]:
+    """How the last world differs; where none was observed then or now, nothing can be said."""
+    at_the_end = [world for world in record.worlds if world.done == record.steps_done]
+    if not at_the_end or outcome.observed is None:
+        return
+    recorded = frozenset(map(_atom, at_the_end[-1].facts))
+    for atom in sorted(recorded - outcome.observed):
+        yield f'recorded {atom_text(atom)}, which does not hold now'
+    for atom in sorted(outcome.observed - recorded):
+        yield f'{atom_text(atom)} holds now, and did not then'

@@ -1,0 +1,274 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen history`, `show` and `replay`: what was kept, for a person and for a program."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import CommandLine
+from kept_runs import PLAN, TASK, keep_run, kept_folder
+
+from safegen_ros.cli import step_run
+from safegen_ros.cli.cells import CellChoice
+from safegen_ros.cli.kept_runs import complete_run
+from safegen_ros.llm.backend import Completion, Sampling
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Step
+from safegen_ros.planning.stepwise import Limits
+from safegen_ros.record.events import load_run
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
+
+END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
+FIRST, SECOND, THIRD = (f'2026010{n}T000000Z-000{n}' for n in (1, 2, 3))
+
+
+@pytest.fixture(scope='module')
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs: a success, a world that is not the goal, and one that was cut off."""
+    folder = tmp_path_factory.mktemp('three')
+    keep_run(kept_folder(folder, FIRST), END)
+    keep_run(kept_folder(folder, SECOND), END, reached=False)
+    (folder / THIRD).mkdir()
+    command = [sys.executable, '-c', _CUT_OFF, str(folder / THIRD)]
+    killed = subprocess.run(command, env=_with_tests(), check=False)
+    assert killed.returncode == -9
+    return folder
+
+
+@pytest.fixture
+def runs(three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, for one test."""
+    folder = tmp_path / 'runs'
+    shutil.copytree(three, folder)
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(folder))
+    monkeypatch.setenv('COLUMNS', '200')
+    return folder
+
+
+_CUT_OFF = """
+import os, signal, sys
+from pathlib import Path
+from kept_runs import TASK
+from safegen_ros.cli.run_start import task_record
+from safegen_ros.record.events import RunLog, StepEvent
+log = RunLog(Path(sys.argv[1]), task_record(TASK, 'two.pddl', ''), 'twin')
+log.note(StepEvent(0, '(pickup a)', 0.0))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _with_tests() -> dict[str, str]:
+    return {**os.environ, 'PYTHONPATH': str(Path(__file__).parents[1])}
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, runs: Path) -> None:
+    status, out, error = safegen('history')
+    assert (status, error) == (0, '')
+    head, *rows = [' '.join(line.split()) for line in out.splitlines()]
+    assert head == 'run begun result took tries domain level'
+    assert [row.split()[0] for row in rows[::2]] == [THIRD, SECOND, FIRST]
+    assert rows[1::2] == ['(on a b)'] * 3
+    assert rows[4].endswith('SUCCESS 3.0 s 3 blocksworld search')
+    assert 'GOAL_NOT_REACHED' in rows[2]
+    assert 'CUT_OFF' in rows[0]
+
+    status, out, _ = safegen('history', '--json')
+    values = _lines(out)
+    assert status == 0
+    assert [each['run'] for each in values] == [THIRD, SECOND, FIRST]
+    assert values[2]['goal'] == '(on a b)'
+    assert (values[2]['attempts'], values[2]['steps'], values[2]['seconds']) == (3, [2, 2], 3.0)
+    assert values[0]['result'] == 'CUT_OFF'
+
+
+@pytest.mark.parametrize(
+    ('options', 'found'),
+    [
+        (('--limit', '1'), [THIRD]),
+        (('--limit', '0'), [THIRD, SECOND, FIRST]),
+        (('--result', 'success'), [FIRST]),
+        (('--result', 'failed'), [THIRD, SECOND]),
+        (('--result', 'cut_off'), [THIRD]),
+        (('--result', 'unsolvable'), []),
+        (('--level', 'sea'), [SECOND, FIRST]),
+        (('--domain', 'blocksworld', '--result', 'failed', '--limit', '1'), [THIRD]),
+        (('--domain', 'ferry'), []),
+        (('--since', '2999-01-01'), []),
+        (('--since', '2026-01-01'), [THIRD, SECOND, FIRST]),
+    ],
+)
+def test_filters_leave_what_was_asked_for(
+    safegen: CommandLine, runs: Path, options: tuple[str, ...], found: list[str]
+) -> None:
+    status, out, _ = safegen('history', '--json', *options)
+    assert (status, [each['run'] for each in _lines(out)]) == (0, found)
+
+
+def test_a_broken_run_is_listed_with_its_error_and_hides_no_other(
+    safegen: CommandLine, runs: Path
+) -> None:
+    (runs / SECOND / JOURNAL).write_bytes(b'x' * 5000)
+    status, out, error = safegen('history')
+    assert status == 2
+    assert 'UNREADABLE' in out
+    assert 'SUCCESS' in out
+    assert f'{SECOND}/{JOURNAL}: is no journal, or is damaged' in error
+    (values,) = _lines(safegen('history', '--json', '--result', 'unreadable')[1])
+    assert 'is damaged' in values['message']
+
+
+def test_no_run_at_all_is_said(
+    safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    assert safegen('history')[:2] == (0, f'no such run in {tmp_path}\n')
+
+
+def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> None:
+    status, out, error = safegen('show', FIRST[-4:])
+    assert (status, error) == (0, '')
+    for words in (
+        f'run         {FIRST}  SUCCESS  (ended)',
+        'model       models/tiny, temperature 0.6, top-p 0.9, seed 3',
+        'cell        symbolic',
+        'task        two  (two.pddl, pddl)',
+        'goal        (on a b)',
+        'constraint  At all times, block b is not on block "a".',
+        '(always (not (on b a)))',
+        'attempt 1 by model, 0.25 s',
+        'Sure! (pickup a)  (as the model wrote it)',
+        'FORMAT_ERROR: ',
+        '  > 2  (stack b a)',
+        'plan by search, 2 of 2 steps executed',
+        '(pickup a)  at 0.50 s, lasted 0.50 s',
+        '(stack a b)  at 1.00 s, lasted 1.00 s',
+        'at the end  holds (on a b)',
+        'file        journal.db',
+    ):
+        assert words in out
+    assert [line.split()[2] for line in out.split('events\n')[1].splitlines()] == [
+        'task', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step', 'observed', 'step',
+        'observed', 'result', 'end', 'measured', 'files',
+    ]  # fmt: skip
+    assert 'events' not in safegen('show', FIRST, '--no-events')[1]
+
+
+def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> None:
+    values = json.loads(safegen('show', FIRST, '--json')[1])
+    assert (values['run'], values['state'], values['result']) == (FIRST, 'ENDED', 'SUCCESS')
+    assert values['record']['plan'] == list(PLAN)
+    assert values['record']['attempts'][1]['verdict']['category'] == 'SAFETY_VIOLATION'
+    assert len(values['events']) == 14
+
+
+def test_a_run_that_was_cut_off_shows_what_had_begun(safegen: CommandLine, runs: Path) -> None:
+    status, out, _ = safegen('show', 'last')
+    assert status == 0
+    assert 'CUT_OFF  (cut off: its process ended without saying how)' in out
+    assert '1  (pickup a)  at 0.00 s, not finished' in out
+
+
+@pytest.mark.parametrize('verb', ['show', 'replay'])
+def test_a_run_that_is_none_or_broken_is_an_error_in_a_line(
+    safegen: CommandLine, runs: Path, verb: str
+) -> None:
+    (runs / SECOND / JOURNAL).write_bytes(b'')
+    (runs / THIRD / JOURNAL).unlink()
+    for name, words in (
+        ('moon', f"there is no run 'moon' in {runs}: the newest are {THIRD}"),
+        ('2026', 'is a part of 3 runs: say which of'),
+        (SECOND, 'is empty: its process ended before it wrote anything'),
+        (THIRD, 'there is no journal in this folder'),
+    ):
+        status, out, error = safegen(verb, name)
+        assert (status, out) == (2, '')
+        assert words in error
+        assert error.count('\n') == 1
+
+
+def test_replay_finds_the_same_again(safegen: CommandLine, runs: Path) -> None:
+    status, out, error = safegen('replay', FIRST)
+    assert (status, error) == (0, ''), out
+    assert out.splitlines() == [
+        'same  attempt 1 (model): FORMAT_ERROR',
+        'same  attempt 2 (model): SAFETY_VIOLATION',
+        'same  attempt 3 (search): SUCCESS',
+        'same  the plan: SUCCESS',
+        'same  execution on symbols: 2 steps',
+        'all is as it was recorded',
+    ]
+    values = json.loads(safegen('replay', FIRST, '--json', '--no-execute')[1])
+    assert (values['same'], len(values['verdicts'])) == (True, 4)
+    assert values['execution'] == {'skipped': '--no-execute was given'}
+
+
+def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -> None:
+    """A world that no execution of the plan leads to; the digests of the journal are right."""
+    keep_run(kept_folder(runs, '20270101T000000Z-ffff'), ('(on a b)',))
+    status, out, _ = safegen('replay', 'last')
+    assert status == 1
+    assert 'differs  execution on symbols: 2 steps' in out
+    assert '(arm-empty) holds now, and did not then' in out
+    assert out.endswith('NOT AS RECORDED\n')
+    values = json.loads(safegen('replay', 'last', '--json')[1])
+    assert len(values['execution']['differences']) == 3
+
+
+class _Wrong:
+    """A model whose every answer is the same."""
+
+    def generate(self, messages: object, sampling: object, cancelled: object) -> Completion:
+        return Completion('(putdown a)', 0, 0, 0.0, 'stop')
+
+
+@pytest.mark.parametrize('falls', [False, True])
+def test_a_step_by_step_run_is_found_the_same_again(
+    safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, falls: bool
+) -> None:
+    """Each attempt was for what was left of the task when it was made, as it was observed."""
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    taken: list[Step] = []
+
+    def disturb(step: Step, state: State) -> State:
+        taken.append(step)
+        return TASK.problem.init if falls and len(taken) == 1 else state
+
+    def cell(problem: Problem, kind: str) -> AbstractContextManager[SymbolicCell]:
+        return nullcontext(SymbolicCell(problem, disturb=disturb))
+
+    monkeypatch.setattr(step_run, '_cell', cell)
+    run = step_run.StepRun(TASK, '<problem>', '', CellChoice('symbolic', 'as you asked'))
+    sampling, limits = Sampling(), Limits()
+    assert run.work('wrong', _Wrong(), InstructStyle(), 'model, search', sampling, limits) == 0
+    record = load_run(run.folder).record
+    assert len(record.plan) == len(taken) == (3 if falls else 2)
+    assert {attempt.base for attempt in record.attempts} == ({0, 1} if falls else {0})
+
+    status, out, error = safegen('replay', 'last', '--no-execute')
+    assert (status, error) == (0, ''), out
+    assert 'same  attempt 1 (model): PRECONDITION_VIOLATION' in out
+    assert 'same  the steps taken: SUCCESS' in out
+    status, out, _ = safegen('replay', 'last')
+    assert status == 0
+    # The steps alone do not say that a block fell.
+    assert ('not executed: the world was not as foreseen' in out) == falls
+
+
+def test_a_shell_completes_the_ids_of_runs(runs: Path) -> None:
+    assert complete_run('') == ['last', THIRD, SECOND, FIRST]
+    assert complete_run('20260102') == [SECOND]

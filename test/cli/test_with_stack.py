@@ -1,0 +1,215 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What talks to a stack that is up, as processes of their own: verbs, a script, another node."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from waiting import wait_until
+
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.events import RunState, load_run
+from safegen_ros.record.replay import reexecute, reverify
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / 'examples' / 'tower_client'
+EXAMPLE = 'examples/tower_order.pddl'
+TIMEOUT_S = 120.0
+STEP_S = 0.2
+"""What a step takes by the clock: time to interrupt it."""
+
+NO_MODEL = 'http://127.0.0.1:9/v1#none'
+"""A server that is never asked, since the strategy names no model: the planner starts at once."""
+
+NOTHING_TO_DO = """
+(define (problem p) (:domain blocksworld) (:objects a)
+  (:init (arm-empty) (on-table a) (clear a)) (:goal (clear a)))
+"""
+
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    strategy: search
+"""
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    """The nodes of `safegen up sim cell:=symbolic`."""
+    folder = tmp_path_factory.mktemp('stack')
+    parameters = folder / 'parameters.yaml'
+    parameters.write_text(PARAMETERS, encoding='utf-8')
+    values = {'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S, 'model': NO_MODEL}
+    specs = node_specs('sim', {**values, 'params_file': parameters})
+    environment = {'ROS_DOMAIN_ID': str(ros_domain)}
+    with Supervisor(specs, log_dir=folder, environment=environment) as running:
+        running.wait_ready()
+        yield running
+
+
+@contextmanager
+def _process(runs: Path, *command: str | Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {
+        **os.environ,
+        'SAFEGEN_RUNS_DIR': str(runs),
+        'PYTHONPATH': str(PACKAGE),
+        'PYTHONUNBUFFERED': '1',
+    }
+    process = subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _done(runs: Path, *command: str | Path) -> tuple[int, str, str]:
+    """Exit status and both outputs of a process."""
+    with _process(runs, *command) as process:
+        out, error = process.communicate(timeout=TIMEOUT_S)
+        return process.returncode, out, error
+
+
+def _safegen(runs: Path, *arguments: str | Path) -> tuple[int, str, str]:
+    return _done(runs, '-m', 'safegen_ros.cli.main', *arguments)
+
+
+def _lines_until(pattern: str, stream: Iterator[str]) -> str:
+    """What a process says up to the line that matches."""
+    said = []
+    for line in stream:
+        said.append(line)
+        if re.search(pattern, line):
+            return ''.join(said)
+    raise AssertionError(f'{pattern!r} was not said:\n{"".join(said)}')
+
+
+def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
+    stack: Supervisor, tmp_path: Path, tower_order: Pddl3Task
+) -> None:
+    status, out, error = _safegen(tmp_path, 'plan', EXAMPLE)
+    assert status == 0, error
+    assert tower_order.verify(out).ok
+    assert 'proved, written by search' in error
+    plan = tmp_path / 'plan'
+    plan.write_text(out, encoding='utf-8')
+
+    runs = tmp_path / 'runs'
+    status, out, error = _safegen(runs, 'execute', EXAMPLE, plan, '--json')
+    assert status == 0, error
+    assert '✓' in error
+    values = json.loads(out)
+    assert (values['result'], values['record']['plan_source']) == ('SUCCESS', 'client')
+    assert values['record']['plan'] == plan.read_text(encoding='utf-8').splitlines()
+    (folder,) = runs.iterdir()
+    assert not any(check.differences for check in reverify(load_run(folder).record))
+
+    plan.write_text('(unstack b2 b1) (putdown b2) (unstack b5 b3)', encoding='utf-8')
+    status, out, error = _safegen(runs, 'execute', EXAMPLE, plan)
+    assert status == 1
+    assert 'PLAN_REFUSED' in out
+    assert 'SAFETY_VIOLATION' in out
+
+
+def test_a_plan_for_a_program_is_one_object(stack: Supervisor, tmp_path: Path) -> None:
+    problem = tmp_path / 'impossible.pddl'
+    problem.write_text(
+        '(define (problem p) (:domain blocksworld) (:objects a b) (:init (arm-empty) (on-table a) '
+        '(on-table b) (clear a) (clear b)) (:goal (and (on a b) (on b a))))'
+    )
+    status, out, error = _safegen(tmp_path, 'plan', problem, '--json')
+    assert status == 1, error
+    values = json.loads(out)
+    assert (values['error'], values['plan'], values['attempts']) == ('UNSOLVABLE', [], [])
+
+
+def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path) -> None:
+    """Word for word, in a process of its own."""
+    pages = [ROOT / 'README.md', ROOT / 'docs' / 'interfaces.md']
+    pattern = re.compile(r'((?:    .*\n)*    with Client\(\) as client:\n(?:    .*\n)+)')
+    scripts = {re.sub('^    ', '', found, flags=re.M) for page in pages
+               for found in pattern.findall(page.read_text(encoding='utf-8'))}  # fmt: skip
+    (script,) = scripts
+    assert len(script.splitlines()) <= 6
+    status, out, error = _done(tmp_path, '-c', script)
+    assert (status, error) == (0, '')
+    assert 'steps=[safegen_msgs.msg.Step(' in out
+
+
+def test_a_killed_client_loses_nothing_that_it_showed(stack: Supervisor, tmp_path: Path) -> None:
+    command = ('-m', 'safegen_ros.cli.main', 'run', EXAMPLE)
+    with _process(tmp_path, *command) as process:
+        said = _lines_until(r'✓ +2/', process.stdout)
+        process.send_signal(signal.SIGKILL)
+        said += process.stdout.read()
+    shown = max(int(number) for number in re.findall(r'✓ +(\d+)/', said))
+    (folder,) = tmp_path.iterdir()
+    kept = load_run(folder)
+    assert kept.state is RunState.CUT_OFF
+    record = kept.record
+    assert record.steps_done >= shown >= 2
+    assert len(record.attempts) == 1
+    assert record.attempts[0].verdict.ok
+    assert [step.step for step in record.steps] == list(record.plan[: len(record.steps)])
+    assert not any(check.differences for check in reverify(record))
+    again = reexecute(record, load_scene())
+    assert (again.outcome.steps_done, again.differences) == (record.steps_done, ())
+    _await_end_of_that_goal()
+
+
+def _await_end_of_that_goal() -> None:
+    """A goal goes on without its client, and the next one is refused until it has ended."""
+
+    def accepted() -> bool:
+        try:
+            return client.run(NOTHING_TO_DO).error_code == ErrorCode.NONE
+        except SafegenError as error:
+            if error.code is not ErrorCode.GOAL_REJECTED:
+                raise
+            return False
+
+    with Client() as client:
+        wait_until(accepted, 'the end of the goal')
+
+
+def test_a_node_of_another_package_has_the_example_done(stack: Supervisor, tmp_path: Path) -> None:
+    command = ('-m', 'tower_client.run_tower', '--ros-args', '-p', f'problem_file:={EXAMPLE}')
+    with _process(tmp_path, *command) as process:
+        _, said = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, said
+    assert re.search(r'attempt \d by .*: proved', said)
+    observed = re.findall(r'observed (\d+)/(\d+)', said)
+    assert [int(done) for done, _ in observed] == list(range(1, int(observed[0][1]) + 1))
+    assert f'the goal is reached in {len(observed)} steps' in said
+
+
+def test_ctrl_c_at_that_node_cancels_its_goal(stack: Supervisor, tmp_path: Path) -> None:
+    command = ('-m', 'tower_client.run_tower', '--ros-args', '-p', f'problem_file:={EXAMPLE}')
+    with _process(tmp_path, *command) as process:
+        _lines_until('observed 1/', process.stderr)
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait(TIMEOUT_S) == 1
+    assert 'cancelled: execution was cancelled' in said

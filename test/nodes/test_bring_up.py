@@ -1,0 +1,53 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that lead themselves wait for those that they need, in whatever order they are started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from blocks_small import THREE_TEXT as THREE
+from goals import WAIT_S
+from model_server import MODEL, ModelServer
+from stopping import THREE_PLAN
+from waiting import wait_until
+
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.supervisor import Supervisor
+
+
+def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Path) -> None:
+    environment = {'ROS_DOMAIN_ID': str(ros_domain), 'ROS_LOG_DIR': str(tmp_path)}
+    with ModelServer() as server:
+        specs = node_specs('sim', {'model': f'{server.url}#{MODEL}'})
+        others = [replace(spec, ready=None) for spec in reversed(specs) if spec.name != 'validator']
+        with (
+            Supervisor(others, log_dir=tmp_path, environment=environment) as stack,
+            Client() as client,
+        ):
+            stack.wait_ready()
+            nodes = {spec.name: StateClient(client.node, spec.name) for spec in specs}
+            for name in ('planner', 'executor'):
+                wait_until(lambda node=nodes[name]: node.ask() == 'inactive', f'the {name}')
+            assert 'ready to' not in stack.log_file.read_text()
+            # The last one, and not by this supervisor.
+            validator = subprocess.Popen(
+                [sys.executable, '-m', specs[0].module], env={**os.environ, **environment}
+            )
+            try:
+                for name in ('validator', 'executor', 'planner'):
+                    wait_until(lambda node=nodes[name]: node.ask() == 'active', f'the {name}')
+                log = stack.log_file.read_text()
+                assert log.index('ready to execute') < log.index('ready to plan')
+                answer = client.validate(THREE, str(THREE_PLAN))
+                assert ErrorCode(answer.error_code) is ErrorCode.NONE, answer.error_msg
+            finally:
+                validator.terminate()
+                assert validator.wait(WAIT_S) == 0

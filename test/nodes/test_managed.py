@@ -1,0 +1,207 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes as managed ones: each transition does what it says; inactive, they do nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from action_msgs.msg import GoalStatus
+from blocks_small import THREE_TEXT as THREE
+from goals import WAIT_S, Feedback
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from model_server import MODEL, ModelServer
+from motion import Motion
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
+from stopping import ENDLESS, THREE_PLAN, Operator
+from waiting import wait_until
+
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.processes.state import read_state
+from safegen_ros.supervisor import Supervisor
+
+CYCLES = 20
+STEPS = {
+    'configure': Transition.TRANSITION_CONFIGURE,
+    'activate': Transition.TRANSITION_ACTIVATE,
+    'deactivate': Transition.TRANSITION_DEACTIVATE,
+    'cleanup': Transition.TRANSITION_CLEANUP,
+}
+
+
+class Manager:
+    """Leads a node of a client's stack."""
+
+    def __init__(self, client: Client, node: str) -> None:
+        self._node = node
+        self._state = StateClient(client.node, node)
+        self._change: Any = client.node.create_client(ChangeState, f'{node}/change_state')
+        self._parameters = AsyncParameterClient(client.node, node)
+        assert self._change.wait_for_service(timeout_sec=WAIT_S)
+        assert self._parameters.wait_for_services(WAIT_S)
+
+    @property
+    def state(self) -> str:
+        return self._state.wait(WAIT_S)
+
+    def try_to(self, step: str) -> bool:
+        request = ChangeState.Request(transition=Transition(id=STEPS[step]))
+        future = self._change.call_async(request)
+        return wait_for(future, WAIT_S, step, ErrorCode.SERVER_LOST).success
+
+    def lead(self, *steps: str) -> None:
+        for step in steps:
+            assert self.try_to(step), (self._node, step, self.state)
+
+    def set(self, name: str, value: Any) -> str:
+        """Sets a parameter; why it was refused, or nothing."""
+        future = self._parameters.set_parameters([Parameter(name, value=value)])
+        (result,) = wait_for(future, WAIT_S, name, ErrorCode.SERVER_LOST).results
+        assert result.successful == (not result.reason)
+        return result.reason
+
+
+@pytest.fixture(scope='module')
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def stack(
+    server: ModelServer, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Supervisor]:
+    """The nodes as nobody has led them yet."""
+    values = {
+        'autostart': 'false', 'real_time_factor': 4.0, 'model': f'{server.url}#{MODEL}'
+    }  # fmt: skip
+    environment = {'ROS_DOMAIN_ID': str(ros_domain)}
+    folder = tmp_path_factory.mktemp('stack')
+    with Supervisor(node_specs('sim', values), log_dir=folder, environment=environment) as running:
+        running.wait_ready()
+        yield running
+
+
+@pytest.fixture
+def managers(client: Client) -> Iterator[dict[str, Manager]]:
+    """A manager of each node, all of them unconfigured before and after."""
+    made = {name: Manager(client, name) for name in ('validator', 'executor', 'planner')}
+    assert {manager.state for manager in made.values()} == {'unconfigured'}
+    yield made
+    for manager in made.values():
+        if manager.state == 'active':
+            manager.lead('deactivate')
+        if manager.state == 'inactive':
+            manager.lead('cleanup')
+
+
+def test_an_executor_through_its_life(
+    client: Client, stack: Supervisor, managers: dict[str, Manager]
+) -> None:
+    executor = managers['executor']
+    assert not executor.try_to('activate')
+    assert executor.state == 'unconfigured'
+
+    # What cannot be configured says why, and can be mended.
+    assert executor.set('cell', 'table') == ''
+    assert not executor.try_to('configure')
+    assert executor.state == 'unconfigured'
+    wait_until(
+        lambda: "'table' is no cell: use one of twin symbolic" in stack.log_file.read_text(),
+        'the reason in the log',
+    )
+    assert executor.set('cell', 'twin') == ''
+    executor.lead('configure')
+    assert 'it is inactive: deactivate it' in executor.set('cell', 'symbolic')
+    executor.lead('activate')
+    assert 'cell: parameters are read when the node is configured' in executor.set('cell', 'twin')
+
+    # A motion ends with the deactivation, and nothing resumes with the next activation.
+    motion = Motion(client)
+    motion.begin()
+    feedback = Feedback(lambda f: (f.progress.phase, f.progress.step) == ('moving', 1))
+    goal = client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    executor.lead('deactivate')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
+    assert goal.status == GoalStatus.STATUS_ABORTED
+    with pytest.raises(SafegenError, match='the executor is inactive: activate it') as caught:
+        client.execute(THREE, Plan())
+    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    executor.lead('activate')
+    motion.assert_ended_with(result)
+
+    # Stopped is stopped, whoever leads the node through which states.
+    motion.begin()
+    operator = Operator(client)
+    assert operator.call('stop').success
+    executor.lead('deactivate', 'cleanup', 'configure', 'activate')
+    with pytest.raises(SafegenError, match='the stack is stopped: '):
+        client.execute(THREE, Plan())
+    operator.reset()
+    assert len(motion.samples()) == 1  # a new twin shows itself once
+
+
+def test_a_planner_gives_up_its_goal_and_an_inactive_validator_gives_no_verdict(
+    client: Client, server: ModelServer, managers: dict[str, Manager]
+) -> None:
+    planner, validator = managers['planner'], managers['validator']
+    planner.lead('configure', 'activate')
+    server.fault = 'silent'
+    goal = client.start_plan(THREE, options=ENDLESS)
+    server.wait('waiting', 1, WAIT_S)
+    planner.lead('deactivate')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.PLANNING_CANCELED
+    assert goal.status == GoalStatus.STATUS_ABORTED
+    for send in (client.plan, client.run):
+        with pytest.raises(SafegenError, match='the planner is inactive: activate it'):
+            send(THREE)
+    planner.lead('activate')
+    server.fault = ''
+
+    validator.lead('configure', 'activate')
+    assert client.validate(THREE, str(THREE_PLAN)).error_code == ErrorCode.NONE
+    validator.lead('deactivate')
+    answer = client.validate(THREE, str(THREE_PLAN))
+    assert ErrorCode(answer.error_code) is ErrorCode.VALIDATOR_UNAVAILABLE
+    assert 'the validator is inactive: activate it' in answer.error_msg
+    refused = client.plan(THREE, options=ENDLESS)
+    assert ErrorCode(refused.error_code) is ErrorCode.VALIDATOR_UNAVAILABLE, refused.error_msg
+    assert 'the validator is inactive' in refused.error_msg
+
+
+def test_many_lives_leave_nothing_behind(
+    ros_domain: int, client: Client, managers: dict[str, Manager]
+) -> None:
+    running = read_state(ros_domain)
+    assert running is not None
+
+    def held(node: str) -> tuple[int, int]:
+        """Threads and open files of a node."""
+        process = Path('/proc', str(running.nodes[f'/{node}']))
+        return len(os.listdir(process / 'task')), len(os.listdir(process / 'fd'))
+
+    for name, manager in managers.items():
+        for _ in range(2):
+            manager.lead(*STEPS)
+        before = held(name)
+        for _ in range(CYCLES):
+            manager.lead(*STEPS)
+        # Threads of the pool come one by one until all callbacks have found one that was free.
+        threads, files = (now - then for now, then in zip(held(name), before, strict=True))
+        assert threads < 5, name
+        assert files < 5, name
+        assert manager.state == 'unconfigured'

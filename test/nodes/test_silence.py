@@ -1,0 +1,82 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is stopped stays so across a restart; and whoever falls silent stops the arm."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from blocks_small import THREE_TEXT as THREE
+from goals import WAIT_S, Feedback
+from motion import Motion
+from stopping import BY_SEARCH, THREE_PLAN, Operator, execution, stoppable_stack
+
+from safegen_ros.client import Client, Goal
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.processes.state import read_state
+
+
+def test_an_executor_that_is_started_again_is_still_stopped(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    with stoppable_stack(ros_domain, tmp_path, 'validator', 'executor'), Client() as client:
+        assert Operator(client).call('stop').success
+        _kill('/executor', ros_domain)
+    with stoppable_stack(ros_domain, tmp_path, 'validator', 'executor'), Client() as client:
+        operator = Operator(client)
+        operator.wait_stopped('the service stop was called')
+        with pytest.raises(SafegenError, match='the stack is stopped: '):
+            client.execute(THREE, Plan())
+        operator.reset()
+        assert client.execute(THREE, Plan()).error_code == ErrorCode.PLAN_REFUSED
+
+
+def _kill(node: str, domain: int, number: signal.Signals = signal.SIGKILL) -> None:
+    state = read_state(domain)
+    assert state is not None
+    os.kill(state.nodes[node], number)
+
+
+def test_whoever_falls_silent_during_an_execution_stops_the_arm(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    def moving() -> Goal:
+        feedback = Feedback(execution('moving'))
+        goal = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
+        assert feedback.reached.wait(WAIT_S)
+        return goal
+
+    with stoppable_stack(ros_domain, tmp_path), Client() as client:
+        operator, motion = Operator(client), Motion(client)
+        # A planner that hangs, and comes back when its plan has been stopped.
+        goal = moving()
+        _kill('/planner', ros_domain, signal.SIGSTOP)
+        operator.wait_stopped('the sender of the goal was not heard for 2 s')
+        _kill('/planner', ros_domain, signal.SIGCONT)
+        result = goal.result()
+        assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
+        with pytest.raises(SafegenError, match='the stack is stopped: '):
+            client.execute(THREE, THREE_PLAN)
+        operator.reset()
+        motion.assert_ended_with(result)
+
+        # A planner that dies.
+        moving()
+        _kill('/planner', ros_domain)
+        operator.wait_stopped('the sender of the goal was not heard for 2 s')
+        operator.reset()
+
+        # A validator that dies, under a plan sent by hand.
+        feedback = Feedback(lambda f: f.progress.phase == 'moving')
+        goal = client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+        assert feedback.reached.wait(WAIT_S)
+        _kill('/validator', ros_domain)
+        result = goal.result()
+        assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
+        assert 'the validator did not answer for 2 s' in result.error_msg
+        operator.reset()
+        motion.assert_ended_with(result)

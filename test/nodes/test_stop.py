@@ -1,0 +1,201 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A stop ends every goal in every phase, nothing moves afterwards, and only a reset ends it.
+
+The model is at a server that writes no plan: a node that loads one takes seconds to start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from action_msgs.msg import GoalStatus
+from blocks_small import THREE_TEXT as THREE
+from command_line import CommandLine
+from goals import WAIT_S, Endings, Feedback
+from motion import Motion
+from stopping import BY_SEARCH, ENDLESS, PICK, THREE_PLAN, Operator, execution, stoppable_stack
+
+from safegen_ros.cli import operator_side
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.stop_latch import stop_file
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.supervisor import Supervisor
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    with stoppable_stack(ros_domain, tmp_path_factory.mktemp('stack')) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def endings(client: Client) -> Iterator[Endings]:
+    heard = Endings(client)
+    yield heard
+    heard.assert_one_each()
+
+
+@pytest.fixture
+def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capfd)
+
+
+@pytest.fixture(scope='module')
+def operator(client: Client) -> Operator:
+    return Operator(client)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a goal is stopped, and what it ends with."""
+
+    action: str
+    reached: Callable[[Any], bool]
+    code: ErrorCode
+    options: Options = BY_SEARCH
+
+
+def _planning(phase: str) -> Callable[[Any], bool]:
+    return lambda f: f.planning.phase == phase
+
+
+PLANNED, EXECUTED = ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED
+MOMENTS = {
+    'generating': Moment('run_task', _planning('generating'), PLANNED, ENDLESS),
+    'validating': Moment('run_task', _planning('judged'), PLANNED, ENDLESS),
+    'planning only': Moment('plan_task', lambda f: f.progress.phase == 'judged', PLANNED, ENDLESS),
+    'verifying again': Moment('run_task', execution('verifying'), EXECUTED),
+    'moving': Moment('run_task', execution('moving'), EXECUTED),
+    'holding a block': Moment('run_task', execution('moving', 1), EXECUTED),
+    'moving, a plan by hand': Moment(
+        'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 0), EXECUTED
+    ),
+    'holding a block, a plan by hand': Moment(
+        'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 1), EXECUTED
+    ),
+}
+
+
+def _send(client: Client, moment: Moment, feedback: Feedback) -> Goal:
+    if moment.action == 'execute_plan':
+        return client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+    if moment.action == 'plan_task':
+        return client.start_plan(THREE, options=moment.options, on_feedback=feedback)
+    return client.start_run(THREE, options=moment.options, on_feedback=feedback)
+
+
+@pytest.mark.parametrize('name', list(MOMENTS))
+def test_a_stop_ends_the_goal_and_holds_until_the_reset(
+    client: Client, motion: Motion, endings: Endings, operator: Operator, name: str
+) -> None:
+    moment = MOMENTS[name]
+    feedback = Feedback(moment.reached)
+    goal = _send(client, moment, feedback)
+    assert feedback.reached.wait(WAIT_S)
+    answer = operator.call('stop')
+    assert (answer.success, answer.message) == (True, 'stopped')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is moment.code, result.error_msg
+    assert 'the service stop was called' in result.error_msg
+    assert goal.status == GoalStatus.STATUS_ABORTED
+    operator.wait_stopped('the service stop was called')
+    operator.assert_nothing_is_taken()
+
+    operator.reset()
+    if moment.code is PLANNED:
+        motion.assert_none()
+    else:
+        assert endings.of(goal) == GoalStatus.STATUS_ABORTED
+        assert result.steps_done < len(THREE_PLAN)
+        if result.final_state.objects:
+            motion.assert_ended_with(result)
+        else:  # its world was being set up, and nothing has moved in it
+            joints = np.array([q for _, q in motion.samples()])
+            assert not len(joints) or np.ptp(joints, axis=0).max() < 0.01
+    again = client.execute(PICK, parse_plan('(pickup a)'))
+    assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
+
+
+def test_a_stop_without_a_goal_latches_and_planning_alone_goes_on(
+    client: Client, motion: Motion, operator: Operator
+) -> None:
+    assert operator.call('stop').success
+    assert 'was stopped already' in operator.call('stop').message
+    operator.wait_stopped('the service stop was called')
+    planned = client.plan(THREE, options=BY_SEARCH)
+    assert ErrorCode(planned.error_code) is ErrorCode.NONE, planned.error_msg
+    with Client() as late:
+        told = StopListener(late.node).wait(WAIT_S)
+        assert told is not None
+        assert told.stopped
+    operator.assert_nothing_is_taken()
+    operator.reset()
+    assert operator.call('reset').message == 'it was not stopped'
+    motion.assert_none()
+
+
+def test_a_cancelled_goal_holds_and_stops_nothing_else(
+    client: Client, motion: Motion, operator: Operator
+) -> None:
+    feedback = Feedback(execution('moving', 1))
+    goal = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    result = goal.cancel()
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
+    assert operator.listener.reason == ''
+    motion.assert_ended_with(result)
+
+
+def test_the_verbs_of_an_operator(
+    client: Client, stack: Supervisor, operator: Operator, safegen: CommandLine
+) -> None:
+    feedback = Feedback(execution('moving'))
+    goal = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    code, out, _ = safegen('status', '--json')
+    told = json.loads(out)
+    assert (code, told['up'], told['stop']['stopped']) == (0, True, False)
+    assert [(node['name'], node['state']) for node in told['nodes']] == [
+        (name, 'active') for name in ('/validator', '/executor', '/planner')
+    ]
+    under_way = {each['action']: each['status'] for each in told['goals']}
+    assert under_way == {'run_task': 'executing', 'execute_plan': 'executing'}
+
+    assert safegen('stop')[:2] == (0, 'stopped\n')
+    assert ErrorCode(goal.result().error_code) is ErrorCode.EXECUTION_STOPPED
+    code, out, _ = safegen('status')
+    assert code == 0
+    assert 'STOPPED since ' in out
+    assert 'the service stop was called' in out
+    assert 'no goal is under way' in out
+    assert safegen('reset')[:2] == (0, 'the next goal may move\n')
+    assert json.loads(safegen('reset', '--json')[1]) == {
+        'success': True, 'message': 'it was not stopped',
+    }  # fmt: skip
+
+
+def test_the_verbs_without_a_stack(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 0.3)
+    nowhere = ['--namespace', 'nowhere']
+    code, _, error = safegen('stop', *nowhere)
+    assert code == 1
+    assert 'nothing was stopped' in error
+    code, out, _ = safegen('status', *nowhere, '--json')
+    assert (code, json.loads(out)['stop']) == (1, None)
+    left = stop_file(ros_domain, '/nowhere')
+    left.touch()
+    assert 'the stop that was left is taken back' in safegen('reset', *nowhere)[1]
+    assert not left.exists()
+    assert 'no stop was left' in safegen('reset', *nowhere)[1]

@@ -1,0 +1,171 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A record is what its journal gives back, wherever the process was when it ended."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+from kept_runs import PLAN, keep_run, kept_folder
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.record.events import EVENTS, EndEvent, RunLog, RunState, load_run
+from safegen_ros.record.history import (
+    CUT_OFF,
+    NOT_REACHED,
+    RUNNING,
+    SUCCESS,
+    duration_s,
+    find_run,
+    list_runs,
+    outcome_of,
+)
+from safegen_ros.record.journal import JOURNAL, Journal, load_journal
+from safegen_ros.record.run import RecordError, RunRecord
+
+
+def test_the_journal_alone_gives_back_the_whole_record(tmp_path: Path) -> None:
+    folder = kept_folder(tmp_path)
+    record = keep_run(folder)
+    kept = load_run(folder)
+    assert kept.record == record
+    assert (kept.state, outcome_of(kept)) == (RunState.ENDED, SUCCESS)
+    assert {entry.kind for entry in kept.entries} == set(EVENTS)
+    assert (record.plan, record.steps_done, record.second_opinion) == (PLAN, 2, False)
+    assert [step.seconds for step in record.steps] == [0.5, 1.0]
+    assert record.worlds[-1].facts == ('(on a b)',)
+    assert duration_s(kept) == 3.0
+    assert RunRecord.from_json(record.to_json()) == record
+
+
+def test_a_run_that_was_cut_off_anywhere_is_read_as_far_as_it_went(tmp_path: Path) -> None:
+    whole = kept_folder(tmp_path)
+    keep_run(whole)
+    entries = load_journal(whole / JOURNAL)
+    known = -1
+    for count in range(1, len(entries) + 1):
+        folder = kept_folder(tmp_path / str(count))
+        with Journal(folder / JOURNAL) as journal:
+            for entry in entries[:count]:
+                journal.append(entry.kind, **entry.data)
+            if count == len(entries) - 3:
+                assert outcome_of(load_run(folder)) == RUNNING
+        kept = load_run(folder)
+        ended = any(entry.kind == 'end' for entry in entries[:count])
+        assert kept.state is (RunState.ENDED if ended else RunState.CUT_OFF)
+        assert ended or outcome_of(kept) == CUT_OFF
+        assert len(kept.record.attempts) + len(kept.record.steps) >= known
+        known = len(kept.record.attempts) + len(kept.record.steps)
+    assert kept.record == load_run(whole).record
+
+
+def test_the_end_of_a_run_in_a_word(tmp_path: Path) -> None:
+    folder = kept_folder(tmp_path)
+    keep_run(folder)
+    kept = load_run(folder)
+    for change, word in (
+        ({'reached': None}, NOT_REACHED),
+        ({'error_code': ErrorCode.ROBOT_FAULT}, 'ROBOT_FAULT'),
+    ):
+        changed = dataclasses.replace(kept, record=dataclasses.replace(kept.record, **change))
+        assert outcome_of(changed) == word
+
+
+def test_runs_are_listed_newest_first_and_one_that_is_broken_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    folders = [kept_folder(tmp_path, f'20260101T00000{n}Z-000{n}') for n in range(4)]
+    for folder in folders[:2]:
+        keep_run(folder)
+    (folders[2] / JOURNAL).write_bytes(b'no journal')
+    (tmp_path / 'disagreements').mkdir()
+    listed = list(list_runs(tmp_path))
+    assert [each.folder for each in listed] == folders[::-1]
+    assert [each.kept is None for each in listed] == [True, True, False, False]
+    assert 'there is no journal in this folder' in listed[0].error
+    assert 'is no journal' in listed[1].error
+    assert list(list_runs(tmp_path / 'none')) == []
+
+
+@pytest.mark.parametrize(
+    ('name', 'found'),
+    [
+        ('last', '20260102T000000Z-bbbb'),
+        ('20260101T000000Z-aaaa', '20260101T000000Z-aaaa'),
+        ('aaaa', '20260101T000000Z-aaaa'),
+        ('20260102', '20260102T000000Z-bbbb'),
+    ],
+)
+def test_a_run_is_found_by_what_is_its_own(tmp_path: Path, name: str, found: str) -> None:
+    for each in ('20260101T000000Z-aaaa', '20260102T000000Z-bbbb'):
+        kept_folder(tmp_path, each)
+    assert find_run(tmp_path, name) == tmp_path / found
+
+
+@pytest.mark.parametrize(
+    ('name', 'words'),
+    [
+        ('2026', 'is a part of 2 runs: say which of 20260102T000000Z-bbbb'),
+        ('moon', "there is no run 'moon' in .*: the newest are 20260102T000000Z-bbbb"),
+        ('', 'there is no run'),
+    ],
+)
+def test_a_run_that_is_not_one_is_refused_with_what_there_is(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    for each in ('20260101T000000Z-aaaa', '20260102T000000Z-bbbb'):
+        kept_folder(tmp_path, each)
+    with pytest.raises(RecordError, match=words):
+        find_run(tmp_path, name)
+
+
+def test_without_runs_nothing_is_found_but_the_path_of_one(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match='no run is kept there yet'):
+        find_run(tmp_path / 'none', 'last')
+    folder = kept_folder(tmp_path)
+    moved = tmp_path / 'sent to me'
+    keep_run(folder)
+    shutil.move(folder, moved)
+    assert find_run(tmp_path, str(moved)) == moved.resolve()
+    assert load_run(moved).record.run_id == folder.name
+
+
+@pytest.mark.parametrize(
+    ('kind', 'data', 'words'),
+    [
+        ('dance', {}, "entry 1: nothing here is called 'dance'"),
+        ('end', {'error': 'NONE'}, 'entry 1: fields missing or unknown: message'),
+        ('end', {'error': ['NONE'], 'message': ''}, r'entry 1\.error'),
+    ],
+)
+def test_an_entry_that_says_what_nobody_understands_is_named(
+    tmp_path: Path, kind: str, data: dict[str, object], words: str
+) -> None:
+    folder = kept_folder(tmp_path)
+    with RunLog(folder, keep_run(kept_folder(tmp_path / 'other')).task):
+        pass
+    with Journal(folder / JOURNAL) as journal:
+        journal.append(kind, **data)
+    with pytest.raises(RecordError, match=words):
+        load_run(folder)
+
+
+def test_a_journal_that_begins_with_no_task_is_no_run(tmp_path: Path) -> None:
+    folder = kept_folder(tmp_path)
+    with Journal(folder / JOURNAL) as journal:
+        with pytest.raises(RecordError, match='holds no entry'):
+            load_run(folder)
+        journal.append('end', error='NONE', message='')
+    with pytest.raises(RecordError, match='entry 0 is no task'):
+        load_run(folder)
+
+
+def test_an_end_that_is_told_twice_counts_as_told_last(tmp_path: Path) -> None:
+    folder = kept_folder(tmp_path)
+    with RunLog(folder, keep_run(kept_folder(tmp_path / 'other')).task) as log:
+        log.note(EndEvent(ErrorCode.NONE, ''))
+        log.note(EndEvent(ErrorCode.SERVER_LOST, 'gone'))
+    assert load_run(folder).record.error_code is ErrorCode.SERVER_LOST

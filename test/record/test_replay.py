@@ -1,0 +1,124 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A run once more: the same where nothing was changed, and a difference wherever something was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kept_runs import TASK, keep_run, kept_folder
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.replay import reexecute, reverify, why_not_executed
+from safegen_ros.record.run import BlockRecord, RunRecord, WorldRecord
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.verdict import Category
+
+END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> RunRecord:
+    return keep_run(kept_folder(tmp_path), END)
+
+
+def test_every_verdict_is_found_again_to_the_last_bit(record: RunRecord) -> None:
+    checks = reverify(record)
+    assert [check.what for check in checks] == [
+        'attempt 1 (model)', 'attempt 2 (model)', 'attempt 3 (search)', 'the plan',
+    ]  # fmt: skip
+    assert [check.recorded.category for check in checks] == [
+        Category.FORMAT_ERROR, Category.SAFETY_VIOLATION, Category.SUCCESS, Category.SUCCESS,
+    ]  # fmt: skip
+    assert all(not check.differences for check in checks)
+    assert checks[1].fresh.broken[0].place == '<problem>:5:17'
+
+
+@pytest.mark.parametrize(
+    ('number', 'change', 'named'),
+    [
+        (0, {'reason': 'no'}, "verdict.reason: recorded 'no', now "),
+        (1, {'category': Category.SUCCESS}, "category: recorded 'SUCCESS', now 'SAFETY_VIOLATION'"),
+        (1, {'goal_fraction': 5e-324}, 'verdict.goal_fraction: recorded 5e-324, now '),
+        (1, {'broken': ()}, 'verdict.broken: recorded [], now [{'),
+        (2, {'plan_length': 3}, 'verdict.plan_length: recorded 3, now 2'),
+    ],
+)
+def test_a_verdict_that_was_another_one_is_named_with_its_field(
+    record: RunRecord, number: int, change: dict[str, object], named: str
+) -> None:
+    attempts = list(record.attempts)
+    verdict = replace(attempts[number].verdict, **change)
+    attempts[number] = replace(attempts[number], verdict=verdict)
+    checks = reverify(replace(record, attempts=tuple(attempts)))
+    assert [bool(check.differences) for check in checks].count(True) == 1
+    (difference,) = checks[number].differences
+    assert named in difference
+
+
+def test_a_plan_that_does_not_fit_its_verdict_is_found(record: RunRecord) -> None:
+    *_, check = reverify(replace(record, plan=record.plan[:1]))
+    assert "verdict.category: recorded 'SUCCESS', now 'GOAL_NOT_SATISFIED'" in check.differences
+
+
+def test_a_task_that_cannot_be_read_any_more_is_refused(record: RunRecord) -> None:
+    with pytest.raises(SafegenError, match="'chess' is not built in"):
+        reverify(replace(record, task=replace(record.task, problem=_of_chess(record))))
+
+
+def _of_chess(record: RunRecord) -> str:
+    return record.task.problem.replace('blocksworld', 'chess')
+
+
+def test_an_execution_on_symbols_is_the_same_again(record: RunRecord) -> None:
+    check = reexecute(record, load_scene())
+    assert (check.outcome.error_code, check.outcome.steps_done) == (ErrorCode.NONE, 2)
+    assert (check.differences, check.deviation) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ('change', 'named'),
+    [
+        ({'steps_done': 1}, 'recorded 1 steps done, now 2'),
+        ({'worlds': (WorldRecord(2, (*END, '(on b a)')),)}, 'recorded (on b a), which does not'),
+        ({'worlds': (WorldRecord(2, END[1:]),)}, '(arm-empty) holds now, and did not then'),
+    ],
+)
+def test_an_execution_that_was_another_one_is_named(
+    record: RunRecord, change: dict[str, object], named: str
+) -> None:
+    (difference,) = reexecute(replace(record, **change), load_scene()).differences
+    assert named in difference
+
+
+def test_a_run_that_was_cancelled_is_carried_out_as_far_as_it_came(record: RunRecord) -> None:
+    world = WorldRecord(1, ('(clear b)', '(holding a)', '(on-table b)'))
+    cancelled = replace(
+        record, error_code=ErrorCode.EXECUTION_CANCELED, steps_done=1, worlds=(world,)
+    )
+    check = reexecute(cancelled, load_scene())
+    assert (check.outcome.steps_done, check.differences) == (1, ())
+    assert check.outcome.error_code is ErrorCode.EXECUTION_CANCELED
+
+
+def test_the_twin_puts_the_blocks_where_they_were_recorded(record: RunRecord) -> None:
+    scene = load_scene()
+    twin = replace(record, cell='twin')
+    blocks = tuple(
+        BlockRecord(name, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)) for name in TASK.problem.objects
+    )
+    check = reexecute(replace(twin, blocks=blocks), scene)
+    assert check.outcome.error_code is ErrorCode.NONE, check.outcome.message
+    assert check.deviation is not None
+    assert check.deviation > 0.1
+    assert all('mm from where it was recorded' in each for each in check.differences)
+    assert len(check.differences) == 2
+
+
+def test_what_cannot_be_carried_out_says_why(record: RunRecord) -> None:
+    assert why_not_executed(record) == ''
+    assert why_not_executed(replace(record, steps=(), steps_done=0)) == 'nothing was executed'
+    unproved = replace(record, verdict=record.attempts[1].verdict)
+    assert 'no plan that was proved' in why_not_executed(unproved)

@@ -1,0 +1,97 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A stack whose arm is stopped, and its operator.
+
+The model is at a server that writes no plan: a node that loads one takes seconds to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blocks_small import THREE_TEXT as THREE
+from goals import WAIT_S
+from model_server import MODEL, ModelServer
+from std_srvs.srv import Trigger
+from waiting import wait_until
+
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.supervisor import Supervisor
+
+THREE_PLAN = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
+PICK = THREE.replace('(and (on a b) (on c a))', '(holding a)')
+ENDLESS = Options(max_attempts=255, search_fallback=False, strategy='model')
+BY_SEARCH = Options(strategy='search')
+SILENCE_S = 2.0
+PARAMETERS = f"""
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: {SILENCE_S}
+"""
+
+
+@contextmanager
+def stoppable_stack(domain: int, folder: Path, *names: str) -> Iterator[Supervisor]:
+    """The nodes of those names, all by default, with a runtime folder of their own."""
+    parameters = folder / 'parameters.yaml'
+    parameters.write_text(PARAMETERS, encoding='utf-8')
+    with ModelServer() as server:
+        values = {
+            'params_file': parameters,
+            'real_time_factor': 4.0,
+            'model': f'{server.url}#{MODEL}',
+        }
+        specs = [s for s in node_specs('sim', values) if s.name in names or not names]
+        environment = {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNTIME_DIR': str(folder)}
+        with Supervisor(specs, log_dir=folder, environment=environment) as running:
+            running.wait_ready()
+            yield running
+
+
+class Operator:
+    """Calls the services of the stop, and listens to its topic."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.listener = StopListener(client.node)
+        self._services = {
+            name: client.node.create_client(Trigger, name) for name in ('stop', 'reset')
+        }
+
+    def call(self, name: str) -> Trigger.Response:
+        service = self._services[name]
+        assert service.wait_for_service(timeout_sec=WAIT_S)
+        future = service.call_async(Trigger.Request())
+        return wait_for(future, WAIT_S, name, ErrorCode.SERVER_LOST)
+
+    def reset(self) -> None:
+        answer = self.call('reset')
+        assert answer.success, answer.message
+        wait_until(lambda: not self.listener.reason, 'the reset on the topic')
+
+    def wait_stopped(self, reason: str) -> None:
+        wait_until(lambda: bool(self.listener.reason), 'the stop on the topic')
+        assert reason in self.listener.reason
+
+    def assert_nothing_is_taken(self) -> None:
+        for send in (
+            lambda: self._client.run(THREE, options=BY_SEARCH),
+            lambda: self._client.execute(THREE, Plan()),
+        ):
+            with pytest.raises(SafegenError, match='the stack is stopped: ') as caught:
+                send()
+            assert caught.value.code is ErrorCode.GOAL_REJECTED
+            assert "'safegen reset'" in caught.value.message
+
+
+def execution(phase: str, step: int = 0) -> Callable[[Any], bool]:
+    return lambda f: (f.execution.phase, f.execution.step) == (phase, step)

@@ -1,0 +1,178 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The supervisor as an object, with real processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import pytest
+from node_programs import spec, wait_gone
+from waiting import WAIT_S, wait_until
+
+from safegen_ros import supervisor as supervisor_module
+from safegen_ros.bringup import BringupError, NodeSpec, Ready
+from safegen_ros.processes.readiness import GraphProbe
+from safegen_ros.processes.state import read_state
+from safegen_ros.supervisor import NodeDiedError, Supervisor
+
+
+def test_nodes_start_in_order_and_are_stopped_in_reverse(world, monkeypatch):
+    # No step is waited out when all have ended.
+    steps = [(number, 3600.0) for number, _ in supervisor_module.STOP_STEPS]
+    monkeypatch.setattr(supervisor_module, 'STOP_STEPS', steps)
+    events = []
+    specs = [spec('steady', name) for name in ('a', 'b', 'c')]
+    with Supervisor(specs, log_dir=world / 'log', on_event=events.append) as stack:
+        stack.wait_ready()
+        assert stack.poll() is None
+    seen = [(event.kind, event.node) for event in events]
+    assert [node for kind, node in seen if kind == 'started'] == ['/a', '/b', '/c']
+    assert [node for kind, node in seen if kind == 'stopping'][:3] == ['/c', '/b', '/a']
+
+
+def test_readiness_is_seen_in_the_ros_graph_under_a_namespace(world, ros_domain):
+    events = []
+    ready = Ready('service', 'go', 'std_srvs/srv/Trigger')
+    node = spec('service', 'gate', namespace='/lab', ready=ready, params=(('word', '5'),))
+    with Supervisor([node], log_dir=world / 'log', on_event=events.append) as stack:
+        stack.wait_ready()
+        assert ('ready', '/lab/gate') in [(event.kind, event.node) for event in events]
+        assert read_state(ros_domain).status == 'ready'
+        assert stack.check() is None
+    assert '[gate] parameter 5\n' in stack.log_file.read_text()
+
+
+def test_readiness_of_an_action_server(world):
+    ready = Ready('action', 'run_task', 'safegen_msgs/action/RunTask')
+    with Supervisor([spec('action', ready=ready)], log_dir=world / 'log') as stack:
+        stack.wait_ready()
+
+
+def test_the_same_service_of_another_node_does_not_count(world, ros_domain):
+    ready = Ready('service', 'go', 'std_srvs/srv/Trigger')
+    namesake = spec('service', 'namesake', ready=ready)
+    gate = spec('steady', 'gate', ready=ready)
+    other_type = spec('service', 'namesake', ready=Ready('service', 'go', 'std_srvs/srv/SetBool'))
+    with (
+        Supervisor([namesake], log_dir=world / 'log') as stack,
+        GraphProbe(ros_domain) as probe,
+    ):
+        stack.wait_ready()
+        wait_until(lambda: probe.offers(namesake), 'the namesake')
+        assert not probe.offers(gate)
+        assert not probe.offers(other_type)
+
+
+def test_a_death_after_readiness_is_noticed_with_its_last_lines(world, monkeypatch):
+    tell = world / 'tell'
+    os.mkfifo(tell)
+    monkeypatch.setenv('TELL', str(tell))
+    noticed = threading.Event()
+    events = []
+
+    def on_event(event):
+        events.append(event)
+        if event.kind == 'died':
+            noticed.set()
+
+    specs = [spec('steady'), spec('dies_when_told')]
+    with Supervisor(specs, log_dir=world / 'log', on_event=on_event) as stack:
+        stack.wait_ready()
+        assert stack.poll() is None
+        tell.write_text('go')
+        wait_until(lambda: stack.poll() is not None, 'the death')
+        assert noticed.is_set()
+        with pytest.raises(NodeDiedError) as caught:
+            stack.check()
+    assert caught.value.node == '/dies_when_told'
+    assert caught.value.lines == ('up', 'told to go')
+    assert 'exit status 9' in caught.value.message
+
+
+def test_an_optional_node_is_started_again_a_limited_number_of_times(world, monkeypatch):
+    monkeypatch.setattr(supervisor_module, 'RESPAWN_DELAY_S', 0.01)
+    events = []
+    specs = [spec('steady'), spec('dies', required=False, max_respawns=2)]
+    with Supervisor(specs, log_dir=world / 'log', on_event=events.append) as stack:
+        stack.wait_ready()
+
+        def deaths():
+            assert stack.poll() is None
+            return [event.kind for event in events if event.node == '/dies'].count('died')
+
+        wait_until(lambda: deaths() == 3, 'three deaths')
+        stack.check()
+    assert [event.kind for event in events].count('respawned') == 2
+
+
+def test_a_node_that_ignores_both_signals_is_killed_after_its_time(world, monkeypatch):
+    steps = [(number, 0.3) for number, _ in supervisor_module.STOP_STEPS]
+    monkeypatch.setattr(supervisor_module, 'STOP_STEPS', steps)
+    with Supervisor([spec('stubborn')], log_dir=world / 'log') as stack:
+        wait_until(lambda: '] up' in stack.log_file.read_text(), 'its handlers')
+    assert stack.killed
+    text = stack.log_file.read_text()
+    assert text.index('ignores SIGINT') < text.index('ignores SIGTERM')
+
+
+def test_an_interrupt_before_a_node_can_handle_it_makes_no_traceback(world):
+    with Supervisor([spec('unready')], log_dir=world / 'log') as stack:
+        wait_until(lambda: '] up' in stack.log_file.read_text(), 'its first line')
+    assert '[unready] interrupted before it was up\n' in stack.log_file.read_text()
+    assert 'Traceback' not in stack.log_file.read_text()
+    assert not stack.killed
+
+
+def test_what_a_node_started_ends_with_it(world):
+    with Supervisor([spec('parent')], log_dir=world / 'log') as stack:
+        wait_until(lambda: 'grandchild' in stack.log_file.read_text(), 'the grandchild')
+        pid = int(stack.log_file.read_text().split()[-1])
+        fd = os.pidfd_open(pid)
+    wait_gone([fd])
+    assert not stack.killed
+
+
+def test_output_without_end_and_with_control_characters_does_no_harm(world):
+    with Supervisor([spec('noisy')], log_dir=world / 'log') as stack:
+        wait_until(lambda: '[noisy] up' in stack.log_file.read_text(), 'its last line')
+    text = stack.log_file.read_text()
+    assert text.count('x') >= 3_000_000
+    assert '[noisy] a[31mred\tb\n' in text
+    assert '[noisy] bad \ufffd byte\n' in text
+
+
+def test_a_screen_that_is_gone_does_not_stop_the_nodes(world, monkeypatch):
+    class Closed:
+        def write(self, text):
+            raise BrokenPipeError
+
+        flush = write
+
+    monkeypatch.setattr(sys, 'stdout', Closed())
+    with Supervisor([spec('noisy')], log_dir=world / 'log', screen=True) as stack:
+        wait_until(lambda: '[noisy] up' in stack.log_file.read_text(), 'its last line')
+
+
+def test_a_module_that_does_not_exist_is_a_death_with_the_reason(world):
+    with Supervisor([NodeSpec('x', 'x', 'no_such_module')], log_dir=world / 'log') as stack:
+        wait_until(lambda: stack.poll() is not None, 'the death')
+        with pytest.raises(NodeDiedError, match='no_such_module'):
+            stack.check()
+
+
+def test_only_the_main_thread_may_start_nodes(world):
+    errors = []
+
+    def start():
+        try:
+            Supervisor([spec('steady')], log_dir=world / 'log').start()
+        except BringupError as error:
+            errors.append(error.message)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join(WAIT_S)
+    assert errors == ['the supervisor must run in the main thread']
