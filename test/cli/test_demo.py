@@ -121,7 +121,7 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     topics = {message.topic for message in read_messages(folder / 'run.mcap')}
     assert topics == {
         '/planner/attempts', '/planner/plan', '/executor/progress', '/joint_states',
-        '/world_state',
+        '/world_state', '/stopped',
     }  # fmt: skip
     artefacts = {a.name: a for a in record.artefacts}
     video = artefacts['video']
