@@ -82,11 +82,7 @@ def row_of(values: Any, place: str) -> Row:
     Raises:
         DatasetError: it is no row.
     """
-    if not isinstance(values, dict) or tuple(values) != _FIELDS:
-        raise DatasetError(
-            f'{place}: the fields are not those of a row, in order: {" ".join(_FIELDS)}: '
-            'build the dataset again'
-        )
+    require_fields(values, _FIELDS, place)
     for name, value in values.items():
         if not isinstance(value, _PLAIN.get(name, (str,))):
             raise DatasetError(f'{place}: {name} is {value!r}: build the dataset again')
@@ -103,6 +99,16 @@ def read_rows(path: Path) -> Iterator[Row]:
     Raises:
         DatasetError: it cannot be read, or a line is no row.
     """
+    for values, place in read_lines(path):
+        yield row_of(values, place)
+
+
+def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
+    """What each line of a JSON Lines file holds, with file and line for messages.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is not JSON.
+    """
     try:
         with path.open(encoding='utf-8') as file:
             for number, line in enumerate(file, 1):
@@ -113,6 +119,15 @@ def read_rows(path: Path) -> Iterator[Row]:
                     raise DatasetError(
                         f'{place}: is not JSON: {error}: build the dataset again'
                     ) from error
-                yield row_of(values, place)
+                yield values, place
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
+
+
+def require_fields(values: Any, names: tuple[str, ...], place: str) -> None:
+    """Raises `DatasetError` unless a line holds an object with these fields in this order."""
+    if not isinstance(values, dict) or tuple(values) != names:
+        raise DatasetError(
+            f'{place}: the fields are not those of a row, in order: {" ".join(names)}: '
+            'build the dataset again'
+        )

@@ -16,6 +16,7 @@ from typing import Any
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
+from safegen_ros.worlds.pddl3.dataset.rows import read_lines, require_fields
 from safegen_ros.worlds.planetarium.dataset.blocksworld import BlocksWorldKit
 from safegen_ros.worlds.planetarium.dataset.floortile import FloorTileKit
 from safegen_ros.worlds.planetarium.dataset.gripper import GripperKit
@@ -96,11 +97,7 @@ def pair_of(values: Any, place: str) -> Pair:
     Raises:
         DatasetError: it is no row.
     """
-    if not isinstance(values, dict) or tuple(values) != _FIELDS:
-        raise DatasetError(
-            f'{place}: the fields are not those of a row, in order: {" ".join(_FIELDS)}: '
-            'build the dataset again'
-        )
+    require_fields(values, _FIELDS, place)
     for name, value in values.items():
         if type(value) is not _PLAIN.get(name, str):
             raise DatasetError(f'{place}: {name} is {value!r}: build the dataset again')
@@ -113,18 +110,8 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     Raises:
         DatasetError: it cannot be read, or a line is no row.
     """
-    try:
-        with path.open(encoding='utf-8') as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    values = json.loads(line)
-                except ValueError as error:
-                    raise DatasetError(
-                        f'{path}:{number}: is not JSON: {error}: build the dataset again'
-                    ) from error
-                yield pair_of(values, f'{path}:{number}')
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
+    for values, place in read_lines(path):
+        yield pair_of(values, place)
 
 
 def make_problem(task: Task, number: int) -> tuple[Problem, Sequence[Atom]]:
