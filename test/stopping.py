@@ -31,6 +31,9 @@ THREE_PLAN = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
 PICK = THREE.replace('(and (on a b) (on c a))', '(holding a)')
 ENDLESS = Options(max_attempts=255, search_fallback=False, strategy='model')
 BY_SEARCH = Options(strategy='search')
+NOT_TAKEN = (
+    ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED, ErrorCode.EXECUTOR_UNAVAILABLE
+)  # fmt: skip
 SILENCE_S = 2.0
 PARAMETERS = f"""
 /**/executor:
@@ -83,6 +86,7 @@ class Operator:
         assert reason in self.listener.reason
 
     def assert_nothing_is_taken(self) -> None:
+        wait_until(self._run_is_rejected, 'the planner to hear of the stop')
         for send in (
             lambda: self._client.run(THREE, options=BY_SEARCH),
             lambda: self._client.execute(THREE, Plan()),
@@ -91,6 +95,16 @@ class Operator:
                 send()
             assert caught.value.code is ErrorCode.GOAL_REJECTED
             assert "'safegen reset'" in caught.value.message
+
+    def _run_is_rejected(self) -> bool:
+        """Whether the planner knows of the stop; until then the executor refuses in its place."""
+        try:
+            result = self._client.run(THREE, options=BY_SEARCH)
+        except SafegenError as error:
+            return error.code is ErrorCode.GOAL_REJECTED
+        assert ErrorCode(result.error_code) in NOT_TAKEN, result.error_msg
+        assert result.steps_done == 0
+        return False
 
 
 def execution(phase: str, step: int = 0) -> Callable[[Any], bool]:

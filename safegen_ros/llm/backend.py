@@ -196,7 +196,14 @@ class Guide(Protocol):
         """An answer that begins with given steps and goes on, plainly, for a token at least."""
         ...
 
-    def beam(self, width: int, time_limit_s: float, cancelled: Cancelled = never) -> BeamResult:
+    def beam(
+        self,
+        width: int,
+        time_limit_s: float,
+        cancelled: Cancelled = never,
+        *,
+        backtrack: bool = False,
+    ) -> BeamResult:
         """A search over admissible steps by the model's probabilities; see `StepBeam.search`."""
         ...
 

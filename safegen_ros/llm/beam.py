@@ -16,15 +16,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.llm.beam_result import BeamResult, Escalation, Outcome
+from safegen_ros.llm.beam_result import BeamResult, Outcome
 from safegen_ros.llm.spelling import Spelling
 from safegen_ros.llm.step_tokens import StepTokens
 from safegen_ros.llm.token_tree import ROOT, TokenTree, tree_class
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 
-WIDTHS = (1, 2, 4, 8)
-"""The beams that are tried one after another; the first is a greedy choice of steps."""
+MOST_SCORED = 5_000
+"""Steps that the model is asked about in a search that goes back, which would else take all the
+time that a goal has left. A problem of the size that the shipped model was trained on takes below a
+thousand."""
 
 _AT_ONCE = 64  # candidates in one call of the model
 _TOKENS_AT_ONCE = 1024  # tokens of plans that are taken up again, but for those of the last one
@@ -88,34 +90,6 @@ class StepBeam:
         self._max_steps = max_steps
         self._tree_class = tree or tree_class(model, context)
 
-    def escalate(
-        self,
-        time_limit_s: float,
-        cancelled: Callable[[], bool] = lambda: False,
-        widths: Sequence[int] = WIDTHS,
-    ) -> Escalation:
-        """Searches with wider and wider beams until one finds a plan or the time is up.
-
-        The last one is tried again with leave to go back to what it left on its way, which finds
-        every plan in the end; how soon is still for the model to say.
-
-        Args:
-            time_limit_s: for all of them together [s].
-            cancelled: asked before every call of the model.
-            widths: the beams.
-
-        Raises:
-            Canceled: `cancelled` said so.
-        """
-        deadline = time.monotonic() + time_limit_s
-        tries: list[BeamResult] = []
-        for width, backtrack in (*((width, False) for width in widths), (widths[-1], True)):
-            left = max(0.0, deadline - time.monotonic())
-            tries.append(self.search(width, left, cancelled, backtrack=backtrack))
-            if tries[-1].outcome in (Outcome.FOUND, Outcome.TIME):
-                break
-        return Escalation(tuple(tries))
-
     def search(
         self,
         width: int,
@@ -135,7 +109,8 @@ class StepBeam:
             time_limit_s: when it gives up [s].
             cancelled: asked before every call of the model.
             backtrack: whether, where no plan can go on, those are taken up that were left, the
-                most likely by step first.
+                most likely by step first. That finds every plan in the end; it ends after
+                `MOST_SCORED`.
 
         Raises:
             Canceled: `cancelled` said so.
@@ -163,6 +138,8 @@ class StepBeam:
                 return Outcome.TIME, None
             if solutions:
                 return Outcome.FOUND, found[0]
+            if not found and backtrack and run.scored >= MOST_SCORED:
+                return Outcome.EFFORT, None
             beam = found or (self._taken_up(run) if backtrack else [])
             run.seen.update(hypothesis.situation for hypothesis in beam)
             self._grown.keep(hypothesis.node for hypothesis in beam)

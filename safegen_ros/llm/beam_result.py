@@ -18,6 +18,7 @@ class Outcome(Enum):
     STEPS = 'the plan would take more steps than allowed'
     CONTEXT = 'the plan does not fit into the context of the model'
     TIME = 'the time was up'
+    EFFORT = 'the model was asked about as many steps as allowed'
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +42,3 @@ class BeamResult:
     score: float
     scored: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Escalation:
-    """What searches with wider and wider beams found.
-
-    Attributes:
-        tries: the searches in order; only the last one may have a plan.
-    """
-
-    tries: tuple[BeamResult, ...]
-
-    @property
-    def plan(self) -> Plan | None:
-        """The plan, when there is one."""
-        return self.tries[-1].plan if self.tries else None
-
-    @property
-    def level(self) -> str:
-        """Which level answered: `greedy`, `beam 2`, `beam 8 backtracking`; empty: none did."""
-        if self.plan is None:
-            return ''
-        last = self.tries[-1]
-        name = 'greedy' if last.width == 1 else f'beam {last.width}'
-        return f'{name} backtracking' if last.backtracking else name

@@ -184,7 +184,14 @@ class ChoiceGuide:
             'folder'
         )
 
-    def beam(self, width: int, time_limit_s: float, cancelled: Cancelled = never) -> BeamResult:
+    def beam(
+        self,
+        width: int,
+        time_limit_s: float,
+        cancelled: Cancelled = never,
+        *,
+        backtrack: bool = False,
+    ) -> BeamResult:
         """Is `Unsupported`: a server does not tell what else it would have said."""
         raise Unsupported(
             'a beam needs the probabilities of all tokens: load the model from its folder'

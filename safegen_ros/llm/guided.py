@@ -61,12 +61,20 @@ class TransformersGuide:
         ids = self._backend.write([*self._prompt, *begun], sampling, cancelled, min_new_tokens=1)
         return self._backend.text([*begun, *ids])
 
-    def beam(self, width: int, time_limit_s: float, cancelled: Cancelled = never) -> BeamResult:
+    def beam(
+        self,
+        width: int,
+        time_limit_s: float,
+        cancelled: Cancelled = never,
+        *,
+        backtrack: bool = False,
+    ) -> BeamResult:
         """A search over admissible steps; see `Guide.beam`."""
         clock = Clock(str(self._backend.model_dir), Sampling(), cancelled)
         clock.check()
         with self._backend.turn(clock):
-            return self._beam.search(width, time_limit_s - clock.seconds, cancelled)
+            left_s = time_limit_s - clock.seconds
+            return self._beam.search(width, left_s, cancelled, backtrack=backtrack)
 
     @cached_property
     def _text(self) -> TextShield:

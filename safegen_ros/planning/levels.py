@@ -20,7 +20,8 @@ LEVELS = {
     'repair': 'the valid beginning of a refused plan, whose end the model writes anew',
     'shield': 'the model, kept from every step that is not admissible',
     'beam N': "a search over admissible steps that follows the model's N most likely plans",
-    'beam': 'beam 2, beam 4, beam 8',
+    'backtracking N': 'beam N, with leave to go back to plans that it had left',
+    'beam': 'beam 2, beam 4, beam 8, backtracking 8',
     HIERARCHY: 'the model, asked for one part of the task after the other',
     SEARCH: 'the search planner, which knows no model',
 }
@@ -28,13 +29,16 @@ LEVELS = {
 
 DEFAULT = f'{MODEL}, beam, {HIERARCHY}, {SEARCH}'
 
-WIDTHS = (2, 4, 8)
-"""The beams of the level `beam`."""
+BEAMS = ('beam 2', 'beam 4', 'beam 8')
+"""What comes first in the level `beam`, and all that a part of a divided task is tried with."""
+
+_BEAM = (*BEAMS, 'backtracking 8')
 
 MOST = 64
 
 _NAME = re.compile(
-    r'model|repair|shield|hierarchy|search|beam|(?:best of|beam) ([1-9][0-9]?)', re.ASCII
+    r'model|repair|shield|hierarchy|search|beam|(?:best of|beam|backtracking) ([1-9][0-9]?)',
+    re.ASCII,
 )
 
 
@@ -54,5 +58,5 @@ def level_names(strategy: str) -> tuple[str, ...]:
                 f'{", ".join(LEVELS)} with commas between them, N from 1 to {MOST}',
                 ErrorCode.UNKNOWN_STRATEGY,
             )
-        found += [f'beam {width}' for width in WIDTHS] if name == 'beam' else [name]
+        found += _BEAM if name == 'beam' else [name]
     return tuple(found)

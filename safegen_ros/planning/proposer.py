@@ -105,10 +105,13 @@ class ModelProposer:
             plan = self._guide.shielded(sampling, deadline.over)
         yield str(plan)
 
-    def beam(self, width: int, share: float, history: History, deadline: Deadline) -> Texts:
+    def beam(
+        self, width: int, share: float, backtrack: bool, history: History, deadline: Deadline
+    ) -> Texts:
         """The most likely solution that a search finds in a share of the time that is left."""
         with _unsupported_is_skipped():
-            found = self._guide.beam(width, deadline.left_s * share, deadline.over)
+            limit_s = deadline.left_s * share
+            found = self._guide.beam(width, limit_s, deadline.over, backtrack=backtrack)
         if found.plan is None:
             raise Skipped(f'no plan was found: {found.outcome.value}')
         yield str(found.plan)

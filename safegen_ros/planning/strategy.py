@@ -12,7 +12,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.hierarchy.divide import divide_and_conquer
-from safegen_ros.planning.levels import HIERARCHY, level_names
+from safegen_ros.planning.levels import BEAMS, HIERARCHY, level_names
 from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
@@ -83,8 +83,8 @@ def _level(
         return plain[name]
     kind, _, number = name.rpartition(' ')
     size = int(number)
-    if kind == 'beam':
-        return Level(name, 1, partial(model.beam, size, share))
+    if kind in ('beam', 'backtracking'):
+        return Level(name, 1, partial(model.beam, size, share, kind == 'backtracking'))
     return Level(name, size, partial(model.samples, size))
 
 
@@ -111,7 +111,7 @@ def _divided(
         if key in failed:  # one order of the sub-goals often ends where another has
             raise failed[key]
         part = model.part(problem)
-        levels = levels_of('beam' if part.can_beam else MODEL, part, None, max_attempts)
+        levels = levels_of(', '.join(BEAMS) if part.can_beam else MODEL, part, None, max_attempts)
         try:
             return first_proof(levels, part.task.verify, limit_s, stop)
         except SafegenError as error:

@@ -18,7 +18,7 @@ from strategies import SUITE
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm import beam
 from safegen_ros.llm.beam import StepBeam
-from safegen_ros.llm.beam_result import Outcome
+from safegen_ros.llm.beam_result import BeamResult, Outcome
 from safegen_ros.llm.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
@@ -93,19 +93,28 @@ def problems(count: int) -> list[Problem]:
     return [strategies.generated(rng) for _ in range(count)]
 
 
+def widened(search: StepBeam, widths: tuple[int, ...]) -> list[BeamResult]:
+    """What wider and wider beams find, the last one also with leave to go back."""
+    tries: list[BeamResult] = []
+    for width, backtrack in (*((width, False) for width in widths), (widths[-1], True)):
+        tries.append(search.search(width, AMPLE_S, backtrack=backtrack))
+        if tries[-1].outcome is Outcome.FOUND:
+            break
+    return tries
+
+
 @pytest.mark.parametrize('pair', PAIRS)
 def test_the_cache_changes_nothing(pair: tuple[str, str]) -> None:
     found = 0
     for problem in (*problems(2), llm_small.lamps(), trap(3)):
         fast, plain = (
-            searched(problem, *pair, max_steps=7, tree=tree).escalate(AMPLE_S, widths=(1, 3))
+            widened(searched(problem, *pair, max_steps=7, tree=tree), (1, 3))
             for tree in (CachedTokenTree, TokenTree)
         )
-        assert (fast.plan, fast.level) == (plain.plan, plain.level)
-        for one, other in zip(fast.tries, plain.tries, strict=True):
-            assert (one.outcome, one.scored) == (other.outcome, other.scored)
+        for one, other in zip(fast, plain, strict=True):
+            assert (one.outcome, one.plan, one.scored) == (other.outcome, other.plan, other.scored)
             assert one.score == pytest.approx(other.score, abs=1e-2)
-        found += fast.plan is not None
+        found += fast[-1].plan is not None
     assert found
 
 
@@ -125,19 +134,23 @@ def test_steps_are_left_out_only_where_they_cannot_be_among_the_best(
     assert saved > 0
 
 
-def test_wider_beams_are_tried_one_after_another() -> None:
+def test_wider_beams_find_what_others_miss() -> None:
     levels = set()
     for problem in problems(12):
-        found = searched(problem, 'words', 'words', max_steps=40).escalate(AMPLE_S)
-        widths = [(each.width, each.backtracking) for each in found.tries]
-        assert widths == [(1, False), (2, False), (4, False), (8, False), (8, True)][: len(widths)]
-        assert all(each.plan is None for each in found.tries[:-1])
-        if found.plan is not None:
-            assert Validator(problem).verify(found.plan).ok
-            last = f'beam {found.tries[-1].width}' if len(found.tries) > 1 else 'greedy'
-            assert found.level == last + ' backtracking' * found.tries[-1].backtracking
-        levels.add(found.level)
+        last = widened(searched(problem, 'words', 'words', max_steps=40), (1, 2, 4, 8))[-1]
+        if last.plan is not None:
+            assert Validator(problem).verify(last.plan).ok
+            levels.add((last.width, last.backtracking))
     assert len(levels) > 2
+
+
+def test_a_search_that_goes_back_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = llm_small.lamps('(and (lit l1) (broken l1))')
+    whole = searched(problem, 'words', 'words').search(1, backtrack=True)
+    assert whole.outcome is Outcome.EXHAUSTED
+    monkeypatch.setattr(beam, 'MOST_SCORED', whole.scored - 1)
+    cut = searched(problem, 'words', 'words').search(1, backtrack=True)
+    assert (cut.outcome, cut.plan) == (Outcome.EFFORT, None)
 
 
 def test_plans_that_were_left_are_taken_up_again() -> None:
@@ -185,9 +198,6 @@ def test_why_there_is_no_plan(
 def test_the_time_is_kept() -> None:
     search = searched(trap(3), 'words', 'words')
     assert search.search(2, 0.0).outcome is Outcome.TIME
-    found = search.escalate(0.0)
-    assert [each.outcome for each in found.tries] == [Outcome.TIME]
-    assert (found.plan, found.level) == (None, '')
     assert search.search(2).outcome is Outcome.FOUND  # nothing of it was lost
 
 
@@ -202,6 +212,6 @@ def test_a_search_can_be_cancelled(after: int) -> None:
 
     search = searched(llm_small.lamps('(and (lit l1) (broken l1))'), 'words', 'words')
     with pytest.raises(Canceled) as error:
-        search.escalate(AMPLE_S, cancelled)
+        search.search(1, AMPLE_S, cancelled, backtrack=True)
     assert error.value.code is ErrorCode.PLANNING_CANCELED
     assert asked == after + 1

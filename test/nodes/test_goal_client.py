@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from rclpy.node import Node
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import PlanningProgress
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
@@ -67,6 +67,20 @@ def _until_matched(server: Node) -> None:
         threading.Event().wait(0.01)
 
 
+def _first_handle(client: GoalClient, hear: Callable[[Any], None]) -> Any:
+    """Sends a goal until an acceptance comes.
+
+    A server that has not yet found who wants its answer, which nothing tells, loses the first one.
+    """
+    for _ in range(3):
+        sent = client.send_goal_async(PlanTask.Goal(), hear)
+        try:
+            return wait_for(sent, WAIT_S / 3, 'the acceptance', ErrorCode.SERVER_LOST)
+        except SafegenError:
+            continue
+    raise AssertionError('no goal was accepted')
+
+
 def _succeed(goal_handle: Any) -> PlanTask.Result:
     goal_handle.succeed()
     return PlanTask.Result()
@@ -112,6 +126,8 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
         client = GoalClient(node, PlanTask, 'plan_task')
         assert client.wait_for_server(timeout_sec=WAIT_S)
         _until_matched(server)
+        first = _first_handle(client, lambda feedback: None).get_result_async()
+        wait_for(first, WAIT_S, 'the first result', ErrorCode.SERVER_LOST)
         for _ in range(2):
             complete.clear()
             sent = client.send_goal_async(PlanTask.Goal(), hear)

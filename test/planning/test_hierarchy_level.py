@@ -172,7 +172,7 @@ class Guides(Asked):
             def __init__(self) -> None:
                 """Has no model."""
 
-            def beam(self, width: int, time_limit_s: float, *_: Any) -> BeamResult:
+            def beam(self, width: int, time_limit_s: float, *_: Any, **more: Any) -> BeamResult:
                 widths.append(width)
                 asked.limits.append(time_limit_s)
                 plan = parse_plan(solved(text)) if width > 2 else None

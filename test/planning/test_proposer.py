@@ -214,14 +214,14 @@ def test_a_beam_leaves_time_for_the_levels_behind_it() -> None:
         def guide(self, *_: Any) -> Slow:
             return self
 
-        def beam(self, width: int, time_limit_s: float, cancelled: Any) -> BeamResult:
+        def beam(self, width: int, time_limit_s: float, *_: Any, **more: Any) -> BeamResult:
             limits.append(time_limit_s)
             return BeamResult(width, False, Ended.TIME, None, 0.0, 0, time_limit_s)
 
     outcome, _ = planned('beam', Slow([]), InstructStyle())
     *before, last = limits
-    assert len(before) == 2
+    assert len(before) == 3
     assert all(TIME_S / 3 < limit <= TIME_S / 2 for limit in before)
     assert TIME_S * 2 / 3 < last <= TIME_S  # behind which there is none
     assert outcome.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
-    assert 'beam 2, beam 4, beam 8: no plan was found: the time was up' in outcome.message
+    assert 'beam 8, backtracking 8: no plan was found: the time was up' in outcome.message

@@ -23,10 +23,10 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 
 def test_the_levels_come_in_the_order_in_which_they_are_named() -> None:
-    assert level_names(DEFAULT) == ('model', 'beam 2', 'beam 4', 'beam 8', 'hierarchy', 'search')
+    beams = ('beam 2', 'beam 4', 'beam 8', 'backtracking 8')
+    assert level_names(DEFAULT) == ('model', *beams, 'hierarchy', 'search')
     assert level_names(' search,best  of 4 ,beam,beam 1,\nrepair, shield,model, model') == (
-        'search', 'best of 4', 'beam 2', 'beam 4', 'beam 8', 'beam 1', 'repair', 'shield',
-        'model', 'model',
+        'search', 'best of 4', *beams, 'beam 1', 'repair', 'shield', 'model', 'model',
     )  # fmt: skip
 
 
