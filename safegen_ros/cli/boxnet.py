@@ -1,0 +1,262 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen boxnet`: many arms, reach and collision; tasks, plans, verdicts, pictures, scores."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from safegen_ros.cli.dataset import working
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+
+if TYPE_CHECKING:
+    from safegen_ros.worlds.boxnet.model import Plan, Task
+    from safegen_ros.worlds.boxnet.verifier import IdleArms
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help='Many arms on a grid carry objects to their targets: reach, collisions, plans.',
+)
+
+PAPER_RECIPE = 'config/boxnet/paper.json'
+"""The recipe with the splits and sizes of the paper."""
+
+Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
+Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
+TaskFile = Annotated[
+    Path,
+    typer.Argument(dir_okay=False, help='task in JSON; of several lines of tasks, take --id'),
+]
+Id = Annotated[str, typer.Option('--id', help='which task of the file; else the first')]
+Idle = Annotated[
+    bool, typer.Option('--idle-arms-block', help='arms that do nothing are in the way, too')
+]
+
+
+@app.command()
+def solve(
+    task: TaskFile,
+    id: Id = '',
+    planner: Annotated[
+        str, typer.Option(help='optimal, or paper: the A* of the paper with its pruning')
+    ] = 'optimal',
+    seed: Annotated[int, typer.Option(min=0, help='of the choices of the paper planner')] = 0,
+    render: Annotated[Path | None, typer.Option(help='draw the plan into this file')] = None,
+) -> None:
+    """Print a plan as JSON; its length and what is proved of it go to standard error."""
+    from safegen_ros.worlds.boxnet.model import duration, plan_json
+    from safegen_ros.worlds.boxnet.optimal import parallelism
+    from safegen_ros.worlds.boxnet.verifier import judge
+
+    if planner not in ('optimal', 'paper'):
+        raise typer.BadParameter(f'{planner!r} is none of optimal paper')
+    asked = _task(task, id)
+    plan, told = _plan(asked, planner, seed)
+    console = Console(stderr=True)
+    if plan is not None:
+        told = (
+            f'{len(plan)} steps, {told}; at most {parallelism(plan)} robots at once, '
+            f'nominal time {duration(plan):.1f}'
+        )
+        print(plan_json(plan))
+    console.print(f'{asked.id}: {told}', soft_wrap=True, highlight=False)
+    if plan is None:
+        raise typer.Exit(EXIT_FAILED)
+    if render is not None:
+        from safegen_ros.evaluation.boxnet_plots import draw_judged
+
+        draw_judged(asked, judge(asked, plan), render)
+
+
+@app.command()
+def verify(
+    task: TaskFile,
+    answer: Annotated[Path, typer.Argument(dir_okay=False, help='plan as a planner wrote it')],
+    id: Id = '',
+    idle_arms_block: Idle = False,
+    render: Annotated[Path | None, typer.Option(help='draw the steps into this file')] = None,
+) -> None:
+    """Say whether a plan solves a task, or which robots do what wrong, and where."""
+    from safegen_ros.cli.files import read_text
+    from safegen_ros.worlds.boxnet.verifier import verify as judge_text
+
+    asked = _task(task, id)
+    found = judge_text(asked, read_text(answer, 'answer'), _idle(idle_arms_block))
+    print(f'{found.verdict.category.name} ({found.finding.value}): {found.verdict.reason}')
+    if render is not None:
+        from safegen_ros.evaluation.boxnet_plots import draw_judged
+
+        draw_judged(asked, found, render)
+    raise typer.Exit(EXIT_OK if found.verdict.ok else EXIT_FAILED)
+
+
+@app.command()
+def render(
+    task: TaskFile,
+    out: Annotated[Path, typer.Argument(dir_okay=False, help='the picture, such as task.png')],
+    id: Id = '',
+) -> None:
+    """Draw a task; `solve --render` and `verify --render` draw plans and what is wrong in them."""
+    from safegen_ros.evaluation.boxnet_plots import draw_task
+
+    draw_task(_task(task, id), out)
+    print(out)
+
+
+@app.command()
+def build(
+    out: Folder,
+    recipe: Annotated[
+        Path | None, typer.Option('--recipe', help=f'by default {PAPER_RECIPE}')
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help='most in each split; else as the recipe')
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help='else as the recipe')] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Build a dataset, each plan and proof checked; after a kill the same command goes on."""
+    from dataclasses import replace
+
+    from safegen_ros.paths import data_path
+    from safegen_ros.worlds.boxnet.dataset.build import build as make
+    from safegen_ros.worlds.boxnet.dataset.recipe import load_recipe, scaled
+
+    asked = load_recipe(data_path(recipe or PAPER_RECIPE))
+    asked = asked if rows is None else scaled(asked, rows)
+    asked = asked if seed is None else replace(asked, seed=seed)
+    with working(jobs, '') as (workers, notify, console):
+        fresh = make(out, asked, workers, notify)
+    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+    _show(out, console)
+
+
+@app.command()
+def check(folder: Folder, jobs: Jobs = None) -> None:
+    """Check every file, plan and proof of a dataset."""
+    from safegen_ros.worlds.boxnet.dataset.build import check as examine
+
+    with working(jobs, '') as (workers, notify, console):
+        rows = examine(folder, workers, notify)
+    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+
+
+@app.command()
+def stats(folder: Folder) -> None:
+    """Print what a dataset is made of, beside table 11 of the paper."""
+    _show(folder, Console())
+
+
+@app.command()
+def evaluate(
+    data: Folder,
+    model: Annotated[
+        str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
+    ],
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help='folder for runs and figures; goes on there')
+    ],
+    split: Annotated[str, typer.Option(help='of the dataset')] = 'test',
+    mode: Annotated[
+        str, typer.Option(help='full, the whole plan at once; next, one step after the other')
+    ] = 'full',
+    shield: Annotated[
+        str,
+        typer.Option(
+            help='plain; filter, which leaves bad moves out of answers; choice, among good moves'
+        ),
+    ] = 'plain',
+    attempts: Annotated[
+        int, typer.Option(min=1, help='answers for a plan or a step until one is proved')
+    ] = 1,
+    trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
+    rows: Annotated[int, typer.Option(min=0, help='the first tasks only; 0 takes all')] = 0,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
+    seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 8,
+    feedback: Annotated[
+        str, typer.Option(help='what a retry is told: binary, category or diagnosis')
+    ] = 'diagnosis',
+    idle_arms_block: Idle = False,
+    plots: Annotated[bool, typer.Option(help='whether the successes are drawn')] = False,
+) -> None:
+    """Have a model plan the tasks of a split, and print its score beside the paper's."""
+    from contextlib import closing
+    from itertools import islice
+
+    from safegen_ros.cli.progress import stages
+    from safegen_ros.evaluation.boxnet import compare, run_rows
+    from safegen_ros.evaluation.comparison import write_comparison
+    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.llm.backend import Sampling
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.planning.boxnet import Options
+    from safegen_ros.worlds.boxnet.dataset.rows import read_rows
+
+    options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))
+    chosen = list(islice(read_rows(data / f'{split}.jsonl'), rows or None))
+    sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
+    console = Console()
+    opened = open_backend(named_model(model), batch=batch)
+    with closing(opened) as backend, stages(console) as notify:
+        found = run_rows(
+            chosen, backend, sampling, options, out, trials=trials, at_once=batch, notify=notify
+        )
+    facts = (
+        f'{len(chosen)} tasks, {trials} runs each, temperature {temperature:g}, seed {seed}, '
+        f'answers of at most {max_new_tokens} tokens',
+    )
+    comparison = compare(found, model, options, facts)
+    print_comparison(comparison, console)
+    for path in write_comparison(comparison, out, markdown(comparison)):
+        console.print(f'figures: {path}', soft_wrap=True)
+    if plots:
+        from safegen_ros.evaluation.plots import draw_comparison
+
+        console.print(f'plot: {draw_comparison(comparison, out)}', soft_wrap=True)
+
+
+def _show(folder: Path, console: Console) -> None:
+    from safegen_ros.evaluation.boxnet_statistics import print_statistics
+
+    print_statistics(folder, console)
+
+
+def _task(path: Path, id: str) -> Task:
+    from safegen_ros.paths import DataNotFoundError, data_path
+    from safegen_ros.worlds.boxnet.model import read_task
+
+    with suppress(DataNotFoundError):  # read_task says it better
+        path = data_path(path)
+    return read_task(path, id)
+
+
+def _plan(task: Task, planner: str, seed: int) -> tuple[Plan | None, str]:
+    """A plan, and what is known about it."""
+    from safegen_ros.worlds.boxnet.astar import MOST_EXPANSIONS, plan_as_paper
+    from safegen_ros.worlds.boxnet.optimal import solve as shortest
+    from safegen_ros.worlds.boxnet.routes import certificate
+
+    proof = certificate(task)
+    if proof is not None:
+        return None, f'unsolvable: {proof.reason}'
+    if planner == 'paper':
+        plan = plan_as_paper(task, seed)
+        if plan is None:
+            return None, f'no plan among {MOST_EXPANSIONS} states: its pruning may leave it out'
+        return plan, 'by the A* of the paper'
+    found = shortest(task)
+    if found.certified:
+        return found.plan, 'the fewest there can be'
+    return found.plan, f'at least {found.lower_bound} are needed'
+
+
+def _idle(block: bool) -> IdleArms:
+    return 'block' if block else 'ignore'

@@ -1,0 +1,341 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Has a model plan the tasks of a split of BoxNet2D, several times each, and scores what it did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from threading import Event
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.evaluation.comparison import Comparison, Figures, Line
+from safegen_ros.evaluation.statistics import Tally
+from safegen_ros.llm.backend import Backend, Cancelled, Sampling
+from safegen_ros.planning.boxnet import FULL, Options, plan_with_model
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.boxnet.dataset.rows import Row
+from safegen_ros.worlds.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
+from safegen_ros.worlds.boxnet.optimal import parallelism
+from safegen_ros.worlds.boxnet.reward import reward
+from safegen_ros.worlds.pddl3.dataset.assemble import Notify
+from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.worlds.pddl3.dataset.rows import read_lines
+
+RUNS = 'runs.jsonl'
+
+TRIALS = 4
+"""Runs of each task in the paper, whose success is the share of them that solve it."""
+
+_SEEDS_OF_A_RUN = 10_000
+"""Apart are the seeds of two runs: more than a run draws answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run, as it is kept.
+
+    Attributes:
+        id: of the task.
+        split: of the task.
+        trial: which run of the task, from 0.
+        objects: of the task.
+        finding: the name of what became of it.
+        steps: of a plan that solves the task; 0 otherwise.
+        parallelism: most robots at once in it.
+        optimal: steps of the plan of the optimal planner; 0 for a task that has none.
+        paper_steps: steps of the plan of the planner of the paper; 0 where it finds none.
+        attempts: answers that were drawn.
+        reward: as of `reward.reward`, measured by the optimal plan.
+        reason: what was wrong.
+        answers: the texts.
+    """
+
+    id: str
+    split: str
+    trial: int
+    objects: int
+    finding: str
+    steps: int
+    parallelism: int
+    optimal: int
+    paper_steps: int
+    attempts: int
+    reward: float
+    reason: str
+    answers: tuple[str, ...]
+
+    @property
+    def solved(self) -> bool:
+        """Whether the task is solved; one without a plan is by saying so."""
+        return self.finding == (Finding.OK if self.optimal else Finding.REFUSED).value
+
+
+def run_rows(
+    rows: Iterable[Row],
+    backend: Backend,
+    sampling: Sampling,
+    options: Options,
+    folder: Path,
+    *,
+    trials: int = TRIALS,
+    at_once: int = 1,
+    notify: Notify = lambda what, done, total: None,
+) -> list[Record]:
+    """Has a model plan each task; runs that are kept in the folder are not made again.
+
+    Args:
+        rows: the tasks.
+        backend: the model.
+        sampling: how it answers; each run has seeds of its own that follow from it.
+        options: how it is asked.
+        folder: where the runs are kept.
+        trials: runs of each task.
+        at_once: runs under way together.
+        notify: told of the progress.
+
+    Returns:
+        The runs, in the order of the tasks.
+
+    Raises:
+        BackendError: the model cannot answer.
+        SafegenError: the folder holds runs that were made otherwise.
+    """
+    asked = [(row, trial) for row in rows for trial in range(trials)]
+    _claim(folder, {'sampling': asdict(sampling), 'options': asdict(options)})
+    path = folder / RUNS
+    known = _known(path)
+    missing = [each for each in asked if (each[0].task.id, each[1]) not in known]
+    done = len(asked) - len(missing)
+    notify('runs', done, len(asked))
+    ended = Event()
+    one = partial(_run, backend, sampling, options, ended.is_set)
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        with writing(path), path.open('a', encoding='utf-8') as file:
+            for made in [pool.submit(one, row, trial) for row, trial in missing]:
+                record = made.result()
+                file.write(json.dumps(asdict(record)) + '\n')
+                file.flush()
+                known[record.id, record.trial] = record
+                done += 1
+                notify('runs', done, len(asked))
+    finally:
+        ended.set()  # whoever stops this waits neither for those under way nor for the rest
+        pool.shutdown(cancel_futures=True)
+    return [known[row.task.id, trial] for row, trial in asked]
+
+
+def _run(
+    backend: Backend,
+    sampling: Sampling,
+    options: Options,
+    cancelled: Cancelled,
+    row: Row,
+    trial: int,
+) -> Record:
+    seed = (sampling.seed + trial) * _SEEDS_OF_A_RUN
+    drawn = replace(sampling, seed=seed)
+    found = plan_with_model(row.task, backend, drawn, options, cancelled)
+    judged = found.judged
+    optimal = 0 if row.plan is None else len(row.plan)
+    ok = judged.verdict.ok
+    return Record(
+        row.task.id,
+        row.split,
+        trial,
+        len(row.task.targets),
+        judged.finding.value,
+        len(judged.plan) if ok else 0,
+        parallelism(judged.plan) if ok else 0,
+        optimal,
+        row.paper_steps or 0,
+        len(found.attempts),
+        reward(judged, None if row.plan is None else optimal),
+        '' if ok else judged.verdict.reason,
+        tuple(attempt.text for attempt in found.attempts),
+    )
+
+
+def _claim(folder: Path, made: Mapping[str, Any]) -> None:
+    """Makes a folder that of runs that are made alike."""
+    path = folder / 'made.json'
+    text = json.dumps(made, indent=1) + '\n'
+    if path.exists() and path.read_text(encoding='utf-8') != text:
+        raise SafegenError(
+            f'{path}: the runs here were made with other options: choose another folder',
+            ErrorCode.BAD_PDDL,
+        )
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+
+
+def _known(path: Path) -> dict[tuple[str, int], Record]:
+    """The runs that are kept; a last line that was cut off is left out."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding='utf-8')
+    whole, _, cut = text.rpartition('\n')
+    if cut:
+        path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
+    records = (
+        Record(**{**values, 'answers': tuple(values['answers'])}) for values, _ in read_lines(path)
+    )
+    return {(record.id, record.trial): record for record in records}
+
+
+class BoxnetComparison(Comparison):
+    """A comparison that `safegen boxnet evaluate` prints."""
+
+    @property
+    def command(self) -> str:
+        """What prints it."""
+        return 'safegen boxnet evaluate'
+
+
+def compare(
+    records: Sequence[Record], model: str, options: Options, facts: Sequence[str] = ()
+) -> Comparison:
+    """The score of runs, in all and by number of objects, beside the figures of the paper.
+
+    Args:
+        records: the runs.
+        model: the name of the model.
+        options: how it was asked.
+        facts: what else is to be told of the runs.
+    """
+    whose = model.rpartition('#')[2] or model
+    how = f'mode {options.mode}, shield {options.shield}, answers at most: {options.attempts}'
+    lines = list[Line]()
+    by_split: dict[str, list[Record]] = {}
+    for record in records:
+        by_split.setdefault(record.split, []).append(record)
+    for split, own in by_split.items():
+        lines.append(Line(split, 'all', whose, figures(own)))
+        lines += _paper_lines(split, options.mode)
+        for objects in sorted({record.objects for record in own}):
+            part = [record for record in own if record.objects == objects]
+            case = f'{objects} object{"s" * (objects != 1)}'
+            lines.append(Line(split, case, whose, figures(part)))
+    return BoxnetComparison(
+        'boxnet',
+        'BoxNet2D: runs that solve their task',
+        ('split', 'tasks', 'whose'),
+        tuple(lines),
+        (f'{model}: {how}', *facts),
+        DIFFERENCES,
+        {'options': asdict(options), 'model': model},
+        tuple(asdict(replace(record, answers=())) for record in records),
+        more=MORE,
+    )
+
+
+MORE = {
+    'StepDiff': '+.2f',
+    'vs optimal': '+.2f',
+    'at once': '.2f',
+    UNREACHABLE: '.1f',
+    COLLISION: '.1f',
+    INCOMPLETE: '.1f',
+    'answers': '.2f',
+    'reward': '.3f',
+}
+"""Further columns: steps above those of either planner and robots at once, of solved runs; the
+kinds of failures of the paper [% of runs]; answers of a run; the mean reward."""
+
+DIFFERENCES = (
+    'The paper has tasks, a planner and models of its own; its data and code are not public. '
+    'Tasks, planner and rules here follow its text.',
+    'StepDiff is measured by our planner after listing 1 of the paper, over tasks that it solves.',
+    'The paper does not tell how many tasks UNSEENMAP has: its n is 0 here.',
+    'The paper draws one answer, of a plan or of each step, which nothing checks before it is '
+    'done; so do we with 1 attempt and the shield plain.',
+    'The paper has no kind for answers that cannot be read, which count as incomplete, nor for '
+    'moves that cannot be begun, which count as unreachable.',
+    'The intervals take runs of one task as independent of each other.',
+)
+
+
+def figures(records: Sequence[Record]) -> Figures:
+    """Success, failures and means of runs."""
+    tally = Tally.of(Category.SUCCESS if record.solved else _category(record) for record in records)
+    solved = [record for record in records if record.solved and record.optimal]
+    more: dict[str, float | str] = {
+        'answers': fmean(record.attempts for record in records),
+        'reward': fmean(record.reward for record in records),
+    }
+    for outcome in (UNREACHABLE, COLLISION, INCOMPLETE):
+        failed = [r for r in records if not r.solved and Finding(r.finding).outcome == outcome]
+        more[outcome] = 100 * len(failed) / len(records)
+    if solved:
+        more['vs optimal'] = fmean(r.steps - r.optimal for r in solved)
+        more['at once'] = fmean(r.parallelism for r in solved)
+    known = [record for record in solved if record.paper_steps]
+    if known:
+        more['StepDiff'] = fmean(r.steps - r.paper_steps for r in known)
+    return Figures.of(tally, more)
+
+
+def _category(record: Record) -> Category:
+    found = Finding(record.finding)
+    # A plan for a task that has none cannot come out; a refusal is no solution elsewhere.
+    return Category.GOAL_NOT_SATISFIED if found is Finding.OK else found.category
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the paper tells of a model: for `full`, then for `next`."""
+
+    success: tuple[float, float]
+    step_diff: tuple[float, float]
+    at_once: tuple[float, float] | None = None
+    failures: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None
+
+
+PAPER: Mapping[str, Mapping[str, _Told]] = {
+    'test': {
+        'GPT-5': _Told((52, 44), (0.78, 0.13), (1.52, 1.61)),
+        'Qwen2.5-3B-SFT': _Told((34, 30), (0.11, -0.04), (1.51, 1.39), ((37, 24, 5), (18, 30, 22))),
+        'Qwen2.5-3B-RL': _Told((58, 68), (-0.65, 0.23), (1.53, 1.5), ((23, 15, 4), (2, 11, 19))),
+        'Qwen3-4B-SFT': _Told((45, 31), (-0.12, -0.15), (1.92, 1.35), ((36, 17, 2), (11, 31, 27))),
+        'Qwen3-4B-RL': _Told((87, 75), (-0.84, -0.64), (1.73, 1.64), ((6, 5, 2), (3, 7, 15))),
+    },
+    'randrob': {
+        'Qwen2.5-3B-RL': _Told((58, 71), (-0.04, 1.24)),
+        'Qwen3-4B-SFT': _Told((48, 41), (0.03, -0.03)),
+        'Qwen3-4B-RL': _Told((79, 75), (-0.40, -0.15)),
+    },
+    'newcoord': {
+        'Qwen2.5-3B-RL': _Told((55, 68), (-0.32, 1.04)),
+        'Qwen3-4B-SFT': _Told((43, 37), (-0.03, 0.15)),
+        'Qwen3-4B-RL': _Told((87, 69), (-0.39, 0.09)),
+    },
+    'unseenmap': {
+        'Qwen2.5-3B-RL': _Told((35, 39), (0.05, 0.14)),
+        'Qwen3-4B-SFT': _Told((30, 32), (0.11, -0.05)),
+        'Qwen3-4B-RL': _Told((40, 42), (-0.24, -0.11)),
+    },
+}
+"""Tables 2, 3 and 8 [%]; tables 6 and 7 have other successes for the same models."""
+
+_PAPER_TASKS = {'test': 250, 'randrob': 200, 'newcoord': 250, 'unseenmap': 0}
+"""Tasks of each; the paper does not tell the last."""
+
+
+def _paper_lines(split: str, mode: str) -> Iterator[Line]:
+    side = 0 if mode == FULL else 1
+    for name, told in PAPER.get(split, {}).items():
+        more: dict[str, float | str] = {'StepDiff': told.step_diff[side]}
+        if told.at_once is not None:
+            more['at once'] = told.at_once[side]
+        if told.failures is not None:
+            more |= zip((UNREACHABLE, COLLISION, INCOMPLETE), told.failures[side], strict=True)
+        count = TRIALS * _PAPER_TASKS[split]
+        yield Line(split, 'all', f'paper: {name}', Figures(count, told.success[side], {}, more))

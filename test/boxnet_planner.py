@@ -1,0 +1,95 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A backend that plans tasks of BoxNet2D as a script says, and one that moves by chance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from random import Random
+
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.worlds.boxnet.geometry import UNIT
+from safegen_ros.worlds.boxnet.model import Move, Task, robot_name
+
+Script = Callable[[Sequence[Message], Sampling], str]
+
+
+class ScriptedPlanner:
+    """Answers with what a script says; keeps what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.asked: list[list[Message]] = []
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        self.asked.append(list(messages))
+        return Completion(self.script(messages, sampling), 1, 1, 0.0, 'stop')
+
+    def generate_batch(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> list[Completion]:
+        return [self.generate(each, sampling, cancelled) for each in conversations]
+
+    def samples(
+        self,
+        messages: Sequence[Message],
+        count: int,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Generator[Completion, None, None]:
+        for _ in range(count):
+            yield self.generate(messages, sampling, cancelled)
+
+    def close(self) -> None:
+        pass
+
+
+class ChoosingPlanner(ScriptedPlanner):
+    """Takes a choice by chance."""
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Completion:
+        self.asked.append(list(messages))
+        chosen = Random(sampling.seed).choice(list(choices))
+        return Completion(chosen, 1, 1, 0.0, 'stop')
+
+
+def observations(messages: Sequence[Message]) -> int:
+    """Steps that were taken so far."""
+    return sum(m['content'].startswith('<observation>') for m in messages if m['role'] == 'user')
+
+
+def random_moves(task: Task, steps: int, rng: Random) -> list[dict[str, str]]:
+    """Steps that often do what may not be done, in the form that is asked for."""
+    tips = list(task.start.tips)
+    found = []
+    for _ in range(steps):
+        step = {}
+        for robot, base in enumerate(task.bases):
+            if rng.random() < 0.6:
+                places = [*task.start.objects, *task.targets, (base[0] + UNIT, base[1])]
+                end = rng.choice([p for p in places if task.reaches(robot, p)] or places)
+                end = rng.choice([end, rng.choice(places)])
+                step[robot_name(robot)] = Move(robot, tips[robot], end, rng.random() < 0.5).text
+                tips[robot] = end
+        found.append(step)
+    return found
+
+
+def as_text(value: object) -> str:
+    return f'<think> by chance </think>\n```json\n{json.dumps(value)}\n```'
