@@ -1,0 +1,285 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen sapo`: a household, step by step, under partial observability and one arm."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.progress import stages
+
+if TYPE_CHECKING:
+    from safegen_ros.llm.backend import Backend, Sampling
+    from safegen_ros.worlds.household.episode import Agent
+    from safegen_ros.worlds.household.runs import Options, Played
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help='Household tasks, one action after the other, with safety constraints (SAPO).',
+)
+
+AgentName = Annotated[
+    str, typer.Option('--agent', help='oracle, careless or random; a model takes its place')
+]
+Model = Annotated[
+    str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
+]
+Setting = Annotated[str, typer.Option(help='PO, FO, "IPC (PO)" or "IPC (FO)"')]
+CompatOption = Annotated[
+    str, typer.Option(help='spoc: count constraints as the published evaluator does')
+]
+ShieldOption = Annotated[
+    str, typer.Option(help='what is done about unsafe actions: off, warn or block')
+]
+Propose = Annotated[
+    bool,
+    typer.Option(
+        '--propose', help='propose safety rules from the words of the task, and keep them'
+    ),
+]
+Steps = Annotated[int, typer.Option(min=1, max=1000, help='most actions of a run')]
+Temperature = Annotated[float, typer.Option(min=0, max=2, help='of a model; 0 is greedy')]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='of chance and of the sampling')]
+
+
+@app.command()
+def tasks(
+    published: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="folder of the authors' task files, to check instead"),
+    ] = None,
+) -> None:
+    """List the 25 tasks, or what is wrong with published ones."""
+    from safegen_ros.worlds.household.published import defects, read_published
+    from safegen_ros.worlds.household.runs import HouseholdError
+    from safegen_ros.worlds.household.tasks import clean_tasks
+
+    console = Console()
+    if published is None:
+        for task in clean_tasks().values():
+            _say(console, f'{task.id} ({task.hazard}, {task.scene}): {task.words(True)}')
+        return
+    files = sorted(published.glob('*.json'))
+    if not files:
+        raise HouseholdError(f'{published}: holds no *.json: give the folder of the task files')
+    faulty = 0
+    for path in files:
+        task = read_published(path)
+        found = defects(task)
+        faulty += bool(found)
+        setup = f', {task.init_actions} actions set it up' if task.init_actions else ''
+        _say(console, f'{task.id} ({task.hazard}, {task.scene}{setup}): {task.words(True)}')
+        for each in found:
+            _say(console, f'  - {each}')
+    _say(console, f'{len(files)} files are read, {faulty} have known defects')
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help='name of a task, as safegen sapo tasks lists them')],
+    agent: AgentName = 'oracle',
+    model: Model = '',
+    setting: Setting = 'PO',
+    implicit: Annotated[
+        bool, typer.Option('--implicit', help='do not tell the agent the constraint')
+    ] = False,
+    compat: CompatOption = '',
+    shield: ShieldOption = 'off',
+    propose: Propose = False,
+    steps: Steps = 60,
+    temperature: Temperature = 0.0,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(dir_okay=False, help='keep the run here')] = None,
+) -> None:
+    """Have an agent do one task, and print the run; fails unless it is done and safe."""
+    import json
+
+    from safegen_ros.worlds.household.runs import clean_task, play
+    from safegen_ros.worlds.pddl3.dataset.failures import writing
+
+    options = _options(setting, not implicit, compat, shield, propose, steps)
+    wanted = clean_task(task)
+    with ExitStack() as stack:
+        made, name = _agent(agent, model, temperature, seed, stack)
+        played = play(wanted, made, name, options)
+    if out is not None:
+        with writing(out):
+            out.write_text(json.dumps(played.as_dict(), indent=1) + '\n', encoding='utf-8')
+    _print(played)
+    raise typer.Exit(EXIT_OK if played.episode.score.success else EXIT_FAILED)
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help='a run that safegen sapo run kept')],
+    picture: Annotated[
+        Path | None, typer.Option(dir_okay=False, help='draw where things were over time here')
+    ] = None,
+    pddl: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help='write the trace as PDDL 3 here, for safegen validate'),
+    ] = None,
+) -> None:
+    """Print a run that was kept; it is played again and must end as it did."""
+    from safegen_ros.worlds.household.pddl3 import trace_texts
+    from safegen_ros.worlds.household.runs import load_run
+    from safegen_ros.worlds.pddl3.dataset.failures import writing
+
+    played = load_run(file)
+    _print(played)
+    console = Console()
+    if pddl is not None:
+        episode = played.episode
+        texts = trace_texts(episode.trace, episode.task.constraints, episode.task.goals)
+        with writing(pddl):
+            pddl.mkdir(parents=True, exist_ok=True)
+            for name, text in zip(('domain.pddl', 'problem.pddl', 'plan.txt'), texts, strict=True):
+                (pddl / name).write_text(text + '\n', encoding='utf-8')
+        _say(console, f'PDDL 3: {pddl}')
+    if picture is not None:
+        from safegen_ros.evaluation.household_plots import draw_run
+
+        _say(console, f'picture: {draw_run(played.episode, picture)}')
+
+
+@app.command()
+def evaluate(
+    table: Annotated[
+        str, typer.Option(help='2, settings; 3, explicit and implicit; all is both')
+    ] = 'all',
+    agents: Annotated[
+        str, typer.Option(help='of oracle, careless and random, with commas; empty for none')
+    ] = 'oracle,careless,random',
+    model: Annotated[
+        list[str] | None, typer.Option(help='a model beside them; may be given several times')
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, max=100, help='of each task')] = 3,
+    compat: CompatOption = '',
+    shield: ShieldOption = 'off',
+    propose: Propose = False,
+    steps: Steps = 60,
+    temperature: Temperature = 0.0,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(file_okay=False, help='write the figures here, too')
+    ] = None,
+) -> None:
+    """Print SAPO's tables 2 and 3 for agents and models; shield and rules are those of models."""
+    from safegen_ros.evaluation.comparison import write_comparison
+    from safegen_ros.evaluation.household import SCRIPTED, compare, of_model, scripted
+    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.worlds.household.tasks import clean_tasks
+
+    if table not in ('2', '3', 'all'):
+        raise typer.BadParameter(f'{table!r} is none of 2 3 all')
+    names = [name for name in agents.split(',') if name]
+    for name in names:
+        if name not in SCRIPTED:
+            raise typer.BadParameter(f'{name!r} is none of {" ".join(SCRIPTED)}')
+    options = _options('PO', True, compat, shield, propose, steps)
+    console = Console()
+    with ExitStack() as stack:
+        contestants = scripted(names, seed)
+        for spec in model or ():
+            backend, sampling = _backend(spec, temperature, seed, stack)
+            contestants.append(of_model(spec, backend, sampling, options))
+        if not contestants:
+            raise typer.BadParameter('there is nobody to measure: give --agents or --model')
+        notify = stack.enter_context(stages(console))
+        wanted = (2, 3) if table == 'all' else (int(table),)
+        given = [f'--table {table}', f'--agents {agents!r}', f'--runs {runs}', f'--seed {seed}']
+        given += [f'--model {spec}' for spec in model or ()]
+        given += [f'--compat {compat}'] if compat else []
+        given += [f'--shield {shield}'] if shield != 'off' else []
+        given += ['--propose'] if propose else []
+        given += [f'--steps {steps}', f'--temperature {temperature:g}']
+        found = compare(
+            contestants, wanted, runs, options, ' '.join(given), list(clean_tasks().values()),
+            notify,
+        )  # fmt: skip
+    print_comparison(found, console)
+    if out is not None:
+        for path in write_comparison(found, out, markdown(found)):
+            _say(console, f'written: {path}')
+
+
+@app.command()
+def speed(
+    steps: Annotated[int, typer.Option(min=1000, help='of the world')] = 20_000, seed: Seed = 0
+) -> None:
+    """Print how fast the world is, and a sweep over the 25 tasks."""
+    from safegen_ros.evaluation.household_speed import measure_speed
+
+    found = measure_speed(steps, seed)
+    console = Console()
+    _say(
+        console,
+        f'{found.steps_per_s:,.0f} steps of the world per second, {found.done_per_s:,.0f} of them '
+        'not refused',
+    )
+    _say(
+        console,
+        f'{found.sweep_s:.1f} s for the 25 tasks by the oracle, {found.actions:.1f} actions each',
+    )
+
+
+def _options(
+    setting: str, explicit: bool, compat: str, shield: str, propose: bool, steps: int
+) -> Options:
+    from safegen_ros.worlds.household.runs import SHIELDS, Options
+    from safegen_ros.worlds.household.world import setting_named
+
+    if compat not in ('', 'spoc'):
+        raise typer.BadParameter(f'{compat!r} is not spoc')
+    mode = next((each for each in SHIELDS if each == shield), None)
+    if mode is None:
+        raise typer.BadParameter(f'{shield!r} is none of {" ".join(SHIELDS)}')
+    named = setting_named(setting)
+    if named is None:
+        raise typer.BadParameter(f'{setting!r} is no setting: PO, FO, "IPC (PO)" or "IPC (FO)"')
+    return Options(named.name, explicit, 'spoc' if compat else '', mode, propose, steps)
+
+
+def _agent(
+    name: str, model: str, temperature: float, seed: int, stack: ExitStack
+) -> tuple[Agent, str]:
+    """The agent that is named, and its name; what it needs is closed by the stack."""
+    from safegen_ros.evaluation.household import SCRIPTED
+    from safegen_ros.worlds.household.react import ReactAgent
+    from safegen_ros.worlds.household.scripted import GoalAgent, RandomAgent
+
+    if model:
+        backend, sampling = _backend(model, temperature, seed, stack)
+        return ReactAgent(backend, sampling), model
+    if name not in SCRIPTED:
+        raise typer.BadParameter(f'{name!r} is none of {" ".join(SCRIPTED)}')
+    return (RandomAgent(seed) if name == 'random' else GoalAgent(careful=name == 'oracle')), name
+
+
+def _backend(
+    spec: str, temperature: float, seed: int, stack: ExitStack
+) -> tuple[Backend, Sampling]:
+    from contextlib import closing
+
+    from safegen_ros.llm.backend import Sampling
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+
+    backend = stack.enter_context(closing(open_backend(named_model(spec))))
+    return backend, Sampling(temperature, max_new_tokens=512, seed=seed)
+
+
+def _print(played: Played) -> None:
+    from safegen_ros.worlds.household.transcript import transcript
+
+    _say(Console(), transcript(played))
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -1,0 +1,63 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Where a robot acts: one protocol, with our own world behind it, or a simulator."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from safegen_ros.worlds.household.actions import Action
+from safegen_ros.worlds.household.draft import Feedback
+from safegen_ros.worlds.household.observation import Observation, observe
+from safegen_ros.worlds.household.scenes import load_scene
+from safegen_ros.worlds.household.transitions import step
+from safegen_ros.worlds.household.world import Setting, World, metadata
+
+
+class Household(Protocol):
+    """A household that is acted on, such as `TextHousehold`.
+
+    An adapter for AI2-THOR maps each verb to THOR's calls and its `objectId`s to `Class (n)`; goals
+    and constraints read nothing but `metadata`, which has THOR's names.
+    """
+
+    def reset(self, scene: str, setting: Setting) -> Observation:
+        """Sets a scene up, and looks at it.
+
+        Raises:
+            SafegenError: there is no such scene.
+        """
+        ...
+
+    def step(self, action: Action) -> Observation:
+        """Takes an action, and looks what came of it; a refusal is in the feedback."""
+        ...
+
+    def metadata(self) -> list[dict[str, Any]]:
+        """Every object with its state, by THOR's names, hidden ones included."""
+        ...
+
+
+class TextHousehold:
+    """Our own world.
+
+    Attributes:
+        world: the household as it is now.
+    """
+
+    def __init__(self) -> None:
+        self.world: World
+
+    def reset(self, scene: str, setting: Setting) -> Observation:
+        """Sets a scene up, and looks at it; raises as `load_scene`."""
+        self.world = load_scene(scene, setting)
+        return observe(self.world, Feedback(True, ''))
+
+    def step(self, action: Action) -> Observation:
+        """Takes an action, and looks what came of it."""
+        self.world, feedback, _ = step(self.world, action)
+        return observe(self.world, feedback)
+
+    def metadata(self) -> list[dict[str, Any]]:
+        """Every object with its state, by THOR's names."""
+        return metadata(self.world)
