@@ -102,6 +102,7 @@ class Comparison:
         more: further columns, each with the format of its values.
         arguments: of its command, where they are more than its name.
         failed: what was measured and must not be; empty where all is well.
+        verb: the command that prints it.
     """
 
     name: str
@@ -116,11 +117,12 @@ class Comparison:
     more: Mapping[str, str] = field(default_factory=dict)
     arguments: str = ''
     failed: str = ''
+    verb: str = 'evaluate'
 
     @property
     def command(self) -> str:
         """What prints it."""
-        return f'safegen evaluate {self.arguments or self.name}'
+        return f'safegen {self.verb} {self.arguments or self.name}'
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

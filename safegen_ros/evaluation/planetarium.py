@@ -19,6 +19,7 @@ from safegen_ros.pddl.reader import problem_domain_name, read_problem
 from safegen_ros.worlds.planetarium.assess import Assessed, Assessment, assess
 from safegen_ros.worlds.planetarium.dataset.pairs import ABSTRACTIONS, SIZES, size_bin
 from safegen_ros.worlds.planetarium.domains import RULES, planetarium_domain
+from safegen_ros.worlds.planetarium.equivalence import Compat
 from safegen_ros.worlds.planetarium.explain import explain
 from safegen_ros.worlds.planetarium.rules import Task
 
@@ -236,7 +237,10 @@ class Score:
 
 
 def score(
-    rows: Iterable[Row], source: str, tell: Callable[[Row, Assessed], None] = lambda *_: None
+    rows: Iterable[Row],
+    source: str,
+    tell: Callable[[Row, Assessed], None] = lambda *_: None,
+    compat: Compat = '',
 ) -> Score:
     """Judges answers one after the other.
 
@@ -244,13 +248,14 @@ def score(
         rows: the answers.
         source: where they come from, for people.
         tell: told of each.
+        compat: as of `compare`: who says what is correct.
 
     Raises:
         SafegenError: there are none.
     """
     found = Score(source)
     for row in rows:
-        assessed = assess(row.wanted, row.answer, placeholder=row.placeholder)
+        assessed = assess(row.wanted, row.answer, placeholder=row.placeholder, compat=compat)
         found.add(row, assessed)
         tell(row, assessed)
     if not found.rows:

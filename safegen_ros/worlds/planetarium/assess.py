@@ -13,7 +13,7 @@ from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.worlds.planetarium.answers import Draft, conformed, read_draft
 from safegen_ros.worlds.planetarium.domains import rules_for
-from safegen_ros.worlds.planetarium.equivalence import Answer, compare
+from safegen_ros.worlds.planetarium.equivalence import Answer, Compat, compare
 from safegen_ros.worlds.planetarium.findings import AnswerError, Finding
 from safegen_ros.worlds.planetarium.planner import find_plan
 from safegen_ros.worlds.planetarium.rules import Task
@@ -74,6 +74,7 @@ def assess(
     answer: str,
     *,
     placeholder: bool = False,
+    compat: Compat = '',
     plan_limit_s: float = PLAN_LIMIT_S,
     compare_limit_s: float = COMPARE_LIMIT_S,
 ) -> Assessed:
@@ -83,6 +84,7 @@ def assess(
         wanted: the problem that was asked for; its goal is a conjunction of atoms.
         answer: what a model wrote.
         placeholder: whether the objects in the goal are placeholders (section 4.1).
+        compat: as of `compare`: who says what is correct.
         plan_limit_s: wall-clock limit of a search for a plan [s].
         compare_limit_s: wall-clock limit of the comparison [s].
     """
@@ -92,18 +94,19 @@ def assess(
         refused = Assessment(error.finding, error.message)
         return Assessed(refused, refused)
     limits = plan_limit_s, compare_limit_s
-    enforced = _judged(wanted, draft, placeholder, limits, tolerant=False)
+    enforced = _judged(wanted, draft, placeholder, compat, limits, tolerant=False)
     if enforced.finding not in (Finding.TYPED, Finding.WRONG_TYPES) and not any(
         draft.objects.values()
     ):
         return Assessed(enforced, enforced)
-    return Assessed(enforced, _judged(wanted, draft, placeholder, limits, tolerant=True))
+    return Assessed(enforced, _judged(wanted, draft, placeholder, compat, limits, tolerant=True))
 
 
 def _judged(
     wanted: Problem,
     draft: Draft,
     placeholder: bool,
+    compat: Compat,
     limits: tuple[float, float],
     *,
     tolerant: bool,
@@ -122,7 +125,7 @@ def _judged(
             f'the objects have types, and domain {wanted.domain.name} has none: leave them out',
             problem,
         )
-    found = compare(wanted, problem, placeholder=placeholder, time_limit_s=limits[1])
+    found = compare(wanted, problem, placeholder=placeholder, compat=compat, time_limit_s=limits[1])
     finding = {
         Answer.EQUIVALENT: Finding.CORRECT,
         Answer.DIFFERENT: Finding.DIFFERENT,

@@ -79,6 +79,7 @@ def compare(
     other: Problem,
     *,
     placeholder: bool = False,
+    named: bool = False,
     compat: Compat = '',
     time_limit_s: float = TIME_LIMIT_S,
 ) -> Comparison:
@@ -89,6 +90,8 @@ def compare(
         other: another one of the same domain.
         placeholder: whether the objects in the goal of `other` stand for any objects, so that any
             permutation of them is as good (section 4.1, "PDDL without Object Identity").
+        named: whether the names of objects are those of things in the world, so that each stands
+            for nothing but itself.
         compat: `planetarium` for the verdict of the published code, which is unknown only for
             lack of time; docs/planetarium.md lists where it differs.
         time_limit_s: wall-clock limit [s]; what is not decided by then is unknown.
@@ -102,7 +105,7 @@ def compare(
     if counted:
         return Comparison(Answer.DIFFERENT, counted)
     budget = Budget(time_limit_s, MEMORY_LIMIT_MB)
-    pair = Pair(one, other, budget)
+    pair = Pair(one, other, budget, named)
     try:
         if compat:
             return _published(pair, placeholder)

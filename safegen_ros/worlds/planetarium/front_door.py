@@ -5,7 +5,8 @@
 The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
 shown back in canonical words that read back as the same problem. Constraints that were given
 formally are part of every problem, whatever the model writes; it can add to them and leave out
-none. A request that is understood in two ways that are not equivalent ends in a question.
+none. So are rules in the words of `docs/constraints.md`, which are read by their grammar. A request
+that is understood in two ways that are not equivalent ends in a question.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.llm.backend import Backend, Message, Sampling, never
-from safegen_ros.pddl.model import Constraint, Domain, Problem
+from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
 from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.rules.reading import AmbiguousRule
 from safegen_ros.worlds.planetarium.equivalence import compare
 from safegen_ros.worlds.planetarium.findings import AnswerError
 from safegen_ros.worlds.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
 from safegen_ros.worlds.planetarium.planner import find_plan
+from safegen_ros.worlds.planetarium.request import Request, joined, spoken_constraints
 from safegen_ros.worlds.planetarium.soundness import contradiction
 
 QUESTION = 'QUESTION:'
@@ -34,22 +37,20 @@ _SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not sha
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a person asks for.
+class Answer:
+    """What the model wrote, once.
 
     Attributes:
-        text: in plain words.
-        domain: the domain that it is about.
-        constraints: formal PDDL3, what stands behind `:constraints`; empty for none. Every problem
-            has them.
-        start: the observed world; its objects and its initial state are not for the model to
-            change. None where the text tells them.
+        reading: which of the independent translations it belongs to, from 1.
+        attempt: of that reading, from 1.
+        text: as the model wrote it; of one that is longer than `MAX_ANSWER`, the beginning.
+        refused: why it cannot be used; empty when it can, and when it is a question.
     """
 
+    reading: int
+    attempt: int
     text: str
-    domain: Domain
-    constraints: str = ''
-    start: Problem | None = None
+    refused: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ def understand(
     readings: int = 2,
     time_limit_s: float = 10.0,
     cancelled: Callable[[], bool] = never,
+    asking: Callable[[int, int], None] = lambda reading, attempt: None,
+    answered: Callable[[Answer], None] = lambda answer: None,
 ) -> Understood | Question:
     """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
 
@@ -97,37 +100,84 @@ def understand(
         sampling: how it is asked; every reading has seeds of its own.
         attempts: answers of one reading, until it is given up.
         readings: how often the request is translated independently; two that are not proved
-            equivalent make a question. One trusts the first.
+            equivalent make a question, and so do two that say the same of other objects. One
+            trusts the first.
         time_limit_s: wall-clock limit for finding a plan [s].
-        cancelled: asked while the model answers.
+        cancelled: asked while the model answers, and while a plan is searched for.
+        asking: told the reading and the attempt before the model is asked.
+        answered: told each answer; what it raises ends all.
 
     Raises:
-        SafegenError: the constraints are not one formula, or no answer of a reading could be used
-            (`ATTEMPTS_EXHAUSTED`, with the last reason).
+        SafegenError: the constraints are not one formula or do not fit the observed world, or no
+            answer of a reading could be used (`TRANSLATION_FAILED`, with the last reason).
         Canceled: the caller asked to stop.
     """
-    if request.constraints:
-        _, section = read_sexpr(f'(:constraints {request.constraints})', '<constraints>')
-        if len(section.items) != 2:
-            raise SafegenError(
-                'the constraints are not one formula: join them by (and ...)', ErrorCode.BAD_PDDL
-            )
+    _check_constraints(request)
+    try:
+        spoken = spoken_constraints(request)
+    except AmbiguousRule as error:
+        ways = (f'{number}. {meaning}' for number, meaning in enumerate(error.meanings, start=1))
+        return Question('\n'.join(['A rule of the request can mean several things:', *ways]))
+    request = replace(request, constraints=joined(request.constraints, spoken))
     first: Understood | None = None
-    for reading in range(readings):
-        drawn = replace(sampling, seed=sampling.seed + reading * _SEED_STEP)
-        found = _Reading(request, time_limit_s).understand(backend, drawn, attempts, cancelled)
+    for number in range(1, readings + 1):
+        drawn = replace(sampling, seed=sampling.seed + (number - 1) * _SEED_STEP)
+        reading = _Reading(request, number, time_limit_s, cancelled, asking, answered)
+        found = reading.understand(backend, drawn, attempts)
         if isinstance(found, Question):
             return found
         if first is None:
             first = found
-        elif not compare(first.problem, found.problem, time_limit_s=time_limit_s).equivalent:
+        elif not _same(first.problem, found.problem, time_limit_s):
             return Question(
                 'The request can be understood in more than one way. Which one is meant?\n'
-                f'1. {first.words}\n2. {found.words}'
+                f'1. {_unlike(first.words, found.words)}\n2. {_unlike(found.words, first.words)}'
             )
     if first is None:
         raise SafegenError('readings is 0: take at least one', ErrorCode.BAD_PDDL)
     return first
+
+
+def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
+    """Whether two readings are proved to ask for the same.
+
+    Objects of the same names are taken to be the same ones: a on b is not b on a. Only where a
+    reading has chosen names of its own, any may stand for any other.
+    """
+    named = one.objects.keys() == other.objects.keys()
+    return compare(one, other, named=named, time_limit_s=time_limit_s).equivalent
+
+
+def _unlike(words: str, others: str) -> str:
+    """What one text in canonical words says and the other does not, under its headings."""
+    known, told, heading = set(others.splitlines()), [], ''
+    for line in words.splitlines():
+        if line.endswith(':'):
+            heading = line
+        elif line and line not in known:
+            told += [heading, line] if heading else [line]
+            heading = ''
+    return ' '.join(told) or 'nothing beside that'
+
+
+def _check_constraints(request: Request) -> None:
+    """Refuses constraints for which no answer could be right, before the model is asked."""
+    if not request.constraints:
+        return
+    _, section = read_sexpr(f'(:constraints {request.constraints})', '<constraints>')
+    if len(section.items) != 2:
+        raise SafegenError(
+            'the constraints are not one formula: join them by (and ...)', ErrorCode.BAD_PDDL
+        )
+    if request.start is not None:
+        _with_constraints(request.start, request.constraints)
+
+
+def _with_constraints(problem: Problem, constraints: str) -> Sequence[Constraint]:
+    """Constraints that were given formally, over the objects of a problem."""
+    text = problem_text(replace(problem, constraints=())).rstrip()
+    text = f'{text[:-1]}(:constraints {constraints}))'
+    return read_problem(text, problem.domain, '<constraints>').constraints
 
 
 def prompt(request: Request) -> str:
@@ -155,31 +205,50 @@ class _Refused(SafegenError):
 class _Reading:
     """One independent translation of a request."""
 
-    def __init__(self, request: Request, time_limit_s: float) -> None:
+    def __init__(
+        self,
+        request: Request,
+        number: int,
+        time_limit_s: float,
+        cancelled: Callable[[], bool],
+        asking: Callable[[int, int], None],
+        answered: Callable[[Answer], None],
+    ) -> None:
         self._request = request
+        self._number = number
         self._time_limit_s = time_limit_s
+        self._cancelled = cancelled
+        self._asking = asking
+        self._answered = answered
 
     def understand(
-        self, backend: Backend, sampling: Sampling, attempts: int, cancelled: Callable[[], bool]
+        self, backend: Backend, sampling: Sampling, attempts: int
     ) -> Understood | Question:
         messages: list[Message] = [{'role': 'user', 'content': prompt(self._request)}]
         reason = 'no attempt was allowed'
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
-            text = backend.generate(messages, drawn, cancelled).text[: MAX_ANSWER + 1]
+            self._asking(self._number, attempt)
+            text = backend.generate(messages, drawn, self._cancelled).text[: MAX_ANSWER + 1]
+            answer = Answer(self._number, attempt, text[:MAX_ANSWER])
             spoken = THOUGHT.sub('', text).strip()
             if spoken.startswith(QUESTION):
+                self._answered(answer)
                 return Question(spoken[len(QUESTION) :].strip() or 'What exactly is to be done?')
             try:
                 problem = self._problem(text)
-                return Understood(problem, self._words(problem), attempt)
+                words = self._words(problem)
             except _Refused as error:
                 reason = error.message
+                self._answered(replace(answer, refused=reason))
+            else:
+                self._answered(answer)
+                return Understood(problem, words, attempt)
             messages = self._told(text, reason)
         raise SafegenError(
             f'the request could not be translated in {attempts} attempts: {reason}: say it in '
             'other words, or write the problem in PDDL',
-            ErrorCode.ATTEMPTS_EXHAUSTED,
+            ErrorCode.TRANSLATION_FAILED,
         )
 
     def _told(self, text: str, reason: str) -> list[Message]:
@@ -211,7 +280,7 @@ class _Reading:
         given = self._given(problem)
         problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
         try:
-            find_plan(problem, self._time_limit_s)
+            find_plan(problem, self._time_limit_s, self._cancelled)
         except (Unsolvable, SearchLimit) as error:
             raise _Refused(error.message) from error
         return problem
@@ -220,10 +289,8 @@ class _Reading:
         """The constraints that were given formally, over the objects of a problem."""
         if not self._request.constraints:
             return ()
-        text = problem_text(replace(problem, constraints=())).rstrip()
-        text = f'{text[:-1]}(:constraints {self._request.constraints}))'
         try:
-            return read_problem(text, self._request.domain, '<constraints>').constraints
+            return _with_constraints(problem, self._request.constraints)
         except PddlError as error:
             raise _Refused(
                 f'the constraints that hold in any case do not fit it ({error.what}): '

@@ -33,16 +33,20 @@ class Pair:
         tasks: the tasks of those whose goal is a conjunction of atoms, else None.
         budget: asked while bijections are looked for.
         kinds: for each problem, what its objects must have in common with those that stand for
-            them. A constant stands for nothing but itself, for actions may name it.
+            them. A constant stands for nothing but itself, for actions may name it; and so does
+            every object with `named`.
     """
 
-    def __init__(self, one: Problem, other: Problem, budget: Budget) -> None:
+    def __init__(self, one: Problem, other: Problem, budget: Budget, named: bool = False) -> None:
         self.problems = (one, other)
         self.tasks = (Task.of(one), Task.of(other))
         self.budget = budget
         constants = one.domain.constants
         first, second = (
-            {name: f'={name}' if name in constants else kind for name, kind in p.objects.items()}
+            {
+                name: f'={name}' if named or name in constants else kind
+                for name, kind in p.objects.items()
+            }
             for p in self.problems
         )
         self.kinds = (first, second)

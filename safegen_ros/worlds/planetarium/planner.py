@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import SafegenError
@@ -23,7 +23,9 @@ from safegen_ros.worlds.planetarium.pair import Pair
 from safegen_ros.worlds.planetarium.rules import Task
 
 
-def find_plan(problem: Problem, time_limit_s: float = 60.0) -> Plan:
+def find_plan(
+    problem: Problem, time_limit_s: float = 60.0, cancelled: Callable[[], bool] = lambda: False
+) -> Plan:
     """A plan that the validator accepts: by the rules of the domain, else by search.
 
     Plans by rules are found in milliseconds and are not the shortest ones. They know nothing of
@@ -32,10 +34,12 @@ def find_plan(problem: Problem, time_limit_s: float = 60.0) -> Plan:
     Args:
         problem: what to solve.
         time_limit_s: wall-clock limit of the search [s].
+        cancelled: whether the caller wants to stop the search.
 
     Raises:
         Unsolvable: there is none.
         SearchLimit: time or memory of the search ran out.
+        Canceled: `cancelled` said so.
     """
     task = Task.of(problem)
     rules = None if task is None else rules_for(problem.domain, task)
@@ -52,7 +56,7 @@ def find_plan(problem: Problem, time_limit_s: float = 60.0) -> Plan:
             return plan
         if not problem.constraints:
             raise _unproved(verdict.reason)
-    return solve(problem, time_limit_s=time_limit_s).plan
+    return solve(problem, time_limit_s=time_limit_s, cancelled=cancelled).plan
 
 
 @dataclass(frozen=True)

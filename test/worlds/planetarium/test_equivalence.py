@@ -147,3 +147,16 @@ def test_a_constant_stands_for_itself_only() -> None:
     one, other = (read_problem(text.format(*names), domain) for names in ('xx', ('home', 'home')))
     assert compare(one, other).answer is Answer.DIFFERENT
     assert compare(one, one).equivalent
+
+
+def test_named_objects_stand_for_nothing_but_themselves() -> None:
+    one, other = blocks('(and (on a b) (on c a))'), blocks('(and (on b a) (on c b))')
+    assert compare(one, other).equivalent
+    assert compare(one, other, named=True).answer is Answer.DIFFERENT
+    fuller = blocks('(and (on a b) (on c a) (clear c) (not (holding b)))')
+    assert compare(one, fuller, named=True).equivalent
+    safe, unsafe = (
+        blocks('(on a b)', rest=f'(:constraints (always (not (on c {block}))))') for block in 'ab'
+    )
+    assert compare(safe, safe, named=True).equivalent
+    assert not compare(safe, unsafe, named=True).equivalent

@@ -15,8 +15,9 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.verify.validator import verify
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.planetarium.domains import RULES, planetarium_domain
-from safegen_ros.worlds.planetarium.front_door import Question, Request, Understood, understand
+from safegen_ros.worlds.planetarium.front_door import Question, Understood, understand
 from safegen_ros.worlds.planetarium.planner import find_plan
+from safegen_ros.worlds.planetarium.request import Request
 
 DOMAIN = planetarium_domain('blocksworld')
 REQUEST = Request('Put a on b.', DOMAIN)
@@ -82,7 +83,7 @@ def test_what_is_wrong_is_told_to_the_model(wrong: str, said: str) -> None:
 def test_a_model_that_never_gets_it_right_ends_with_the_last_reason() -> None:
     with pytest.raises(SafegenError, match=r'2 attempts: .*\(define') as caught:
         ask(REQUEST, 'no', 'never', attempts=2)
-    assert caught.value.code is ErrorCode.ATTEMPTS_EXHAUSTED
+    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
 
 
 def test_a_question_of_the_model_is_passed_on() -> None:
@@ -95,7 +96,9 @@ def test_two_ways_to_understand_a_request_make_a_question() -> None:
     found = ask(REQUEST, BLOCKS, other, readings=2)
     assert isinstance(found, Question)
     assert 'Which one is meant?' in found.text
-    model = Scripted(BLOCKS, UPSIDE_DOWN)  # the same problem with other names
+    assert isinstance(ask(REQUEST, BLOCKS, UPSIDE_DOWN, readings=2), Question)
+    renamed = BLOCKS.replace('objects a b', 'objects x y').replace(' a', ' x').replace(' b)', ' y)')
+    model = Scripted(BLOCKS, renamed)  # the same problem, where names are the model's own
     assert isinstance(understand(REQUEST, model, Sampling()), Understood)
     assert model.asked[0][1].seed != model.asked[1][1].seed
 

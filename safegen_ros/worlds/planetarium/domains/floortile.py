@@ -95,6 +95,10 @@ class FloorTile(GoalRules):
         self._has = {a[1]: a[2] for a in task.goal if a[0] == 'robot-has'}
         goal = {(a[1], a[2]) for a in task.goal if a[0] == 'painted'}
         self._todo = sorted(goal - self._painted)
+        self._colored = {robot.name: self._order(robot) for robot in robots}
+        self._reached = {robot.name: self._reach(robot) for robot in robots}
+        # Few kinds of paint, however many tiles: a color, and who gets to the tile.
+        self._needs = {(color, self._near(tile)) for tile, color in self._todo}
         self._possible = self._can_be_reached()
 
     @classmethod
@@ -125,11 +129,20 @@ class FloorTile(GoalRules):
     def _reach(self, robot: _Robot) -> frozenset[str]:
         return self._floor.island(robot.tile) if robot.tile else frozenset()
 
-    def _colors(self, robot: _Robot) -> list[str]:
-        """The colors that a robot can have at last."""
+    def _order(self, robot: _Robot) -> list[str]:
         if not robot.color:
             return ['']
         return list(dict.fromkeys((robot.color, *self._available)))
+
+    def _colors(self, robot: _Robot) -> list[str]:
+        """The colors that a robot can have at last."""
+        return self._colored[robot.name]
+
+    def _near(self, tile: str) -> tuple[_Robot, ...]:
+        """The robots that can paint a tile if they have the color."""
+        if tile not in self._floor.beside:
+            return ()
+        return tuple(robot for robot in self._robots if tile in self._reached[robot.name])
 
     def _finals(self) -> dict[str, str]:
         """The last color of every robot, such that what the goal leaves open stands in no way.
@@ -150,20 +163,14 @@ class FloorTile(GoalRules):
 
     def _covered(self, finals: Mapping[str, str]) -> bool:
         """Whether all that has to be painted can be, by robots that end with given colors."""
-        return all(self._painter(paint, finals) is not None for paint in self._todo)
+        paints = {robot.name: self._paints(robot, finals[robot.name]) for robot in self._robots}
+        return all(
+            any(color in paints[robot.name] for robot in near) for color, near in self._needs
+        )
 
     def _painter(self, paint: _Paint, finals: Mapping[str, str]) -> _Robot | None:
         tile, color = paint
-        return next(
-            (
-                robot
-                for robot in self._robots
-                if tile in self._reach(robot)
-                and tile in self._floor.beside
-                and color in self._paints(robot, finals[robot.name])
-            ),
-            None,
-        )
+        return next((r for r in self._near(tile) if color in self._paints(r, finals[r.name])), None)
 
     def goal_state(self, without: Atom | None = None) -> State | None:
         """See `GoalRules`; robots go nowhere and paint nothing that the goal does not ask for."""
