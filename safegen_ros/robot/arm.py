@@ -9,6 +9,7 @@ that a lossy link repeats would be doubled.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
@@ -19,14 +20,33 @@ from safegen_ros.robot.pose import Pose
 #: Two bodies that are meant to touch: block names, or `TOOL` or `TABLE`.
 ContactPair = tuple[str, str]
 
-#: The suction cup and the table in contact pairs; no PDDL name can be spelled like this.
+#: The tool and the table in contact pairs; no PDDL name can be spelled like this.
 TOOL = '<tool>'
 TABLE = '<table>'
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at the arm and the blocks.
+
+    Attributes:
+        time: of the twin, simulated time since the last reset; of a real arm, Unix time [s].
+        joints: measured, shape (6,) [rad].
+        poses: pose of each block; none of a driver that sees no blocks.
+        suction: whether the tool is on: the pump runs, or the fingers were told to close.
+        opening: measured distance between the fingers [m]; None of a pump, or when not known.
+    """
+
+    time: float
+    joints: Joints
+    poses: dict[str, Pose]
+    suction: bool
+    opening: float | None = None
+
+
 @runtime_checkable
 class Arm(Protocol):
-    """One arm with a suction cup."""
+    """One arm with a tool that takes hold of blocks: a suction cup, or a gripper."""
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad]."""
@@ -46,11 +66,11 @@ class Arm(Protocol):
         ...
 
     def set_suction(self, on: bool) -> None:
-        """Switches the pump; returns at once, the caller waits for the vacuum."""
+        """Takes hold or lets go; may return at once, the caller waits for vacuum or fingers."""
         ...
 
     def suction(self) -> bool:
-        """Whether the pump is on."""
+        """Whether the tool is on."""
         ...
 
     def wait(self, seconds: float) -> None:
@@ -65,7 +85,7 @@ class Arm(Protocol):
         ...
 
     def stop(self) -> None:
-        """Holds the arm where it is measured, keeps the pump as it is, and latches.
+        """Holds the arm where it is measured, keeps the tool as it is, and latches.
 
         May be called from any thread. What was under way raises `Canceled`, and nothing moves
         until `reset_stop`.

@@ -6,22 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
-from safegen_ros.robot.arm import TABLE, Arm, World
+from safegen_ros.robot.arm import TABLE, TOOL, Arm, Sample, World
+from safegen_ros.robot.contacts import CollisionError
 from safegen_ros.robot.grounding import Tool, ground
-from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.layout import free_slot, initial_layout
 from safegen_ros.robot.pose import Pose, planar_distance
-from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.program import ProgramArm, Recorder
+from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.skills import Target
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import Atom, State
-    from safegen_ros.robot.twin import Sample
 
 Offset = tuple[float, float, float]
 
@@ -64,7 +65,7 @@ class BlocksworldCell(Closing):
         """
         layout = initial_layout(self.scene, objects, init)
         self.world.reset(layout.poses)
-        skills.home(self.arm, self.scene, layout.poses.values())
+        self._perform(lambda arm: skills.home(arm, self.scene, layout.poses.values()))
         if layout.held is not None:
             self._take(layout.held, TABLE)
         measured = self.observe()
@@ -124,7 +125,30 @@ class BlocksworldCell(Closing):
         """Parks the arm beside the slots, above every tower."""
         held = {atom[1] for atom in self.observe() if atom[0] == 'holding'}
         resting = [pose for name, pose in self.poses().items() if name not in held]
-        skills.home(self.arm, self.scene, resting, carrying=bool(held))
+        self._perform(lambda arm: skills.home(arm, self.scene, resting, carrying=bool(held)))
+
+    def release(self) -> str:
+        """Has the tool let go where the arm stands; no joint moves, and what it holds falls.
+
+        Returns:
+            What was done, as a sentence.
+
+        Raises:
+            RobotError: the arm is not fit for it, or the tool does not confirm.
+            Canceled: the arm was stopped.
+        """
+        self.arm.reset_stop()
+        held = self.arm.suction()
+        if isinstance(self.arm, World):  # an arm that sees its blocks feels how they fall
+            bodies = (TOOL, TABLE, *self.poses())
+            self.arm.expect_contacts(*combinations(bodies, 2))
+        try:
+            self.arm.set_suction(False)
+            self.arm.wait(self.scene.motion.release_s)
+        except CollisionError:
+            self.arm.reset_stop()  # a hard landing
+        done = 'the gripper is open' if self.scene.tool == GRIPPER else 'the pump is off'
+        return f'{done}; ' + ('what it held is let go' if held else 'it was not known to hold')
 
     def stop(self) -> None:
         """Holds the arm and latches; any thread."""
@@ -143,7 +167,8 @@ class BlocksworldCell(Closing):
     def _take(self, block: str, support: str = TABLE) -> None:
         poses = self.poses()
         pose = self._offset(poses.pop(block))
-        skills.pick(self.arm, self.scene, Target(block, pose, support), poses.values())
+        target = Target(block, pose, support)
+        self._perform(lambda arm: skills.pick(arm, self.scene, target, poses.values()))
 
     def _put_down(self, block: str) -> None:
         poses = self.poses()
@@ -161,7 +186,16 @@ class BlocksworldCell(Closing):
 
     def _place(self, block: str, pose: Pose, support: str, others: dict[str, Pose]) -> None:
         target = Target(block, self._offset(pose), support)
-        skills.place(self.arm, self.scene, target, others.values())
+        self._perform(lambda arm: skills.place(arm, self.scene, target, others.values()))
+
+    def _perform(self, skill: Callable[[Arm], None]) -> None:
+        """Has the arm perform a skill, as one program where it takes programs."""
+        if not isinstance(self.arm, ProgramArm):
+            skill(self.arm)
+            return
+        recorder = Recorder(self.arm.joint_positions(), self.arm.suction())
+        skill(recorder)
+        self.arm.run_program(recorder.program)
 
     def _tower_axis(self, poses: dict[str, Pose], block: str) -> Pose:
         """The bottom of a block's tower: placing over it keeps errors from adding up."""
@@ -180,8 +214,7 @@ class BlocksworldCell(Closing):
         return Pose((x, y, z), pose.orientation)
 
     def _tool(self) -> Tool:
-        tip = forward(self.arm.joint_positions(), self.scene.tool_length)[:3, 3]
-        return Tool((float(tip[0]), float(tip[1]), float(tip[2])), self.arm.suction())
+        return Tool(self.scene.held_centre(self.arm.joint_positions()), self.arm.suction())
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import TABLE, ContactPair
 
 #: Penetration from which an unexpected contact counts [m]; resting contacts stay below it.
@@ -49,6 +50,36 @@ class Collision:
         return f'{one} {what} {other} ({self.force:.1f} N, {self.penetration * 1e3:.2f} mm deep)'
 
 
+class CollisionError(RobotError):
+    """The arm or what it carries touched what it should not, and holds.
+
+    Args:
+        message: what the person at the cell reads.
+        collision: what touched what.
+    """
+
+    def __init__(self, message: str, collision: Collision) -> None:
+        super().__init__(message)
+        self.collision = collision
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Two bodies that came together, at their worst.
+
+    Attributes:
+        pair: names of both bodies, as of `Collision`.
+        force: highest sum of the normal forces of the pair [N].
+        penetration: deepest point [m].
+        expected: whether the phase expected it.
+    """
+
+    pair: ContactPair
+    force: float
+    penetration: float
+    expected: bool
+
+
 class ContactRules:
     """Which pairs of a model may touch in the current phase.
 
@@ -62,7 +93,11 @@ class ContactRules:
         self._names = list(self._index)
         self._of_geom = np.array([self._index[name] for name in names])
         self._resting = {*blocks, TABLE}
-        self._allowed = np.zeros((len(self._names),) * 2, dtype=bool)
+        square = (len(self._names),) * 2
+        self._allowed = np.zeros(square, dtype=bool)
+        self._rested = np.zeros(square, dtype=bool)
+        self._force = np.zeros(square)
+        self._depth = np.zeros(square)
 
     def begin(self, data: Any, expected: Iterable[ContactPair]) -> None:
         """Starts a phase: allows what rests together now (blocks and table), and the given pairs.
@@ -75,6 +110,7 @@ class ContactRules:
         for one, other in zip(*self._pairs(data), strict=True):
             if self._names[one] in self._resting and self._names[other] in self._resting:
                 self._allow(one, other)
+        self._rested = self._allowed.copy()
         for first, second in expected:
             self._allow(self._index[first], self._index[second])
 
@@ -86,17 +122,34 @@ class ContactRules:
         one, other = self._pairs(data)
         allowed = self._allowed[one, other]
         force = self._pair_forces(data, one, other)
+        np.maximum.at(self._force, (one, other), force)
+        np.maximum.at(self._depth, (one, other), -contact.dist)
         touches = (contact.dist < -PENETRATION) | (force > TOUCH_FORCE)
         wrong = np.where(allowed, force > CRUSH_FORCE, touches)
         if not wrong.any():
             return None
         worst = int(np.argmax(np.where(wrong, force, -1.0)))
-        first, second = self._names[one[worst]], self._names[other[worst]]
-        if self._rank(first) > self._rank(second):
-            first, second = second, first
         return Collision(
-            (first, second), -float(contact.dist[worst]), float(force[worst]), bool(allowed[worst])
-        )
+            self._pair(one[worst], other[worst]), -float(contact.dist[worst]),
+            float(force[worst]), bool(allowed[worst]),
+        )  # fmt: skip
+
+    def take_contacts(self) -> tuple[Contact, ...]:
+        """What came together since the last call, the hardest first; not what only rested."""
+        touched = (self._force > 0) & ~self._rested
+        found = [
+            Contact(
+                self._pair(one, other), float(self._force[one, other]),
+                float(self._depth[one, other]), bool(self._allowed[one, other]),
+            )
+            for one, other in zip(*np.nonzero(touched), strict=True)
+        ]  # fmt: skip
+        self._force[:] = self._depth[:] = 0.0
+        return tuple(sorted(found, key=lambda contact: -contact.force))
+
+    def _pair(self, one: int, other: int) -> ContactPair:
+        first, second = self._names[one], self._names[other]
+        return (second, first) if self._rank(first) > self._rank(second) else (first, second)
 
     def _rank(self, name: str) -> int:
         """What moves comes first in a sentence: the arm, then blocks, then the table."""

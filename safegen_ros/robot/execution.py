@@ -17,13 +17,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
-from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.pddl.writer import atom_text, formula_text
 from safegen_ros.verdict import Verdict
-from safegen_ros.verify.monitors import MonitorSet, Standing
+from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.validator import Validator
 
 
@@ -53,7 +50,7 @@ class Cell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionProgress:
-    """What the executor is doing: `verifying`, `preparing`, `moving`, `observed` or `done`."""
+    """What the executor does: verifying, rehearsing, preparing, moving, observed or done."""
 
     phase: str
     step: int
@@ -69,6 +66,8 @@ class ExecutionOutcome:
         verdict: the executor's own verdict on the plan.
         steps_done: steps that were carried out and observed to have worked.
         observed: the last observed state; None when nothing was observed.
+        remaining: after a `STATE_MISMATCH` what is left of the task from that state on; None where
+            that cannot be said.
     """
 
     verdict: Verdict
@@ -77,6 +76,22 @@ class ExecutionOutcome:
     error_code: ErrorCode
     message: str
     seconds: float
+    remaining: Problem | None = None
+
+
+class Watch(Protocol):
+    """A second monitor beside the execution's own."""
+
+    def begin(self) -> None:
+        """Called before anything moves; raises where the execution is not watched."""
+        ...
+
+    def look(self, steps: int, observed: State) -> Callable[[], None]:
+        """Takes the number of steps taken, and what was observed then.
+
+        What it returns waits for an answer, and raises where the execution must not go on.
+        """
+        ...
 
 
 def execute_plan(
@@ -87,6 +102,9 @@ def execute_plan(
     time_budget_s: float,
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[ExecutionProgress], None] = lambda progress: None,
+    resume: bool = False,
+    watch: Watch | None = None,
+    rehearse: Callable[[Plan, Verdict], Verdict] | None = None,
 ) -> ExecutionOutcome:
     """Verifies a plan, then carries it out.
 
@@ -98,6 +116,11 @@ def execute_plan(
         cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
             calls `cell.stop()`, which ends the motion under way.
         notify: told of each phase and step.
+        resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
+            state of the task.
+        watch: a second monitor.
+        rehearse: what else a proved plan has to pass before anything moves; returns the verdict
+            that it is given, or one that refuses the plan.
 
     Returns:
         The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
@@ -108,7 +131,9 @@ def execute_plan(
     def late() -> bool:
         return not time.monotonic() - start < time_budget_s
 
-    run = _Execution(problem, plan, cell, lambda: cancelled() or late(), notify)
+    run = _Execution(
+        problem, plan, cell, resume, lambda: cancelled() or late(), notify, watch, rehearse
+    )
     code, message = ErrorCode.NONE, ''
     try:
         with time_limit(time_budget_s, cell):
@@ -122,7 +147,15 @@ def execute_plan(
         cell.stop()
         raise
     seconds = time.monotonic() - start
-    return ExecutionOutcome(run.verdict, run.done, run.observed, code, message, seconds)
+    return ExecutionOutcome(
+        run.verdict,
+        run.done,
+        run.observed,
+        code,
+        message,
+        seconds,
+        run.remaining if code is ErrorCode.STATE_MISMATCH else None,
+    )
 
 
 @contextmanager
@@ -161,21 +194,25 @@ class _Execution:
         problem: Problem,
         plan: Plan,
         cell: Cell,
+        resume: bool,
         must_stop: Callable[[], bool],
         notify: Callable[[ExecutionProgress], None],
+        watch: Watch | None,
+        rehearse: Callable[[Plan, Verdict], Verdict] | None,
     ) -> None:
         self.problem = problem
         self.plan = plan
         self.cell = cell
+        self.resume = resume
+        self.watch = watch
+        self.rehearse = rehearse
         self.must_stop = must_stop
         self.notify = notify
         self.verdict = Verdict()
         self.done = 0
         self.observed: State | None = None
-        # The world is observed, so that nothing about it can be taken from the problem.
-        self._table = AtomTable(problem, fold_static=False)
-        self._monitors = MonitorSet(problem, self._table)
-        self._standing: Standing | None = None
+        self.remaining: Problem | None = None
+        self.monitor = RunMonitor(problem, plan)
 
     def verify(self) -> None:
         """Refuses everything but a plan that is proved here and now."""
@@ -186,6 +223,17 @@ class _Execution:
                 f'the plan is refused: {self.verdict.category.name}: {self.verdict.reason}',
                 ErrorCode.PLAN_REFUSED,
             )
+        if self.rehearse is not None:
+            self._tell('rehearsing')
+            self.verdict = self.rehearse(self.plan, self.verdict)
+            if not self.verdict.ok:
+                raise SafegenError(
+                    f'the plan is refused, and nothing has moved: {self.verdict.reason}',
+                    ErrorCode.REHEARSAL_FAILED,
+                )
+            self.check_stop()
+        if self.watch is not None:
+            self.watch.begin()
 
     def carry_out(self) -> None:
         """Moves, observes and compares until the plan is done."""
@@ -194,65 +242,41 @@ class _Execution:
         # asks before it stops the cell, so that a stop of this goal is not lost here.
         self.cell.reset_stop()
         self.check_stop()
-        self.cell.prepare(tuple(self.problem.objects), self.problem.init)
-        predicted = self.problem.init
-        self._compare(predicted, 'before step 1')
-        grounder = Grounder(self.problem, self._table)
+        if not self.resume:
+            self.cell.prepare(tuple(self.problem.objects), self.problem.init)
+        self._look()
         for index, step in enumerate(self.plan.steps):
             self.check_stop()
             self._tell('moving', step)
-            self.cell.execute(step.action, step.arguments)
-            after = grounder.action(step).apply(self._table.encode(predicted))
-            predicted = self._table.decode(after)
-            self._compare(predicted, f'after step {index + 1} {step}')
+            self._take(step)
+            self._look()
             self.done = index + 1
             self._tell('observed', step)
-        self._check_goal()
+        self.monitor.finish()
         self._tell('done')
 
-    def _compare(self, predicted: State, moment: str) -> None:
-        """Progresses the constraints on the observed world, then compares it with the proof.
+    def _take(self, step: Step) -> None:
+        try:
+            self.cell.execute(step.action, step.arguments)
+        except RobotError as error:
+            if error.code is ErrorCode.STATE_MISMATCH:
+                # What it has done instead may break a constraint, which is worse; and if not, it is
+                # from there that somebody may plan anew.
+                self._look()
+            raise
 
-        In this order, since a world that breaks a constraint is worse than one that differs.
-        """
-        self.observed = self.cell.observe()
-        bits = self._table.encode(self.observed)
-        if self._standing is None:
-            self._standing = self._monitors.start(bits)
-        else:
-            self._standing = self._monitors.progress(self._standing, bits)
-        violated = self._monitors.violated(self._standing)
-        if violated:
-            raise RobotError(
-                f'{moment} the observed world breaks {" ".join(self._monitors.texts(violated))}: '
-                'look at the cell before the next goal',
-                ErrorCode.MONITOR_VIOLATION,
-            )
-        if self.observed != predicted:
-            missing = ' '.join(map(atom_text, sorted(predicted - self.observed)))
-            extra = ' '.join(map(atom_text, sorted(self.observed - predicted)))
-            raise RobotError(
-                f'{moment} the world is not as proved: missing {missing or "nothing"}, '
-                f'unexpected {extra or "nothing"}: look at the cell before the next goal',
-                ErrorCode.STATE_MISMATCH,
-            )
-
-    def _check_goal(self) -> None:
-        observed = self._table.encode(self.observed or frozenset())
-        goals = goal_tests(self.problem, self._table)
-        unmet = [formula_text(f) for f, test in goals if not test(observed)]
-        if unmet:
-            raise RobotError(
-                f'every step is done, but the observed world lacks {" and ".join(unmet)}',
-                ErrorCode.GOAL_MISMATCH,
-            )
-        left = self._monitors.unsatisfied(self._standing or 0)
-        if left:
-            raise RobotError(
-                f'every step is done, but the observed world never satisfied '
-                f'{" ".join(self._monitors.texts(left))}',
-                ErrorCode.MONITOR_VIOLATION,
-            )
+    def _look(self) -> None:
+        """Observes the world, and has it judged here and by whoever else watches."""
+        self.observed = observed = self.cell.observe()
+        answered = None if self.watch is None else self.watch.look(self.monitor.looks, observed)
+        try:
+            self.monitor.look(observed)
+        except SafegenError as error:
+            if error.code is ErrorCode.STATE_MISMATCH:
+                self.remaining = self.monitor.remaining()
+            raise  # whatever the other one finds
+        if answered is not None:
+            answered()
 
     def check_stop(self) -> None:
         """Raises when the goal was cancelled or its time is over."""

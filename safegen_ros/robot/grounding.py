@@ -27,22 +27,22 @@ TILT_TOLERANCE = math.radians(5.0)
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The suction cup: position of its lip [m] and whether the pump is on."""
+    """What takes hold: where the centre of a held block would be [m], and whether it is on."""
 
-    position: tuple[float, float, float]
+    held_centre: tuple[float, float, float]
     suction: bool
 
 
 def ground(poses: Mapping[str, Pose], tool: Tool, block_size: float) -> State:
     """The Blocksworld atoms that hold: on, on-table, clear, holding, arm-empty.
 
-    A block is held when the pump is on and the lip sits on its top face; it is on another when it
-    is one edge higher, within 3 mm, and less than half an edge aside; it is on the table when its
-    centre is half an edge high.
+    A block is held when the tool is on and the block is where it holds one; it is on another when
+    it is one edge higher, within 3 mm, and less than half an edge aside; it is on the table when
+    its centre is half an edge high.
 
     Args:
         poses: measured pose of each block by name.
-        tool: the suction cup.
+        tool: the suction cup, or the gripper.
         block_size: edge of the cubes [m].
 
     Raises:
@@ -71,7 +71,7 @@ def ground(poses: Mapping[str, Pose], tool: Tool, block_size: float) -> State:
 # Markers that no PDDL name can equal.
 _TABLE = '<table>'
 _HELD = '<held>'
-_SPOKEN = {_TABLE: 'the table', _HELD: 'the cup'}
+_SPOKEN = {_TABLE: 'the table', _HELD: 'the tool'}
 
 
 def _supports(
@@ -111,9 +111,9 @@ def _carriers(
     ]
     if abs(height - block_size / 2) <= HEIGHT_TOLERANCE:
         carriers.append(_TABLE)
-    lip = Pose(tool.position)
-    at_lip = abs(tool.position[2] - height - block_size / 2) <= HEIGHT_TOLERANCE
-    if tool.suction and at_lip and planar_distance(pose, lip) < block_size / 2:
+    held = Pose(tool.held_centre)
+    level = abs(tool.held_centre[2] - height) <= HEIGHT_TOLERANCE
+    if tool.suction and level and planar_distance(pose, held) < block_size / 2:
         carriers.append(_HELD)
     return carriers
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.pose import Pose, planar_distance
-from safegen_ros.robot.scene import MIN_SLOT_PITCH, Scene, Slot
+from safegen_ros.robot.scene import Scene, Slot
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import Atom, State
@@ -65,7 +65,7 @@ def free_slot(scene: Scene, occupied: Iterable[Pose], near: Pose) -> Slot:
         RobotError: `UNSUPPORTED_SCENE` when there is none.
     """
     blocks = list(occupied)
-    clearance = MIN_SLOT_PITCH - scene.block_size / 2
+    clearance = scene.slot_pitch - scene.block_size / 2
     free = [
         slot
         for slot in scene.slots

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from safegen_ros.robot.kinematics import DH, DhRow
+from safegen_ros.robot.kinematics import DH, DhRow, dh_matrix
 
 Vector = tuple[float, float, float]
 
@@ -73,13 +73,32 @@ def links() -> tuple[Link, ...]:
                 name=f'link{index + 1}',
                 origin=origin,
                 rpy=_rpy(frame),
-                quaternion=_quaternion(_rpy(frame)),
+                quaternion=quaternion_of(frame),
                 mass=LINK_MASSES[index + 1],
                 segments=_segments(row, LINK_RADII[index]),
             )
         )
         carried = _tail(row)
     return tuple(result)
+
+
+def link_frames(joints: ArrayLike) -> list[NDArray[np.float64]]:
+    """The frame of each moving link in the base frame, shape (4, 4).
+
+    Args:
+        joints: six angles [rad].
+    """
+    frames = []
+    carried = np.eye(4)
+    for row, theta in zip(DH, np.asarray(joints, dtype=np.float64), strict=True):
+        frames.append(carried @ _turn_z(row.offset + float(theta)))
+        carried = carried @ dh_matrix(row, float(theta))
+    return frames
+
+
+def quaternion_of(frame: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Orientation of a frame (4, 4) as w, x, y, z."""
+    return _quaternion(_rpy(frame))
 
 
 def flange_offset() -> float:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MuJoCo world: arm, table, slots and free blocks, written as MJCF from DH, limits and scene.
 
-The contact and servo parameters are the ones with which suction stacking was measured to be
-reliable; the comments say what each of them prevents.
+The contact and servo parameters are the ones with which stacking was measured to be reliable, by
+suction and by fingers; the comments say what each of them prevents.
 """
 
 from __future__ import annotations
@@ -13,25 +13,23 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES
 from safegen_ros.robot.links import (
     BASE_SIZE,
     LINK_MASSES,
-    PAD_SIZE,
-    TOOL_RADIUS,
     Link,
     Segment,
     flange_offset,
     links,
 )
+from safegen_ros.robot.mjcf_tools import add_tool, add_tool_control, numbers
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.scene import GRIPPER, Scene
 
 TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE_GEOM = 'table'
-PAD_GEOM = 'pad'
-SUCTION_ACTUATOR = 'suction'
 
 #: Distinct also for colour-blind readers (after Okabe and Ito); cycled beyond the eighth block.
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -50,7 +48,6 @@ _JOINT = (0.36, 0.40, 0.45)
 _SERVO_KP = (150, 150, 120, 60, 40, 30)
 _SERVO_DAMPING_RATIO = 0.06
 _SERVO_FORCE = 8.0
-_SUCTION_FORCE = 3.0
 
 # Neighbours that overlap by construction. The filter for parent and child does not apply where the
 # parent is welded to the world, hence base and link 1.
@@ -89,9 +86,10 @@ def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:
     for name, pose in blocks.items():
         _block(world, scene, name, pose, colours[name][1])
     contact = ET.SubElement(root, 'contact')
-    for one, other in _EXCLUDES:
+    fingers = (FINGER_JOINTS,) if scene.tool == GRIPPER else ()
+    for one, other in (*_EXCLUDES, *fingers):
         ET.SubElement(contact, 'exclude', body1=one, body2=other)
-    _actuators(root)
+    _actuators(root, scene)
     return ET.tostring(root, encoding='unicode')
 
 
@@ -168,9 +166,9 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
             'geom',
             {'class': 'visual'},
             type='box',
-            size=_numbers((half, half, 0.0004)),
-            pos=_numbers((slot.x, slot.y, 0.0002)),
-            euler=_numbers((0, 0, slot.azimuth)),
+            size=numbers((half, half, 0.0004)),
+            pos=numbers((slot.x, slot.y, 0.0002)),
+            euler=numbers((0, 0, slot.azimuth)),
             rgba='.66 .60 .53 1',
         )
     eye, target = np.array([0.62, -0.25, 0.46]), np.array([0.055, 0.0, 0.11])
@@ -178,9 +176,9 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
         world,
         'camera',
         name=CAMERA,
-        pos=_numbers(eye),
+        pos=numbers(eye),
         fovy='40',
-        xyaxes=_numbers(_look_at(eye, target)),
+        xyaxes=numbers(_look_at(eye, target)),
     )
 
 
@@ -192,49 +190,17 @@ def _arm(world: ET.Element, scene: Scene) -> None:
         'geom',
         name='base',
         type='box',
-        size=_numbers((depth, width, height)),
-        pos=_numbers((0, 0, height)),
+        size=numbers((depth, width, height)),
+        pos=numbers((0, 0, height)),
         material='joint',
         mass=str(LINK_MASSES[0]),
     )
     for index, link in enumerate(links()):
         parent = _link(parent, link, index)
     tool = ET.SubElement(
-        parent, 'body', name='tool', gravcomp='1', pos=_numbers((0, 0, flange_offset()))
+        parent, 'body', name='tool', gravcomp='1', pos=numbers((0, 0, flange_offset()))
     )
-    tube = scene.tool_length - PAD_SIZE[2]
-    ET.SubElement(
-        tool,
-        'geom',
-        name='tube',
-        type='cylinder',
-        mass='0.02',
-        material='joint',
-        size=str(TOOL_RADIUS),
-        fromto=_numbers((0, 0, 0, 0, 0, tube)),
-    )
-    # A body of its own: adhesion acts on every contact of a body, and only the pad may suck.
-    pad = ET.SubElement(
-        tool,
-        'body',
-        name=PAD_GEOM,
-        gravcomp='1',
-        pos=_numbers((0, 0, scene.tool_length - PAD_SIZE[2] / 2)),
-    )
-    # Gap without margin: the cup sucks from 1 mm, and pushes only when it truly touches.
-    ET.SubElement(
-        pad,
-        'geom',
-        name=PAD_GEOM,
-        type='box',
-        mass='0.005',
-        rgba='.12 .12 .14 1',
-        size=_numbers(edge / 2 for edge in PAD_SIZE),
-        friction='1.2 .02 .001',
-        condim='4',
-        margin='0',
-        gap='.001',
-    )
+    add_tool(tool, scene)
 
 
 def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
@@ -242,8 +208,8 @@ def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
         parent,
         'body',
         name=link.name,
-        pos=_numbers(link.origin),
-        quat=_numbers(link.quaternion),
+        pos=numbers(link.origin),
+        quat=numbers(link.quaternion),
         gravcomp='1',
     )
     low, high = JOINT_LIMITS[index]
@@ -255,7 +221,7 @@ def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
         damping='.5',
         armature='.01',
         frictionloss='.02',
-        range=_numbers((low, high)),
+        range=numbers((low, high)),
     )
     for number, segment in enumerate(link.segments):
         ET.SubElement(
@@ -265,7 +231,7 @@ def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
             type='capsule',
             material='shell',
             size=str(segment.radius),
-            fromto=_numbers((*segment.start, *segment.end)),
+            fromto=numbers((*segment.start, *segment.end)),
             mass=str(link.mass / len(link.segments)),
         )
     _trim(body, link.segments[0])
@@ -282,7 +248,7 @@ def _trim(body: ET.Element, segment: Segment) -> None:
         type='cylinder',
         material='joint',
         size=str(segment.radius + 0.001),
-        fromto=_numbers((0, 0, -reach, 0, 0, reach)),
+        fromto=numbers((0, 0, -reach, 0, 0, reach)),
     )
 
 
@@ -294,8 +260,8 @@ def _block(
         world,
         'body',
         name=block_geom(name),
-        pos=_numbers(pose.position),
-        quat=_numbers((w, x, y, z)),
+        pos=numbers(pose.position),
+        quat=numbers((w, x, y, z)),
     )
     ET.SubElement(body, 'freejoint', name=block_geom(name))
     ET.SubElement(
@@ -304,14 +270,14 @@ def _block(
         name=block_geom(name),
         type='box',
         rgba=_rgba(colour),
-        size=_numbers([scene.block_size / 2] * 3),
+        size=numbers([scene.block_size / 2] * 3),
         mass=str(scene.block_mass),
         friction='1 .005 .0001',
         condim='4',
     )
 
 
-def _actuators(root: ET.Element) -> None:
+def _actuators(root: ET.Element, scene: Scene) -> None:
     actuators = ET.SubElement(root, 'actuator')
     for name, kp, (low, high) in zip(JOINT_NAMES, _SERVO_KP, JOINT_LIMITS, strict=True):
         ET.SubElement(
@@ -321,17 +287,10 @@ def _actuators(root: ET.Element) -> None:
             joint=name,
             kp=str(kp),
             kv=str(_SERVO_DAMPING_RATIO * kp),
-            ctrlrange=_numbers((low, high)),
-            forcerange=_numbers((-_SERVO_FORCE, _SERVO_FORCE)),
+            ctrlrange=numbers((low, high)),
+            forcerange=numbers((-_SERVO_FORCE, _SERVO_FORCE)),
         )
-    ET.SubElement(
-        actuators,
-        'adhesion',
-        name=SUCTION_ACTUATOR,
-        body=PAD_GEOM,
-        ctrlrange='0 1',
-        gain=str(_SUCTION_FORCE),
-    )
+    add_tool_control(root, actuators, scene)
 
 
 def _look_at(eye: np.ndarray, target: np.ndarray) -> list[float]:
@@ -341,9 +300,5 @@ def _look_at(eye: np.ndarray, target: np.ndarray) -> list[float]:
     return [*right.tolist(), *np.cross(right, ahead).tolist()]
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return ' '.join(repr(round(float(value), 15)) for value in values)
-
-
 def _rgba(colour: tuple[float, float, float]) -> str:
-    return _numbers((*colour, 1.0))
+    return numbers((*colour, 1.0))

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
+from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.mjcf import CAMERA, block_geom, build_mjcf
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.scene import GRIPPER, Scene
 
 Frame = NDArray[np.uint8]
 
@@ -101,6 +102,7 @@ class Renderer(Closing):
         self._model = mujoco.MjModel.from_xml_string(build_mjcf(scene, blocks))
         self._data = mujoco.MjData(self._model)
         self._joints = self._addresses(JOINT_NAMES)
+        self._fingers = self._addresses(FINGER_JOINTS if scene.tool == GRIPPER else ())
         self._blocks = dict(
             zip(blocks, self._addresses([block_geom(name) for name in blocks]), strict=True)
         )
@@ -124,7 +126,12 @@ class Renderer(Closing):
         self._pixels: Frame = np.zeros((height, width, 3), dtype=np.uint8)
 
     def frame(
-        self, joints: Joints, poses: Mapping[str, Pose], caption: Mapping[str, str] | None = None
+        self,
+        joints: Joints,
+        poses: Mapping[str, Pose],
+        caption: Mapping[str, str] | None = None,
+        *,
+        opening: float | None = None,
     ) -> Frame:
         """An RGB picture, shape (height, width, 3), of joints (6,) [rad] and block poses.
 
@@ -132,8 +139,12 @@ class Renderer(Closing):
             joints: shape (6,) [rad].
             poses: pose of each block that has moved.
             caption: lines in the lower left corner, each a title and a text; ASCII is drawn.
+            opening: distance between the fingers of a gripper [m]; None shows them as before,
+                which is open at first.
         """
         self._data.qpos[self._joints] = joints
+        if self._fingers.size and opening is not None:
+            self._data.qpos[self._fingers] = opening / 2
         for name, pose in poses.items():
             address = self._blocks[name]
             x, y, z, w = pose.orientation

@@ -18,9 +18,14 @@ import numpy as np
 import yaml
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
-from safegen_ros.robot.kinematics import inverse_top_down
+from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
+from safegen_ros.robot.kinematics import forward, inverse_top_down
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.pose import Pose
+
+#: What takes hold of a block: a suction cup from above, or two fingers from the sides.
+SUCTION, GRIPPER = 'suction', 'gripper'
+TOOLS = (SUCTION, GRIPPER)
 
 #: Slots nearer than this would let the wrist touch a full tower on the neighbouring slot [m].
 MIN_SLOT_PITCH = 0.060
@@ -69,10 +74,10 @@ class Motion:
     travel_clearance_m: float
     min_travel_height_m: float
     straightness_m: float
-    press_depth_m: float
+    grasp_depth_m: float
     release_gap_m: float
     settle_s: float
-    suck_s: float
+    grasp_s: float
     place_settle_s: float
     release_s: float
 
@@ -84,16 +89,18 @@ class Scene:
     Attributes:
         block_size: edge of the cubes.
         block_mass: of one cube.
-        tool_length: flange to the lip of the suction cup.
+        tool: one of `TOOLS`.
+        tool_length: flange to the tip: the lip of the suction cup, or the ends of the fingers.
         max_tower: blocks in the highest tower that every slot takes.
         slots: where towers may stand.
-        home: where the arm parks, as a slot, with the height of the cup in `home_height`.
-        home_height: of the cup above the table.
+        home: where the arm parks, as a slot, with the height of the tip in `home_height`.
+        home_height: of the tip above the table.
         motion: speeds, clearances and dwell times.
     """
 
     block_size: float
     block_mass: float
+    tool: str
     tool_length: float
     max_tower: int
     slots: tuple[Slot, ...]
@@ -106,6 +113,33 @@ class Scene:
         """Most blocks of which any configuration fits: one slot each, or one tower of all."""
         return min(len(self.slots), self.max_tower)
 
+    @property
+    def slot_pitch(self) -> float:
+        """Slots must be this far apart, for the wrist and the tool beside a full tower [m]."""
+        if self.tool != GRIPPER:
+            return MIN_SLOT_PITCH
+        return max(MIN_SLOT_PITCH, HALF_WIDTH + self.block_size / 2 + SLOT_TOLERANCE)
+
+    @property
+    def tip_over_centre(self) -> float:
+        """Height of the tip over the centre of a block that the tool holds [m]."""
+        # The joints give way to the press of a cup; fingers stay where they have closed.
+        grasp = self.motion.grasp_depth_m if self.tool == GRIPPER else 0.0
+        return self.block_size / 2 - grasp
+
+    def grasp_height(self, centre: float) -> float:
+        """Height of the tip where it takes hold of a block whose centre is that high [m]."""
+        return centre + self.block_size / 2 - self.motion.grasp_depth_m
+
+    def release_height(self, centre: float) -> float:
+        """Height of the tip where it lets go of a block whose centre shall be that high [m]."""
+        return centre + self.tip_over_centre + self.motion.release_gap_m
+
+    def held_centre(self, joints: Joints) -> tuple[float, float, float]:
+        """Where the centre of a block is that the tool holds [m], for joints (6,) [rad]."""
+        x, y, z = forward(joints, self.tool_length + self.tip_over_centre)[:3, 3].tolist()
+        return x, y, z
+
     def level_height(self, level: int) -> float:
         """Height of the centre of a block at a level, the table being level 0 [m]."""
         return (level + 0.5) * self.block_size
@@ -117,7 +151,7 @@ class Scene:
     def joints_above(
         self, x: float, y: float, z: float, yaw: float, seed: Joints | None = None
     ) -> Joints:
-        """Joints (6,) [rad] with the cup at x, y, z [m], pointing down, aligned with yaw [rad].
+        """Joints (6,) [rad] with the tip at x, y, z [m], pointing down, aligned with yaw [rad].
 
         Raises:
             RobotError: `OUT_OF_REACH`.
@@ -146,13 +180,13 @@ def default_scene_path() -> Path:
 
 
 def load_scene(path: Path | str | None = None) -> Scene:
-    """Reads and checks a scene file; the shipped one when no path is given.
+    """Reads and checks a scene file; the shipped one when no path, or an empty one, is given.
 
     Raises:
         SceneError: the file is missing, is not YAML, lacks a field, has one too many or one out of
             range, or names a slot where some height is out of reach.
     """
-    source = Path(path) if path is not None else default_scene_path()
+    source = Path(path) if path else default_scene_path()
     try:
         document = yaml.safe_load(source.read_text(encoding='utf-8'))
     except OSError as error:
@@ -196,6 +230,12 @@ class _Reader:
             raise self.fail(name, f'must be a whole number, got {value}')
         return int(value)
 
+    def choice(self, name: str, known: tuple[str, ...]) -> str:
+        value = self.take(name)
+        if value not in known:
+            raise self.fail(name, f'must be one of {" ".join(known)}, got {value!r}')
+        return str(value)
+
     def section(self, name: str) -> _Reader:
         return _Reader(self.source, f'{self.path}{name}.', self.take(name))
 
@@ -210,13 +250,16 @@ _MOTION_RANGES: dict[str, tuple[float, float]] = {
     'travel_clearance_m': (0.005, 0.1),
     'min_travel_height_m': (0.03, 0.25),
     'straightness_m': (0.0005, 0.01),
-    'press_depth_m': (0.0, 0.003),
     'release_gap_m': (0.0, 0.005),
     'settle_s': (0.0, 5.0),
-    'suck_s': (0.0, 5.0),
+    'grasp_s': (0.0, 5.0),
     'place_settle_s': (0.0, 5.0),
     'release_s': (0.0, 5.0),
 }
+
+
+#: How far below the top of a block the tip takes hold of it, by tool [m].
+_GRASP_DEPTHS = {SUCTION: (0.0, 0.003), GRIPPER: (0.004, 0.020)}
 
 
 def _read(reader: _Reader) -> Scene:
@@ -226,9 +269,11 @@ def _read(reader: _Reader) -> Scene:
     home = reader.section('home')
     home_height = home.number('height_m', 0.03, 0.35)
     home.rest['name'] = 'home'
+    tool = reader.choice('tool', TOOLS)
     scene = Scene(
         block_size=reader.number('block_size_m', 0.015, 0.05),
         block_mass=reader.number('block_mass_kg', 0.001, 0.15),
+        tool=tool,
         tool_length=reader.number('tool_length_m', 0.01, 0.2),
         max_tower=reader.integer('max_tower_blocks', 1, 20),
         slots=tuple(
@@ -237,7 +282,7 @@ def _read(reader: _Reader) -> Scene:
         ),
         home=_slot(home),
         home_height=home_height,
-        motion=_motion(reader.section('motion')),
+        motion=_motion(reader.section('motion'), tool),
     )
     reader.end()
     return scene
@@ -253,13 +298,16 @@ def _slot(reader: _Reader) -> Slot:
     return Slot(name, radius, azimuth)
 
 
-def _motion(reader: _Reader) -> Motion:
-    values = {name: reader.number(name, *span) for name, span in _MOTION_RANGES.items()}
+def _motion(reader: _Reader, tool: str) -> Motion:
+    spans = _MOTION_RANGES | {'grasp_depth_m': _GRASP_DEPTHS[tool]}
+    values = {name: reader.number(name, *span) for name, span in spans.items()}
     reader.end()
     return Motion(**values)
 
 
 def _check(scene: Scene, source: str) -> None:
+    if scene.tool == GRIPPER:
+        _check_fingers(scene, source)
     names = [slot.name for slot in scene.slots]
     for index, slot in enumerate(scene.slots):
         place = f'{source}: slots[{index}] ({slot.name})'
@@ -269,10 +317,10 @@ def _check(scene: Scene, source: str) -> None:
             raise SceneError(f'{place}: the block would touch the base: move it outwards')
         for other in (*scene.slots[:index], scene.home):
             pitch = math.hypot(slot.x - other.x, slot.y - other.y)
-            if pitch < MIN_SLOT_PITCH:
+            if pitch < scene.slot_pitch:
                 raise SceneError(
-                    f'{place}: only {pitch:.3f} m from {other.name}: the wrist needs '
-                    f'{MIN_SLOT_PITCH:.3f} m beside a full tower'
+                    f'{place}: only {pitch:.3f} m from {other.name}: the wrist and the '
+                    f'{scene.tool} need {scene.slot_pitch:.3f} m beside a full tower'
                 )
         _check_reach(scene, slot, place)
     try:
@@ -281,13 +329,28 @@ def _check(scene: Scene, source: str) -> None:
         raise SceneError(f'{source}: home: {error.message}') from error
 
 
+def _check_fingers(scene: Scene, source: str) -> None:
+    low, high = GRIP_RANGE
+    if not low <= scene.block_size <= high:
+        raise SceneError(
+            f'{source}: block_size_m: the gripper holds blocks of {low:.3f} to {high:.3f} m, not '
+            f'{scene.block_size:.3f} m: use others, or the suction cup'
+        )
+    if scene.motion.grasp_depth_m > scene.block_size / 2:
+        raise SceneError(
+            f'{source}: motion.grasp_depth_m: {scene.motion.grasp_depth_m} is more than half a '
+            'block: the fingers would come near to what the block stands on'
+        )
+
+
 def _check_reach(scene: Scene, slot: Slot, place: str) -> None:
-    """Every height at which the cup works over this slot, with a tolerance on the radius."""
+    """Every height at which the tip works over this slot, with a tolerance on the radius."""
     motion = scene.motion
-    heights = [level * scene.block_size for level in range(1, scene.max_tower + 1)]
-    low = [height - motion.press_depth_m for height in heights]
-    high = [height + motion.release_gap_m for height in heights]
-    top = [heights[-1] + motion.travel_clearance_m, motion.min_travel_height_m]
+    centres = [scene.level_height(level) for level in range(scene.max_tower)]
+    low = [scene.grasp_height(centre) for centre in centres]
+    high = [scene.release_height(centre) for centre in centres]
+    top = [scene.max_tower * scene.block_size + motion.travel_clearance_m]
+    top.append(motion.min_travel_height_m)
     for height in (*low, *high, *top):
         for radius in (slot.radius - SLOT_TOLERANCE, slot.radius + SLOT_TOLERANCE):
             x, y = radius * math.cos(slot.azimuth), radius * math.sin(slot.azimuth)
@@ -295,6 +358,6 @@ def _check_reach(scene: Scene, slot: Slot, place: str) -> None:
                 scene.joints_above(x, y, height, slot.azimuth)
             except RobotError as error:
                 raise SceneError(
-                    f'{place}: a tower of {scene.max_tower} does not fit, cup height '
+                    f'{place}: a tower of {scene.max_tower} does not fit, tip height '
                     f'{height:.3f} m: {error.message}; or lower max_tower_blocks'
                 ) from error

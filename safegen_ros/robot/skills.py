@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pick, place and home, written once over `Arm`.
 
-A skill starts and ends with the cup at travel height, above every tower, so that the next one may
+A skill starts and ends with the tip at travel height, above every tower, so that the next one may
 turn freely. Descents and ascents are straight lines in a few joint moves.
 """
 
@@ -16,7 +16,7 @@ from safegen_ros.robot.arm import TOOL, Arm
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.scene import GRIPPER, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ def pick(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> None
     motion = scene.motion
     others = list(others)
     arm.expect_contacts((TOOL, target.block))
-    centre = target.pose.position[2]
-    top = centre + scene.block_size / 2
+    if scene.tool == GRIPPER:
+        arm.set_suction(False)  # fingers stay as somebody has left them before the start
     _travel(arm, scene, target.pose, travel_height(scene, [*others, target.pose], carrying=False))
-    _vertical(arm, scene, target.pose, top - motion.press_depth_m)
+    _vertical(arm, scene, target.pose, scene.grasp_height(target.pose.position[2]))
     arm.wait(motion.settle_s)
     arm.set_suction(True)
-    arm.wait(motion.suck_s)
+    arm.wait(motion.grasp_s)
     _vertical(arm, scene, target.pose, travel_height(scene, others, carrying=True))
 
 
@@ -70,9 +70,8 @@ def place(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> Non
     motion = scene.motion
     others = list(others)
     arm.expect_contacts((TOOL, target.block), (target.block, target.support))
-    top = target.pose.position[2] + scene.block_size / 2
     _travel(arm, scene, target.pose, travel_height(scene, others, carrying=True))
-    _vertical(arm, scene, target.pose, top + motion.release_gap_m)
+    _vertical(arm, scene, target.pose, scene.release_height(target.pose.position[2]))
     arm.wait(motion.place_settle_s)
     arm.set_suction(False)
     arm.wait(motion.release_s)
@@ -92,16 +91,27 @@ def home(arm: Arm, scene: Scene, blocks: Iterable[Pose], carrying: bool = False)
     )
 
 
+def approach(arm: Arm, scene: Scene, over: Pose, height: float, others: Iterable[Pose]) -> None:
+    """Brings the tip over a pose at a height [m], from above everything else.
+
+    Raises:
+        RobotError: `OUT_OF_REACH`, a limit, a collision or a fault of the arm.
+        Canceled: the arm was stopped.
+    """
+    _travel(arm, scene, over, max(height, travel_height(scene, others, carrying=False)))
+    _vertical(arm, scene, over, height)
+
+
 def travel_height(scene: Scene, blocks: Iterable[Pose], *, carrying: bool) -> float:
-    """Height of the cup at which nothing is touched [m].
+    """Height of the tip at which nothing is touched [m].
 
     Args:
         scene: geometry and clearances.
         blocks: every block that is not carried.
-        carrying: whether a block hangs below the cup.
+        carrying: whether the tool holds a block.
     """
     tops = [block.position[2] + scene.block_size / 2 for block in blocks]
-    load = scene.block_size if carrying else 0.0
+    load = scene.tip_over_centre + scene.block_size / 2 if carrying else 0.0
     clear = max(tops, default=0.0) + scene.motion.travel_clearance_m + load
     return max(clear, scene.motion.min_travel_height_m)
 
@@ -121,7 +131,7 @@ def _travel(arm: Arm, scene: Scene, above: Pose, height: float) -> None:
 
 
 def _vertical(arm: Arm, scene: Scene, over: Pose, height: float) -> None:
-    """Moves the cup straight up or down over a pose to a height [m]."""
+    """Moves the tip straight up or down over a pose to a height [m]."""
     joints = arm.joint_positions()
     start = float(forward(joints, scene.tool_length)[2, 3])
     end = scene.joints_above(over.position[0], over.position[1], height, over.yaw, joints)
@@ -138,7 +148,7 @@ def _straight(
     Args:
         scene: gives the tool and `straightness_m`.
         over: the pose through which the vertical runs.
-        start: height of the cup [m] and joints there; where the arm is.
+        start: height of the tip [m] and joints there; where the arm is.
         end: the same, where it shall go; becomes the last target.
     """
     middle = forward((start[1] + end[1]) / 2, scene.tool_length)[:3, 3]

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The MuJoCo twin: the arm, its suction cup and free blocks with real contact, behind `Arm`.
+"""The MuJoCo twin: the arm, its tool and free blocks with real contact, behind `Arm`.
 
 Simulated time passes only while a command runs, in the thread that gave it. Other threads may read
 and may call `stop`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import mujoco
@@ -20,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair
-from safegen_ros.robot.contacts import Collision, ContactRules
+from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
+from safegen_ros.robot.contacts import Collision, CollisionError, Contact, ContactRules
 from safegen_ros.robot.limits import (
     ENCODER_STEP,
     JOINT_LIMITS,
@@ -32,15 +31,15 @@ from safegen_ros.robot.limits import (
     move_duration,
 )
 from safegen_ros.robot.mjcf import (
-    PAD_GEOM,
-    SUCTION_ACTUATOR,
     TABLE_GEOM,
     TIMESTEP,
     block_geom,
     build_mjcf,
 )
+from safegen_ros.robot.mjcf_tools import TOOL_GEOMS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.twin_tools import twin_tool
 
 #: Physics steps between two looks at stop, contacts and set-points; 10 ms of simulated time.
 STEPS_PER_TICK = 5
@@ -58,25 +57,8 @@ ARRIVAL_TIMEOUT = 2.0
 SETTLE = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One look at the twin.
-
-    Attributes:
-        time: simulated time since the last reset [s].
-        joints: measured, shape (6,) [rad].
-        poses: measured pose of each block.
-        suction: whether the pump is on.
-    """
-
-    time: float
-    joints: Joints
-    poses: dict[str, Pose]
-    suction: bool
-
-
 class MujocoTwin(Closing, Arm):
-    """A simulated myCobot 280 with a suction cup and blocks.
+    """A simulated myCobot 280 with the tool of its scene, and blocks.
 
     Args:
         scene: geometry of the cell.
@@ -105,7 +87,7 @@ class MujocoTwin(Closing, Arm):
         self.reset(blocks or {})
 
     def reset(self, blocks: Mapping[str, Pose]) -> None:
-        """Builds the world anew: arm at home, pump off, blocks settled, time 0.
+        """Builds the world anew: arm at home, tool off, blocks settled, time 0.
 
         A stop or a fault stays latched: only `reset_stop` allows motion again.
         """
@@ -115,7 +97,7 @@ class MujocoTwin(Closing, Arm):
             self._joints = self._addresses(JOINT_NAMES)
             names = [block_geom(name) for name in blocks]
             self._blocks = dict(zip(blocks, self._addresses(names), strict=True))
-            self._suction = self._model.actuator(SUCTION_ACTUATOR).id
+            self._tool = twin_tool(self._model, self._data, self.scene)
             self._rules = ContactRules(self._geom_names(), blocks)
             self._setpoint = self.scene.home_joints
             self._data.qpos[self._joints] = self._setpoint
@@ -140,16 +122,30 @@ class MujocoTwin(Closing, Arm):
             return {name: self._pose(address) for name, address in self._blocks.items()}
 
     def suction(self) -> bool:
-        """Whether the pump is on."""
+        """Whether the tool is on."""
         with self._lock:
-            return bool(self._data.ctrl[self._suction] > 0.5)
+            return self._tool.is_on(self._data)
+
+    def opening(self) -> float | None:
+        """Measured distance between the fingers [m]; None with a suction cup."""
+        with self._lock:
+            return self._tool.opening(self._data)
 
     def look(self) -> Sample:
-        """Time, joints, block poses and pump, all of the same instant."""
+        """Time, joints, block poses and tool, all of the same instant."""
         with self._lock:
             return Sample(
-                self._data.time, self.joint_positions(), self.block_poses(), self.suction()
+                self._data.time,
+                self.joint_positions(),
+                self.block_poses(),
+                self.suction(),
+                self.opening(),
             )
+
+    def take_contacts(self) -> tuple[Contact, ...]:
+        """What came together since the last call; see `ContactRules.take_contacts`."""
+        with self._lock:
+            return self._rules.take_contacts()
 
     @property
     def sim_time(self) -> float:
@@ -183,11 +179,27 @@ class MujocoTwin(Closing, Arm):
             f'target for {ARRIVAL_TIMEOUT} s: something blocks the arm'
         )
 
+    def track(self, setpoint: Joints) -> None:
+        """Advances by one tick of 10 ms under a set-point (6,) [rad], as firmware gives it.
+
+        What touches what is not judged: whoever gives set-points knows nothing of blocks.
+        """
+        with self._lock:
+            self._setpoint = setpoint.clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+            self._data.ctrl[:6] = self._setpoint
+            mujoco.mj_step(self._model, self._data, STEPS_PER_TICK)
+        self._count()
+
     def set_suction(self, on: bool) -> None:
-        """Switches the pump; the force acts from the next step on."""
+        """Switches the tool; the force acts from the next step on."""
         self._check_ready()
         with self._lock:
-            self._data.ctrl[self._suction] = float(on)
+            self._tool.switch(self._data, on)
+
+    def open_to(self, opening: float) -> None:
+        """Sends the fingers to a distance [m], as firmware gives it; a suction cup has none."""
+        with self._lock:
+            self._tool.open_to(self._data, opening)
 
     def wait(self, seconds: float) -> None:
         """Lets simulated time pass; see `Arm.wait`."""
@@ -241,7 +253,7 @@ class MujocoTwin(Closing, Arm):
             collision = self._rules.first_collision(self._data)
         self._count()
         if collision is not None:
-            self._collide(collision)
+            self._fail(f'collision at {self.sim_time:.2f} s: {collision}', collision)
         if self._factor:
             wall, simulated = clock
             due = wall + (self.sim_time - simulated) / self._factor
@@ -279,13 +291,10 @@ class MujocoTwin(Closing, Arm):
                 ErrorCode.EXECUTION_CANCELED,
             )
 
-    def _collide(self, collision: Collision) -> None:
-        self._fail(f'collision at {self.sim_time:.2f} s: {collision}')
-
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str, collision: Collision | None = None) -> None:
         self._hold()
         self._fault = what
-        raise RobotError(what)
+        raise RobotError(what) if collision is None else CollisionError(what, collision)
 
     def _arrived(self, goal: Joints) -> bool:
         with self._lock:
@@ -305,7 +314,7 @@ class MujocoTwin(Closing, Arm):
     def _geom_names(self) -> list[str]:
         """By geom id, the name that the collision rules use."""
         owners = {block_geom(name): name for name in self._blocks}
-        owners |= {TABLE_GEOM: TABLE, PAD_GEOM: TOOL, 'tube': TOOL}
+        owners |= {TABLE_GEOM: TABLE} | dict.fromkeys(TOOL_GEOMS, TOOL)
         names = []
         for index in range(self._model.ngeom):
             name = self._model.geom(index).name

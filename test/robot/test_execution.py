@@ -24,7 +24,7 @@ from bench import (
     problem,
 )
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.verdict import Category
 
@@ -301,3 +301,65 @@ def test_a_collision_stops_the_arm_with_its_own_code(bench):
     assert outcome.steps_done == 1
     assert_stopped(bench)
     assert_works_again(bench)
+
+
+def test_what_is_left_after_a_difference_is_carried_out_in_the_world_as_it_is(bench):
+    on(bench, 'moving', 2, lambda: bench.place('a', FAR))
+    first = bench.run()
+    assert first.error_code is ErrorCode.STATE_MISMATCH, first.message
+    rest = first.remaining
+    assert rest is not None
+    assert {('holding', 'c'), ('on-table', 'a')} <= rest.init
+    bench.on_phase = lambda phase, step: None
+    bench.calls.clear()
+    plan = parse_plan('(putdown c)' + str(PLAN))
+    second = bench.run(rest, plan, resume=True)
+    assert_done(second)
+    assert 'prepare' not in bench.calls
+    again = bench.run(rest, plan, resume=True)  # in a world that is another one by now
+    assert again.error_code is ErrorCode.STATE_MISMATCH
+    assert again.steps_done == 0
+
+
+def test_no_world_is_left_where_blocks_make_none(bench):
+    def unexplained():
+        raise RobotError('c rests on nothing', ErrorCode.STATE_MISMATCH)
+
+    on(bench, 'moving', 1, lambda: setattr(bench, 'observe', unexplained))
+    outcome = bench.run()
+    assert outcome.error_code is ErrorCode.STATE_MISMATCH, outcome.message
+    assert outcome.remaining is None
+
+
+class Watcher:
+    """A second monitor that raises at one moment."""
+
+    def __init__(self, fails_at: int) -> None:
+        self.seen: list[int] = []
+        self.fails_at = fails_at
+
+    def begin(self) -> None:
+        if self.fails_at < 0:
+            raise SafegenError('nobody watches', ErrorCode.VALIDATOR_UNAVAILABLE)
+
+    def look(self, steps, observed):
+        def answer() -> None:
+            if steps == self.fails_at:
+                raise SafegenError('no', ErrorCode.MONITOR_VIOLATION)
+
+        self.seen.append(steps)
+        return answer
+
+
+def test_nothing_moves_that_is_not_watched(bench):
+    outcome = bench.run(watch=Watcher(-1))
+    assert outcome.error_code is ErrorCode.VALIDATOR_UNAVAILABLE
+    assert_never_moved(bench, outcome)
+
+
+def test_the_word_of_the_second_monitor_counts(bench):
+    watcher = Watcher(2)
+    outcome = bench.run(watch=watcher)
+    assert outcome.error_code is ErrorCode.MONITOR_VIOLATION
+    assert (outcome.steps_done, watcher.seen) == (1, [0, 1, 2])
+    assert_stopped(bench)

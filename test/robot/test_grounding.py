@@ -43,9 +43,9 @@ def test_small_errors_of_the_measurement_change_nothing(seed, count):
     assert ground(measured, PARKED, SIZE) == state
 
 
-def test_a_block_at_the_lip_is_held_and_not_clear():
+def test_a_block_in_the_tool_is_held_and_not_clear():
     poses = {'a': Pose.upright(0.1, 0.1, 0.15), 'b': Pose.upright(0.17, 0, 0.015)}
-    tool = Tool((0.1, 0.1, 0.165), suction=True)
+    tool = Tool((0.1, 0.1, 0.15), suction=True)
     expected = {('holding', 'a'), ('on-table', 'b'), ('clear', 'b')}
     assert ground(poses, tool, SIZE) == expected
 
@@ -81,13 +81,13 @@ def test_a_block_at_the_lip_is_held_and_not_clear():
         # The pump runs and the cup still presses: neither held nor standing.
         (
             {'a': Pose.upright(0.2, 0, 0.015)},
-            Tool((0.2, 0, 0.030), suction=True),
-            'carried by the cup and the table at once',
+            Tool((0.2, 0, 0.015), suction=True),
+            'carried by the tool and the table at once',
         ),
         # The pump is off: nothing explains a block in the air.
         (
             {'a': Pose.upright(0.2, 0, 0.1)},
-            Tool((0.2, 0, 0.115), suction=False),
+            Tool((0.2, 0, 0.1), suction=False),
             'rests on nothing',
         ),
     ],

@@ -52,7 +52,7 @@ def turn(axis, angle):
 
 
 def test_the_shipped_urdf_is_the_generated_one():
-    assert SHIPPED.read_text(encoding='utf-8') == build_urdf(SCENE.tool_length)
+    assert SHIPPED.read_text(encoding='utf-8') == build_urdf(SCENE)
 
 
 def test_urdf_mjcf_and_the_table_have_the_same_limits():

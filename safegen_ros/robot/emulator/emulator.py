@@ -1,0 +1,240 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One emulated arm at a pseudo-terminal, and at a TCP port if wanted, in real time."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import os
+import random
+import select
+import socket
+import threading
+import time
+import tty
+from collections.abc import Sequence
+from pathlib import Path
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import SafegenError
+from safegen_ros.robot.emulator.faults import Fault, Line
+from safegen_ros.robot.emulator.firmware import Firmware
+from safegen_ros.robot.frames import MOTION, Command, Frame, FrameReader
+from safegen_ros.robot.twin import TICK, MujocoTwin
+
+#: An emulator that was held up for longer than this does not catch up [s].
+_LAG = 0.5
+#: What a broken servo reports, beside the joints' own 1 to 6.
+_COLLISION = 16
+
+
+class EmulatorError(SafegenError):
+    """The emulator cannot offer the port that was asked for."""
+
+
+class _Client:
+    """A descriptor that speaks to the arm, and the beginning of a frame from it."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.reader = FrameReader()
+
+
+class Emulator(Closing):
+    """A myCobot 280 at a port, from its construction until it is closed.
+
+    Args:
+        twin: the arm that it moves; stays the caller's.
+        link: a symbolic link to make to the serial port, for a name that stays.
+        tcp_port: port on the loopback to offer as well; 0 for a free one, None for none.
+        faults: what goes wrong, see `KNOBS`.
+        seed: of the faults.
+
+    Attributes:
+        serial_port: path of the pseudo-terminal.
+        tcp_port: the port that was opened, or None.
+        last_motion: when the last motion command came, in `time.monotonic` [s]; 0 for never.
+        first_stop: the same for the first stop command.
+
+    Raises:
+        EmulatorError: the link or the port cannot be had.
+    """
+
+    def __init__(
+        self,
+        twin: MujocoTwin,
+        *,
+        link: Path | None = None,
+        tcp_port: int | None = None,
+        faults: Sequence[Fault] = (),
+        seed: int = 0,
+    ) -> None:
+        self.last_motion = 0.0
+        self.first_stop = 0.0
+        self.firmware = Firmware(twin)
+        self._line = Line(faults, random.Random(seed))  # noqa: S311 - faults, not secrets
+        self._struck: set[str] = set()
+        self._closing = threading.Event()
+        self._late: list[tuple[float, int, _Client, bytes]] = []
+        self._order = itertools.count()
+        self._listener = self._listen(tcp_port)
+        self.tcp_port: int | None = None
+        if self._listener is not None:
+            self.tcp_port = self._listener.getsockname()[1]
+        self._connection: socket.socket | None = None
+        # The far end stays open here as well, so that a client may go and come back.
+        master, self._slave = os.openpty()
+        tty.setraw(master)
+        tty.setraw(self._slave)
+        os.set_blocking(master, False)
+        self.serial_port = os.ttyname(self._slave)
+        self._clients = [_Client(master)]
+        self._link = self._make_link(link)
+        self._thread = threading.Thread(target=self._serve, name='emulator', daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the emulation; the port is gone."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        self._thread.join()
+        self._unplug()
+        if self._listener is not None:
+            self._listener.close()
+        if self._link is not None:
+            self._link.unlink(missing_ok=True)
+
+    def _listen(self, port: int | None) -> socket.socket | None:
+        if port is None:
+            return None
+        try:
+            return socket.create_server(('127.0.0.1', port))
+        except OSError as error:
+            raise EmulatorError(
+                f'TCP port {port} cannot be opened: {os.strerror(error.errno or 0)}: use another'
+            ) from error
+
+    def _make_link(self, link: Path | None) -> Path | None:
+        if link is None:
+            return None
+        try:
+            # One that an emulator left behind points to nothing; anything else is not ours.
+            if link.is_symlink() and not link.exists():
+                link.unlink()
+            link.symlink_to(self.serial_port)
+        except OSError as error:
+            self._unplug()
+            raise EmulatorError(
+                f'{link} cannot be made: {os.strerror(error.errno or 0)}: use another --port'
+            ) from error
+        return link
+
+    # The one thread
+
+    def _serve(self) -> None:
+        due = time.monotonic()
+        while not self._closing.is_set():
+            now = time.monotonic()
+            if now - due > _LAG:
+                due = now
+            while due <= now:
+                self._strike(now)
+                self.firmware.tick()
+                due += TICK
+            self._flush(now)
+            next_event = min([due, *(entry[0] for entry in self._late[:1])])
+            self._take(max(0.0, next_event - time.monotonic()))
+
+    def _take(self, wait: float) -> None:
+        """Waits for bytes, for a time at most, and serves who sent them."""
+        clients = {client.fd: client for client in self._clients}
+        waiting: list[int | socket.socket] = [*clients]
+        if self._listener is not None:
+            waiting.append(self._listener)
+        for ready in select.select(waiting, [], [], wait)[0]:
+            if isinstance(ready, socket.socket):
+                self._accept(ready)
+            elif isinstance(ready, int) and ready in clients:
+                self._read(clients[ready])
+
+    def _accept(self, listener: socket.socket) -> None:
+        """One connection at a time, as the vendor's server has; the newest is served."""
+        self._drop()
+        self._connection = listener.accept()[0]
+        self._connection.setblocking(False)
+        self._clients.append(_Client(self._connection.fileno()))
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            fd = self._connection.fileno()
+            self._clients = [client for client in self._clients if client.fd != fd]
+            self._connection.close()
+            self._connection = None
+
+    def _read(self, client: _Client) -> None:
+        try:
+            data = os.read(client.fd, 4096)
+        except OSError:
+            data = b''
+        if not data and self._connection is not None and client.fd == self._connection.fileno():
+            self._drop()
+        for frame in client.reader.feed(data):
+            self._handle(client, frame, time.monotonic())
+
+    def _handle(self, client: _Client, frame: Frame, now: float) -> None:
+        if frame.command in MOTION:
+            self.last_motion = now
+            self._line.began(now)
+        if frame.command == Command.STOP:
+            self.first_stop = self.first_stop or now
+        if self._line.echoes(now):
+            self._write(client, frame.encode())
+        if not self._line.takes(now):
+            return
+        answer = self.firmware.handle(frame)
+        sent = self._line.answer(answer, now) if answer is not None else None
+        if sent is None:
+            return
+        delay, data = sent
+        if delay:
+            heapq.heappush(self._late, (now + delay, next(self._order), client, data))
+        else:
+            self._write(client, data)
+
+    def _flush(self, now: float) -> None:
+        while self._late and self._late[0][0] <= now:
+            _, _, client, data = heapq.heappop(self._late)
+            if client in self._clients:
+                self._write(client, data)
+
+    def _write(self, client: _Client, data: bytes) -> None:
+        # Nobody reads, or whoever asked is gone: the answer is lost, as on a real line.
+        with contextlib.suppress(OSError):
+            os.write(client.fd, data)
+
+    def _strike(self, now: float) -> None:
+        """Faults of the arm itself happen once, when their time has come."""
+        for name in ('servo_error', 'limit_stop', 'power_off', 'unplugged'):
+            value = self._line.active(name, now)
+            if value is None or name in self._struck:
+                continue
+            self._struck.add(name)
+            if name == 'power_off':
+                self.firmware.power_off()
+            elif name == 'unplugged':
+                self._unplug()
+            else:
+                broken = name == 'servo_error'
+                joint = int(value)
+                self.firmware.stop_joint(joint, _COLLISION if broken else joint, broken=broken)
+
+    def _unplug(self) -> None:
+        self._drop()
+        for client in self._clients:
+            os.close(client.fd)
+        if self._clients:
+            os.close(self._slave)
+        self._clients = []

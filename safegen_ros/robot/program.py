@@ -1,0 +1,220 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A motion program: what an arm does for one action, as data that another computer carries out.
+
+It is written by running a skill against `Recorder`, so that an action is known as a whole, and
+every target of it checked, before its first part moves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import RobotError
+from safegen_ros.robot.arm import Arm, ContactPair
+from safegen_ros.robot.limits import Joints, check_joints, check_speed
+from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+
+VERSION = 1
+#: Most steps of a program, and most bytes of its text.
+MAX_STEPS = 1000
+MAX_BYTES = 1 << 20
+#: Longest wait of one step [s].
+MAX_WAIT = 60.0
+
+
+@runtime_checkable
+class ProgramArm(Arm, Protocol):
+    """An arm that is better told an action as a whole than move by move."""
+
+    def run_program(self, program: Program) -> None:
+        """Carries a program out, and returns when it is done.
+
+        Raises:
+            RobotError: it was refused as a whole, or a step failed and the arm holds.
+            Canceled: the arm was stopped.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """To six joint angles [rad], at a fraction of the highest joint speed."""
+
+    target: tuple[float, ...]
+    speed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Suction:
+    """The pump on or off."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Time that passes [s]."""
+
+    seconds: float
+
+
+ProgramStep = Move | Suction | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps in their order, every one within the limits.
+
+    Raises:
+        RobotError: a step is not; `LIMIT_VIOLATION` for a move.
+    """
+
+    steps: tuple[ProgramStep, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.steps) > MAX_STEPS:
+            raise RobotError(f'a program of {len(self.steps)} steps: at most {MAX_STEPS} are taken')
+        for index, step in enumerate(self.steps):
+            try:
+                _check(step)
+            except RobotError as error:
+                raise RobotError(f'step {index + 1}: {error.message}', error.code) from error
+
+    def to_json(self) -> bytes:
+        """The program as `parse_program` reads it."""
+        steps: list[dict[str, object]] = []
+        for step in self.steps:
+            if isinstance(step, Move):
+                steps.append({'move': list(step.target), 'speed': step.speed})
+            elif isinstance(step, Suction):
+                steps.append({'suction': step.on})
+            else:
+                steps.append({'wait': step.seconds})
+        return json.dumps({'version': VERSION, 'steps': steps}).encode('ascii')
+
+
+def parse_program(data: bytes) -> Program:
+    """Reads a program.
+
+    Raises:
+        RobotError: it is not JSON as `Program.to_json` writes it, too long, or a step is outside
+            the limits; the whole is refused.
+    """
+    if len(data) > MAX_BYTES:
+        raise RobotError(f'a program of {len(data)} bytes: at most {MAX_BYTES} are taken')
+    try:
+        fields = read_object(data)
+        fields.integer('version', VERSION, VERSION)
+        steps = tuple(_parse_step(each) for each in fields.objects('steps', MAX_STEPS))
+        fields.end()
+    except FieldError as error:
+        raise RobotError(f'the program: {error}: nothing of it is carried out') from error
+    return Program(steps)
+
+
+def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
+    """Carries a program out.
+
+    Args:
+        program: what to do.
+        arm: the driver.
+        done: told after each step how many are done.
+
+    Raises:
+        RobotError: as the arm says; what follows the failed step is not done.
+        Canceled: the arm was stopped.
+    """
+    for index, step in enumerate(program.steps):
+        if isinstance(step, Move):
+            arm.move_joints(step.target, step.speed)
+        elif isinstance(step, Suction):
+            arm.set_suction(step.on)
+        else:
+            arm.wait(step.seconds)
+        done(index + 1)
+
+
+class Recorder(Closing, Arm):
+    """An arm that arrives at once and writes down what it is told.
+
+    Args:
+        joints: where the real arm is now, shape (6,) [rad].
+        suction: whether its pump is on.
+    """
+
+    def __init__(self, joints: Joints, suction: bool) -> None:
+        self._joints = np.array(joints, dtype=np.float64)
+        self._suction = suction
+        self._steps: list[ProgramStep] = []
+
+    @property
+    def program(self) -> Program:
+        """All that was told so far."""
+        return Program(tuple(self._steps))
+
+    def joint_positions(self) -> Joints:
+        """The last target, shape (6,) [rad]."""
+        return self._joints.copy()
+
+    def move_joints(self, target: ArrayLike, speed: float) -> None:
+        """Writes a move down; see `Arm.move_joints`."""
+        self._joints = check_joints(target)
+        joints = tuple(float(each) for each in self._joints)
+        self._steps.append(Move(joints, check_speed(speed)))
+
+    def set_suction(self, on: bool) -> None:
+        """Writes the switch down."""
+        self._suction = on
+        self._steps.append(Suction(on))
+
+    def suction(self) -> bool:
+        """The last switch."""
+        return self._suction
+
+    def wait(self, seconds: float) -> None:
+        """Writes the wait down."""
+        self._steps.append(Wait(seconds))
+
+    def expect_contacts(self, *pairs: ContactPair) -> None:
+        """Nothing touches a recorder."""
+
+    def stop(self) -> None:
+        """Nothing moves here."""
+
+    def reset_stop(self) -> None:
+        """Nothing moves here."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _check(step: ProgramStep) -> None:
+    if isinstance(step, Move):
+        check_joints(step.target)
+        check_speed(step.speed)
+    elif isinstance(step, Wait) and not (
+        math.isfinite(step.seconds) and 0.0 <= step.seconds <= MAX_WAIT
+    ):
+        raise RobotError(f'a wait of {step.seconds} s is not from 0 to {MAX_WAIT:g} s')
+
+
+def _parse_step(fields: Fields) -> ProgramStep:
+    step: ProgramStep
+    if 'move' in fields:
+        # The limits are those of `check_joints`; here it only matters that these are numbers.
+        step = Move(fields.numbers('move', 6, -10.0, 10.0), fields.number('speed', 0.0, 1.0))
+    elif 'suction' in fields:
+        step = Suction(fields.flag('suction'))
+    else:
+        step = Wait(fields.number('wait', 0.0, MAX_WAIT))
+    fields.end()
+    return step

@@ -1,0 +1,177 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The vendor's library, as it comes, drives the emulated arm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymycobot import MyCobot280, MyCobot280Socket
+from waiting import wait_until
+
+from safegen_ros.robot.effectors import PUMP_PIN
+from safegen_ros.robot.emulator.coords import coords_of, joints_for
+from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError
+from safegen_ros.robot.emulator.firmware import NO_GRIPPER, Firmware
+from safegen_ros.robot.frames import Command, Frame, pack
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin import MujocoTwin
+
+SCENE = load_scene()
+UP = [0.0, -20.0, -60.0, 30.0, 0.0, 45.0]
+ANGLES = st.tuples(*(st.floats(low, high) for low, high in JOINT_LIMITS))
+
+
+def at_rest(robot):
+    wait_until(lambda: robot.is_moving() == 0, 'the arm at rest')
+
+
+@pytest.fixture(scope='module')
+def emulator():
+    with MujocoTwin(SCENE) as twin, Emulator(twin, tcp_port=0) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def robot(emulator):
+    vendors = MyCobot280(emulator.serial_port)
+    yield vendors
+    vendors.close()
+
+
+def test_it_answers_every_question_of_the_vendors_library(robot):
+    assert robot.get_system_version() == 7.3
+    assert robot.is_power_on() == robot.is_all_servo_enable() == 1
+    assert robot.is_controller_connected() == 1
+    assert robot.get_error_information() == robot.is_moving() == robot.is_paused() == 0
+    assert robot.read_next_error() == [0] * 7
+    assert robot.get_servo_voltages() == [7.4] * 6
+    assert robot.get_servo_temps() == [35] * 6
+    assert robot.get_servo_status() == [0] * 6
+    assert robot.is_servo_enable(2) == 1
+    assert robot.get_basic_input(35) == 1
+    assert robot.get_angles_coords() == robot.get_angles() + robot.get_coords()
+    for joint, (low, high) in enumerate(np.degrees(JOINT_LIMITS), start=1):
+        assert robot.get_joint_min_angle(joint) == pytest.approx(low)
+        assert robot.get_joint_max_angle(joint) == pytest.approx(high)
+
+
+def test_a_motion_is_acknowledged_at_once_and_takes_its_time(robot, emulator):
+    robot.send_angles([90.0, *UP[1:]], 100)
+    began = robot.get_angles()
+    assert robot.send_angles(UP, 60) == 1
+    assert abs(robot.get_angles()[0] - began[0]) < 20
+    assert robot.is_moving() == 1
+    at_rest(robot)
+    np.testing.assert_allclose(robot.get_angles(), UP, atol=1.0)
+    assert robot.is_in_position(UP, 0) == 1
+    encoders = [2048 + 4096 * angle / 360 for angle in robot.get_angles()]
+    np.testing.assert_allclose(robot.get_encoders(), encoders, atol=3)
+
+
+def test_coordinates_are_those_of_the_firmware(robot, emulator):
+    robot.send_angles(UP, 100)
+    at_rest(robot)
+    goal = robot.get_coords()
+    goal[2] += 20
+    assert robot.send_coords(goal, 80, 1) == 1
+    at_rest(robot)
+    np.testing.assert_allclose(robot.get_coords(), goal, atol=2)
+    assert robot.is_in_position(goal, 1) == 1
+    assert robot.send_coords([281, 281, 412, 0, 0, 0], 80) == 1
+    assert robot.get_error_information() == 32
+    assert robot.clear_error_information() == 1
+    assert robot.get_error_information() == 0
+
+
+def test_stop_holds_where_the_arm_is(robot, emulator):
+    robot.send_angles([120.0, *UP[1:]], 30)
+    wait_until(lambda: robot.get_angles()[0] > 10, 'the arm')
+    assert robot.stop() == 1
+    at_rest(robot)
+    assert 5 < robot.get_angles()[0] < 80
+
+
+def test_in_fresh_mode_the_newest_target_wins_else_the_next_one_waits(robot):
+    for mode, last in ((1, 10.0), (0, 20.0)):
+        assert robot.set_fresh_mode(mode) == 1
+        assert robot.get_fresh_mode() == mode
+        robot.send_angles([60.0, *UP[1:]], 100)
+        robot.send_angles([last, *UP[1:]], 100)
+        at_rest(robot)
+        assert robot.get_angles()[0] == pytest.approx(last, abs=1)
+    # It went to 60 deg and back with the queue alone; without power it goes nowhere.
+    assert robot.power_off() == 1
+    robot.send_angles(UP, 100)
+    assert robot.is_moving() == robot.is_power_on() == 0
+    assert robot.power_on() == 1
+
+
+def test_pins_of_the_base_switch_the_pump_and_there_is_no_gripper(robot, emulator):
+    assert robot.set_basic_output(PUMP_PIN, 0) == 1
+    assert emulator.firmware.twin.suction()
+    assert robot.set_basic_output(PUMP_PIN, 1) == 1
+    assert not emulator.firmware.twin.suction()
+    assert robot.set_gripper_value(20, 100) == 1
+    assert robot.get_gripper_value() == NO_GRIPPER
+
+
+def test_the_vendors_socket_class_drives_the_same_arm(robot, emulator):
+    over_tcp = MyCobot280Socket('127.0.0.1', emulator.tcp_port)
+    assert over_tcp.get_angles() == pytest.approx(robot.get_angles(), abs=0.1)
+    assert over_tcp.send_angles(UP, 100) == 1
+    at_rest(over_tcp)
+    assert robot.get_angles() == pytest.approx(UP, abs=1)
+    over_tcp.close()
+
+
+def test_a_link_is_made_and_goes_and_nothing_is_overwritten(tmp_path):
+    link = tmp_path / 'arm'
+    with MujocoTwin(SCENE) as twin:
+        with Emulator(twin, link=link) as emulator:
+            assert str(link.resolve()) == emulator.serial_port
+            with pytest.raises(EmulatorError, match='use another --port'):
+                Emulator(twin, link=link)
+        assert not link.is_symlink()
+        link.write_text('mine')
+        with pytest.raises(EmulatorError, match='File exists'):
+            Emulator(twin, link=link)
+        assert link.read_text() == 'mine'
+
+
+def test_a_tcp_port_that_is_taken_is_refused(emulator):
+    with pytest.raises(EmulatorError, match='Address already in use'):
+        Emulator(emulator.firmware.twin, tcp_port=emulator.tcp_port)
+
+
+FIRMWARE = Firmware(MujocoTwin(SCENE))
+
+
+@given(st.integers(0, 255) | st.sampled_from(Command), st.binary(max_size=28))
+def test_no_frame_ends_the_firmware(command, payload):
+    answer = FIRMWARE.handle(Frame(command, payload))
+    assert answer is None or answer.command == command
+    FIRMWARE.tick()
+
+
+@given(ANGLES)
+def test_coordinates_lead_back_to_a_configuration_with_the_same_ones(angles):
+    here = np.array(angles)
+    found = joints_for(coords_of(here), here + 0.05)
+    if found is not None:  # near a limit or a singular pose there may be none
+        np.testing.assert_allclose(coords_of(found)[:3], coords_of(here)[:3], atol=1)
+    assert joints_for(coords_of(np.radians(UP)), np.radians(UP) + 0.1) is not None
+
+
+def test_a_target_beyond_a_limit_moves_nothing_and_is_an_error():
+    firmware = Firmware(MujocoTwin(SCENE))
+    before = firmware.trajectory.goal.copy()
+    target = pack([0, round(100 * (math.degrees(JOINT_LIMITS[1, 1]) + 1)), 0, 0, 0, 0])
+    assert firmware.handle(Frame(Command.SEND_ANGLES, target + bytes((50,)))) is not None
+    np.testing.assert_array_equal(firmware.trajectory.goal, before)
+    assert firmware.error == 2

@@ -1,0 +1,218 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The driver of the real arm, with the vendor's library, against the emulated firmware."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from pymycobot.robot_info import RobotLimit
+from waiting import wait_until
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.robot.arm import Arm
+from safegen_ros.robot.effectors import AdaptiveGripper, BasicOutputPump
+from safegen_ros.robot.emulator.emulator import Emulator
+from safegen_ros.robot.fault_runs import STOP_LIMIT, run_all
+from safegen_ros.robot.frames import MOTION, Command, Frame, pack
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.mycobot import MyCobot
+from safegen_ros.robot.mycobot_link import ALLOWED, open_serial, open_tcp
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin import MujocoTwin
+
+SCENE = load_scene()
+UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
+AWAY = np.radians([80.0, -20.0, -60.0, 30.0, 0.0, 45.0])
+
+
+@pytest.fixture(scope='module')
+def emulator():
+    with MujocoTwin(SCENE) as twin, Emulator(twin, tcp_port=0) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def connected(emulator):
+    with MyCobot(open_serial(emulator.serial_port, 115200), BasicOutputPump) as made:
+        yield made
+
+
+@pytest.fixture
+def arm(connected):
+    connected.reset_stop()
+    return connected
+
+
+def frame(angles, speed=50):
+    return Frame(Command.SEND_ANGLES, pack([round(100 * a) for a in angles]) + bytes((speed,)))
+
+
+def test_it_is_an_arm_that_says_how_it_is(arm):
+    assert isinstance(arm, Arm)
+    status = arm.status()
+    assert (status.version, status.powered, status.servos, status.error) == (7.3, True, True, 0)
+    assert status.trouble == ''
+
+
+def test_a_move_returns_when_the_measured_joints_are_there(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    np.testing.assert_allclose(arm.joint_positions(), UP, atol=0.02)
+    np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), UP, atol=0.02)
+
+
+def test_an_arm_that_hardly_moves_between_two_readings_is_not_taken_for_a_stuck_one(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    slow = UP + np.radians([4.0, 0, 0, 0, 0, 0])
+    arm.move_joints(slow, 0.01)  # 1.5 deg/s, and so 0.15 deg from one reading to the next
+    np.testing.assert_allclose(arm.joint_positions(), slow, atol=0.02)
+    # It was told once, and not again after each second in which it seemed to stand still.
+    assert time.monotonic() - emulator.last_motion > 2.0
+
+
+def test_the_table_of_limits_lies_within_that_of_the_vendors_library():
+    limits = RobotLimit.robot_limit['MyCobot280']
+    assert np.all(np.degrees(JOINT_LIMITS[:, 0]) >= np.array(limits['angles_min']) - 1e-9)
+    assert np.all(np.degrees(JOINT_LIMITS[:, 1]) <= np.array(limits['angles_max']) + 1e-9)
+
+
+@pytest.mark.parametrize('joint', range(6))
+@pytest.mark.parametrize('side', [0, 1])
+def test_nothing_beyond_the_table_of_limits_leaves(arm, emulator, joint, side):
+    before = emulator.last_motion
+    target = np.zeros(6)
+    target[joint] = JOINT_LIMITS[joint, side] + (0.02 if side else -0.02)
+    with pytest.raises(RobotError) as caught:
+        arm.move_joints(target, 0.5)
+    assert caught.value.code == ErrorCode.LIMIT_VIOLATION
+    with pytest.raises(RobotError, match=f'joint{joint + 1}'):
+        arm._wire.send(frame(np.degrees(target)).encode())
+    assert emulator.last_motion == before
+
+
+def test_no_other_command_leaves(arm):
+    for command in sorted(set(range(256)) - ALLOWED):
+        with pytest.raises(RobotError, match='may not leave'):
+            arm._wire.send(Frame(command).encode())
+
+
+def test_only_whole_frames_leave_and_one_motion_command_is_among_them(arm):
+    assert sorted(ALLOWED & MOTION) == [Command.SEND_ANGLES]
+    good = frame([0.0] * 6).encode()
+    for data in (b'', good[:-1], good + good, b'\xfe' + good):
+        with pytest.raises(RobotError, match='not one frame'):
+            arm._wire.send(data)
+
+
+def test_stop_from_another_thread_holds_and_latches_until_reset(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    raised = []
+
+    def move():
+        try:
+            arm.move_joints(AWAY, 0.2)
+        except Canceled as error:
+            raised.append(error)
+
+    mover = threading.Thread(target=move)
+    before = emulator.last_motion
+    mover.start()
+    wait_until(lambda: emulator.last_motion > before, 'the arm')
+    wait_until(lambda: arm.joint_positions()[0] > 0.1, 'the arm')
+    arm.stop()
+    mover.join()
+    assert raised
+    assert emulator.last_motion - arm.stopped_at <= STOP_LIMIT
+    held = arm.joint_positions()
+    assert 0.1 < held[0] < 1.2
+    before = emulator.last_motion
+    for command in (
+        lambda: arm.move_joints(UP, 0.5),
+        lambda: arm.set_suction(True),
+        lambda: arm.wait(0.0),
+    ):
+        with pytest.raises(Canceled, match='reset the stop'):
+            command()
+    assert emulator.last_motion == before
+    np.testing.assert_allclose(arm.joint_positions(), held, atol=0.01)
+    arm.stop()
+    arm.stop()
+    arm.reset_stop()
+    arm.move_joints(UP, 1.0)
+
+
+def test_a_stop_ends_a_wait(arm):
+    timer = threading.Timer(0.1, arm.stop)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(Canceled):
+        arm.wait(60.0)
+    assert time.monotonic() - began < 30
+    timer.join()
+
+
+def test_a_servo_without_power_gets_it_back_by_reset(arm, emulator):
+    emulator.firmware.power_off()
+    with pytest.raises(RobotError, match='its servos have no power'):
+        arm.move_joints(AWAY, 1.0)
+    with pytest.raises(RobotError, match='holds after a fault'):
+        arm.move_joints(AWAY, 1.0)
+    arm.reset_stop()
+    arm.move_joints(AWAY, 1.0)
+
+
+def test_the_pump_is_at_the_pins_of_the_base(arm, emulator):
+    arm.set_suction(True)
+    assert arm.suction()
+    assert emulator.firmware.twin.suction()
+    arm.set_suction(False)
+    assert not arm.suction()
+    assert not emulator.firmware.twin.suction()
+
+
+def test_a_gripper_that_is_not_there_is_noticed(arm):
+    with pytest.raises(RobotError, match='look at its cable at the flange'):
+        AdaptiveGripper(arm.ask).switch(True)
+
+
+def test_a_second_program_is_kept_from_the_port(arm, emulator):
+    with pytest.raises(RobotError, match='another program uses it') as caught:
+        open_serial(emulator.serial_port, 115200)
+    assert caught.value.code == ErrorCode.ARM_UNREACHABLE
+
+
+def test_the_same_driver_works_over_tcp(emulator):
+    robot = open_tcp('127.0.0.1', emulator.tcp_port)
+    with MyCobot(robot, BasicOutputPump, speed_limit=0.3) as arm:
+        arm.move_joints(UP, 1.0)
+        np.testing.assert_allclose(arm.joint_positions(), UP, atol=0.02)
+    arm.close()
+    for command in (lambda: arm.move_joints(UP, 1.0), arm.joint_positions):
+        with pytest.raises(RobotError, match='is closed'):
+            command()
+    arm.stop()
+
+
+@pytest.mark.parametrize(
+    ('opening', 'words'),
+    [
+        (lambda: open_serial('/dev/no-such-port', 115200), 'plug the arm in'),
+        (lambda: open_tcp('127.0.0.1', 1), 'start the server at the arm'),
+    ],
+)
+def test_a_port_that_is_not_there_is_named_with_its_cure(opening, words):
+    with pytest.raises(RobotError, match=words) as caught:
+        opening()
+    assert caught.value.code == ErrorCode.ARM_UNREACHABLE
+
+
+def test_random_faults_end_in_a_stop_or_well():
+    # Noise on the line, a joint at its limit, a cable that is pulled; `safegen bench faults` has
+    # hundreds, of every kind.
+    runs = run_all(SCENE, (6, 13, 16), jobs=3)
+    assert [run.message for run in runs if run.ended == 'wrong'] == []
+    assert {run.ended for run in runs} == {'done', 'stopped'}
+    assert all(run.last_motion is None or run.last_motion <= STOP_LIMIT for run in runs)
