@@ -11,11 +11,12 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo test lint lock model clean
+.PHONY: help setup demo test soak lint lock model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
 	@echo 'make test [ARGS=...]           linters, types, layers, then pytest (ARGS go to pytest)'
+	@echo 'make soak [RUNS=20] [ARGS=...] pytest again and again, until something fails'
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
@@ -31,6 +32,12 @@ demo: setup
 
 test: lint
 	$(BIN)/python -m pytest $(ARGS)
+
+# A test that fails once in twenty runs is worse than none.
+soak: setup
+	@for run in $$(seq $${RUNS:-20}); do \
+	  echo "run $$run of $${RUNS:-20}"; $(BIN)/python -m pytest --quiet $(ARGS) || exit 1; \
+	done
 
 lint: setup
 	$(BIN)/ruff check --quiet .

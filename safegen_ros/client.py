@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import rclpy
@@ -22,6 +22,7 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -29,11 +30,13 @@ from safegen_msgs.srv import ValidatePlan
 from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
+from safegen_ros.goal_options import Options, check_budget
+from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.nodes.watchdog import Pulse
 from safegen_ros.pddl.plan import Plan
 
 CONNECT_TIMEOUT_S = 10.0
@@ -42,46 +45,11 @@ CONNECT_TIMEOUT_S = 10.0
 STATE_TIMEOUT_S = 1.0
 """How long a node that rejected a goal may take to tell its state [s]."""
 
-MAX_BUDGET_S = 86400.0
-"""Longest time budget of a goal [s]."""
-
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""
 
 CANCEL_TIMEOUT_S = 15.0
 """How long a cancelled goal may take to end [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a goal may carry beside its task; see PlanTask.action."""
-
-    time_budget_s: float = 120.0
-    max_attempts: int = 0
-    search_fallback: bool = True
-    seed: int = 0
-    strategy: str = ''
-    feedback: str = ''
-
-    def __post_init__(self) -> None:
-        """Refuses what a goal message cannot carry (`GOAL_REJECTED`)."""
-        _check_budget(self.time_budget_s)
-        for name, value, most in (
-            ('max_attempts', self.max_attempts, 255),
-            ('seed', self.seed, 2**31 - 1),
-        ):
-            if not 0 <= value <= most:
-                raise SafegenError(
-                    f'{name} is {value}: give a number from 0 to {most}', ErrorCode.GOAL_REJECTED
-                )
-
-
-def _check_budget(seconds: float) -> None:
-    if not 0 < seconds <= MAX_BUDGET_S:
-        raise SafegenError(
-            f'the time budget is {seconds:g} s: give more than 0 and at most {MAX_BUDGET_S:g} s',
-            ErrorCode.GOAL_REJECTED,
-        )
 
 
 class Goal:
@@ -94,13 +62,16 @@ class Goal:
         handle: Any,
         deadline: float,
         alive: Callable[[], str | None],
+        ended: Callable[[], None],
     ) -> None:
         self._name = name
         self._client = client
         self._handle = handle
         self._deadline = deadline
         self._alive = alive
+        self._ended = ended
         self._future = handle.get_result_async()
+        self._future.add_done_callback(lambda _: ended())
 
     def result(self) -> Any:
         """Waits for the end; `error_code` of the result says how it went.
@@ -129,6 +100,7 @@ class Goal:
             raise
         except SafegenError as error:
             # Whoever is still there must not go on for a client that has stopped listening.
+            self._ended()
             self._handle.cancel_goal_async()
             if gone:
                 raise SafegenError(
@@ -161,6 +133,11 @@ class Goal:
         return answer.result
 
     @property
+    def id(self) -> str:
+        """The goal's id, 32 hexadecimal digits."""
+        return bytes(self._handle.goal_id.uuid).hex()
+
+    @property
     def status(self) -> int:
         """The goal's `action_msgs/GoalStatus`, as far as it is known here."""
         return int(self._handle.status)
@@ -173,6 +150,9 @@ class Goal:
 class Client(Closing):
     """Talks to a running stack from one thread.
 
+    While a goal is open the client gives signs of life, so that the stack ends it when this process
+    has ended, hangs, or is cut off.
+
     Args:
         namespace: where the nodes are.
         alive: asked while waiting; a string says why the stack is gone, which ends the wait.
@@ -181,6 +161,7 @@ class Client(Closing):
     def __init__(self, namespace: str = '', alive: Callable[[], str | None] = lambda: None) -> None:
         self._alive = alive
         self._failure: Exception | None = None
+        self._closed = threading.Event()
         use_stack_discovery()
         self._context = Context()
         # The caller keeps its own Ctrl-C: it means "cancel the goal", not "drop everything".
@@ -191,6 +172,7 @@ class Client(Closing):
         self._actions: dict[str, GoalClient] = {}
         self._stop: StopListener | None = None
         self._states: dict[str, StateClient] = {}
+        self._pulse = Pulse(self.node)
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -200,6 +182,8 @@ class Client(Closing):
         except ExternalShutdownException:
             return
         except Exception as error:
+            if self._closed.is_set():
+                return  # rclpy's last task may find that its executor is gone
             # An error in the caller's own callback must not leave the caller waiting.
             self._failure = error
             raise
@@ -225,7 +209,8 @@ class Client(Closing):
             domain: PDDL of its domain; empty for a built-in one.
             options: time budget, attempts and the rest.
             on_feedback: called with each `RunTask.Feedback`, in another thread.
-            format: what the problem is written in: pddl (also when empty), json or english.
+            format: what the problem is written in: pddl (also when empty), json, english, or words
+                for a request that the planner's model translates; the domain may be a name then.
 
         Raises:
             SafegenError: also when there is no server (`SERVER_LOST`) or the goal is not accepted
@@ -293,7 +278,7 @@ class Client(Closing):
         format: str = '',
     ) -> Goal:
         """As `execute`, but returns as soon as the goal is accepted."""
-        _check_budget(time_budget_s)
+        check_budget(time_budget_s)
         goal = ExecutePlan.Goal(
             task=msg.Task(domain=domain, problem=problem, format=format),
             plan=conversions.plan_to_msg(plan, 'client'),
@@ -305,7 +290,9 @@ class Client(Closing):
         self, problem: str, plan: str, domain: str = '', format: str = ''
     ) -> ValidatePlan.Response:
         """The validator's verdict on a plan text; raises as `run` does."""
-        client: Any = self.node.create_client(ValidatePlan, 'validate_plan')
+        client: Any = self.node.create_client(
+            ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS
+        )
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there('service validate_plan')
         task = msg.Task(domain=domain, problem=problem, format=format)
@@ -319,16 +306,28 @@ class Client(Closing):
         client = self._actions[name]
         if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there(f'action {name}')
-        sent = client.send_goal_async(goal, lambda message: on_feedback(message.feedback))
-        with cancel_if_left(sent):
-            handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
+        id = UUID(uuid=list(uuid.uuid4().bytes))
+        self._pulse.begin(id)
+        try:
+            sent = client.send_goal_async(
+                goal, lambda message: on_feedback(message.feedback), goal_uuid=id
+            )
+            with cancel_if_left(sent):
+                handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
+        except BaseException:
+            self._pulse.end(id)
+            raise
+        # Whoever accepted it may not have been able to hear of the first sign.
+        self._pulse.begin(id)
         if not handle.accepted:
+            self._pulse.end(id)
             raise SafegenError(
                 f'action {name} rejected the goal: {self._why_rejected(name)}',
                 ErrorCode.GOAL_REJECTED,
             )
         budget = conversions.duration_from_msg(goal.time_budget)
-        return Goal(name, client, handle, time.monotonic() + budget + GRACE_S, self._reason)
+        deadline = time.monotonic() + budget + GRACE_S
+        return Goal(name, client, handle, deadline, self._reason, lambda: self._pulse.end(id))
 
     def _why_rejected(self, name: str) -> str:
         node = 'executor' if name == 'execute_plan' else 'planner'
@@ -351,13 +350,26 @@ class Client(Closing):
         )
 
     def close(self) -> None:
-        """Ends the client; safe to call twice."""
+        """Ends the client, and with it the goals that it has not seen the end of.
+
+        Safe to call twice.
+        """
+        self._closed.set()
+        self._pulse.close()
         self._executor.shutdown(timeout_sec=2.0)
         self._thread.join(timeout=2.0)  # before the context goes, which it still uses
+        if self._context.ok():
+            # With its node a participant leaves the domain, in which one more than 32 may not be
+            # seen; without this it would stay for as long as nothing collects the garbage. A node
+            # destroys all that it has, but for action clients, which keep it alive.
+            for client in self._actions.values():
+                client.destroy()
+            self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
 
 def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
+    task.constraints, task.start = options.constraints, options.start
     goal.task = task
     goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
     goal.max_attempts = options.max_attempts
@@ -365,4 +377,10 @@ def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
     goal.seed = options.seed
     goal.strategy = options.strategy
     goal.feedback = options.feedback
+    if isinstance(goal, PlanTask.Goal):
+        goal.translate_only = options.translate_only
+    else:
+        goal.max_replans = options.max_replans
+        goal.approval = options.approval
+        goal.approval_timeout = conversions.duration_to_msg(options.approval_timeout_s)
     return goal

@@ -27,6 +27,7 @@ class ErrorCode(IntEnum):
     EMPTY_TASK = 104
     UNKNOWN_FORMAT = 105
     UNKNOWN_STRATEGY = 106
+    AMBIGUOUS_REQUEST = 107
 
     # 200-299: no plan was found.
     BACKEND_FAILED = 200
@@ -36,10 +37,13 @@ class ErrorCode(IntEnum):
     PLANNING_CANCELED = 204
     QUEUE_FULL = 205
     PLANNING_STOPPED = 206
+    TRANSLATION_FAILED = 207
 
     # 300-399: there is no proof.
     VALIDATOR_UNAVAILABLE = 300
     PLAN_REFUSED = 301
+    APPROVAL_REFUSED = 302
+    APPROVAL_TIMEOUT = 303
 
     # 400-499: the robot did not do what was proved.
     EXECUTOR_UNAVAILABLE = 400
@@ -53,6 +57,9 @@ class ErrorCode(IntEnum):
     EXECUTION_CANCELED = 408
     UNSUPPORTED_SCENE = 409
     EXECUTION_STOPPED = 410
+    REHEARSAL_FAILED = 411
+    ARM_UNREACHABLE = 412
+    JOURNAL_FAILED = 413
 
     # 500-599: the client's own side.
     SERVER_LOST = 500

@@ -75,8 +75,18 @@ def data_path(name: str | Path) -> Path:
 
 
 def runs_dir() -> Path:
-    """Folder of the run records: SAFEGEN_RUNS_DIR, else `runs/` in the working directory."""
-    return Path(os.environ.get('SAFEGEN_RUNS_DIR') or 'runs').expanduser().absolute()
+    """Folder of the run records, which need not be there.
+
+    SAFEGEN_RUNS_DIR, else `runs/` in the working directory, else, where that cannot be written, as
+    that of a system service, `safegen/runs` below XDG_STATE_HOME.
+    """
+    if wanted := os.environ.get('SAFEGEN_RUNS_DIR'):
+        return Path(wanted).expanduser().absolute()
+    here = Path('runs').absolute()
+    if os.access(here if here.exists() else here.parent, os.W_OK | os.X_OK):
+        return here
+    state = os.environ.get('XDG_STATE_HOME') or '~/.local/state'
+    return Path(state).expanduser().absolute() / 'safegen' / 'runs'
 
 
 def runtime_dir() -> Path:

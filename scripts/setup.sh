@@ -97,8 +97,11 @@ link_ros_layout() {
   mkdir -p "$share" "$libexec" "$venv/share/ament_index/resource_index/packages"
   ln -sf "$PWD/resource/safegen_ros" "$venv/share/ament_index/resource_index/packages/safegen_ros"
   for item in package.xml "${shared[@]}"; do
-    [ ! -e "$item" ] || ln -s "$PWD/$item" "$share/$item"
+    [ ! -e "$item" ] || [ "$item" = launch ] || ln -s "$PWD/$item" "$share/$item"
   done
+  # `ros2 launch` searches the folder without following links to folders.
+  mkdir "$share/launch"
+  ln -s "$PWD"/launch/*.launch.py "$share/launch/"
   for item in planner validator executor; do
     ln -s "../../bin/$item" "$libexec/$item"
   done
@@ -107,7 +110,7 @@ link_ros_layout() {
 install_project() {
   local key item
   key=$(hash_of setup.py setup.cfg pyproject.toml package.xml scripts/setup.sh)
-  for item in "${shared[@]}"; do [ ! -e "$item" ] || key=$key-$item; done
+  for item in "${shared[@]}" launch/*.launch.py; do [ ! -e "$item" ] || key=$key-$item; done
   stamp_is project "$key" && return
   say 'installing safegen_ros (editable)'
   "$uv" pip install --quiet --python "$python" --no-deps --no-build-isolation --editable .

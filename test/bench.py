@@ -64,7 +64,7 @@ class Bench:
         self.phases.append((progress.phase, progress.step))
         self.on_phase(progress.phase, progress.step)
 
-    def run(self, task=None, plan=PLAN, *, budget=WAIT_S, cancelled=lambda: False):
+    def run(self, task=None, plan=PLAN, *, budget=WAIT_S, cancelled=lambda: False, **more):
         return execute_plan(
             task or problem(),
             plan,
@@ -72,6 +72,7 @@ class Bench:
             time_budget_s=budget,
             cancelled=cancelled,
             notify=self._told,
+            **more,
         )
 
     # The interface of a cell: what is asked is noted, then done.

@@ -15,6 +15,7 @@ from pathlib import Path
 import llm_small
 import pytest
 from hypothesis import HealthCheck, settings
+from stale_ports import remove_stale_ports
 
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
@@ -23,7 +24,7 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 # Settings for every process that a test starts; they must be there before rclpy is imported.
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
-os.environ.setdefault('SAFEGEN_RUNTIME_DIR', tempfile.mkdtemp(prefix='safegen-test-run-'))
+os.environ.setdefault('SAFEGEN_RUNS_DIR', tempfile.mkdtemp(prefix='safegen-test-runs-'))
 os.environ['HF_HUB_OFFLINE'] = '1'
 os.environ['OMP_NUM_THREADS'] = '1'
 
@@ -62,6 +63,16 @@ def ros_domain() -> Iterator[int]:
             yield domain
             return
     raise RuntimeError(f'all of {len(_DOMAINS)} ROS domain ids are taken: end stale test runs')
+
+
+@pytest.fixture(scope='module', autouse=True)
+def runtime_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of the module's own for what stacks leave behind, such as a stop that is latched."""
+    remove_stale_ports()
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp('runtime')
+        patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
+        yield folder
 
 
 @pytest.fixture(scope='session')

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safegen_ros.cli.run_start import task_record
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.events import (
     EndEvent,
     FilesEvent,
+    GoalEvent,
     MeasuredEvent,
     ObservedEvent,
     PhaseEvent,
     ResultEvent,
-    RunLog,
     StackEvent,
     StepEvent,
 )
+from safegen_ros.record.history import task_record
 from safegen_ros.record.run import (
     SYMBOLIC,
     ArtefactRecord,
@@ -27,6 +27,7 @@ from safegen_ros.record.run import (
     ModelRecord,
     RunRecord,
 )
+from safegen_ros.record.run_log import RunLog
 from safegen_ros.worlds.pddl3.task import load_task
 
 TASK = load_task("""
@@ -51,6 +52,7 @@ def keep_run(
 ) -> RunRecord:
     """Writes down a run of three attempts whose last one was executed on symbols."""
     with RunLog(folder, task_record(TASK, 'two.pddl', '')) as log:
+        log.note(GoalEvent('run_task', '0f' * 16))
         log.note(StackEvent(ModelRecord('models/tiny', 5, 0.6, 0.9, 3, True), SYMBOLIC))
         for number, text in enumerate((UNREADABLE, UNSAFE, '\n'.join(PLAN)), 1):
             steps = () if text == UNREADABLE else tuple(text.split('\n'))

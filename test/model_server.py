@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -50,6 +50,7 @@ class ModelServer(ThreadingHTTPServer):
         fault: what it does wrong, '' for nothing; see `do_POST` and `misbehave` of `_Handler`.
         faults: how many more requests get the fault; None for all.
         fault_of: what it does wrong for the messages with a certain last text.
+        script: what it answers to messages in place of drawn words; None where it draws them.
         retry_after: the header of that name, in answers with a status.
         requests: what was asked for.
         waiting: how many requests have reached the point where their fault makes them wait.
@@ -68,6 +69,7 @@ class ModelServer(ThreadingHTTPServer):
         self.fault, self.retry_after = '', ''
         self.faults: int | None = None
         self.fault_of: dict[str, str] = {}
+        self.script: Callable[[list[dict[str, str]]], str | None] = lambda messages: None
         self.requests: list[dict[str, Any]] = []
         self.changed = threading.Condition()
         self.waiting = self.closed = self.connections = 0
@@ -190,10 +192,12 @@ class _Handler(BaseHTTPRequestHandler):
         count, temperature = body.get('n') or 1, body['temperature']
         answers = []
         for index in range(count):
-            answer = words(body['messages'], temperature, body['seed'] + index)
+            scripted = self.server.script(body['messages'])
+            drawn = words(body['messages'], temperature, body['seed'] + index)
+            answer = drawn if scripted is None else scripted.split(' ')
             if choices:
-                drawn = random.Random(f'{body["messages"]} {body["seed"] + index}')
-                answer = drawn.choice(choices).split(' ')
+                chosen = random.Random(f'{body["messages"]} {body["seed"] + index}')
+                answer = chosen.choice(choices).split(' ')
             answers.append(self.limited(answer, body))
             yield chunk(index, role='assistant', content='')
         for place in range(max(map(len, (tokens for tokens, _ in answers)))):

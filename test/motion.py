@@ -118,6 +118,17 @@ class Motion:
         """Nothing has moved, and the next goal is carried out."""
         assert not self.samples(), 'the arm has moved'
 
+    def assert_none_without_validator(self) -> None:
+        """Nothing has moved, as far as was heard up to the answer to a goal that is refused."""
+        with self._news:
+            before = len(self._worlds)
+        result = self._client.execute(CONTROL.format(block='control0'), Plan())
+        # The second one where the watchdog, which waits as long, was the first to notice.
+        refused = (ErrorCode.VALIDATOR_UNAVAILABLE, ErrorCode.EXECUTION_STOPPED)
+        assert result.error_code in refused, result.error_msg
+        with self._news:
+            assert len(self._worlds) == before, 'the arm has moved'
+
     def assert_ended_with(self, result: Any) -> None:
         """The result tells of the last sample: nothing moved later, and the arm was at rest."""
         samples = self.samples()

@@ -7,9 +7,11 @@ The model is at a server that writes no plan: a node that loads one takes second
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -43,18 +45,33 @@ PARAMETERS = f"""
 
 
 @contextmanager
-def stoppable_stack(domain: int, folder: Path, *names: str) -> Iterator[Supervisor]:
-    """The nodes of those names, all by default, with a runtime folder of their own."""
+def stoppable_stack(
+    domain: int,
+    folder: Path,
+    *names: str,
+    real_time_factor: float = 4.0,
+    executor: str = '',
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Supervisor]:
+    """The nodes of those names, all by default, with a runtime folder of their own.
+
+    `executor` is a module of the tests that runs in place of that node, with more `variables`.
+    """
     parameters = folder / 'parameters.yaml'
     parameters.write_text(PARAMETERS, encoding='utf-8')
     with ModelServer() as server:
         values = {
             'params_file': parameters,
-            'real_time_factor': 4.0,
+            'real_time_factor': real_time_factor,
             'model': f'{server.url}#{MODEL}',
         }
         specs = [s for s in node_specs('sim', values) if s.name in names or not names]
-        environment = {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNTIME_DIR': str(folder)}
+        if executor:
+            specs = [replace(s, module=executor) if s.name == 'executor' else s for s in specs]
+            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parent)}
+        environment = {
+            'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNTIME_DIR': str(folder), **variables,
+        }  # fmt: skip
         with Supervisor(specs, log_dir=folder, environment=environment) as running:
             running.wait_ready()
             yield running

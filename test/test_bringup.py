@@ -23,7 +23,7 @@ from safegen_ros import bringup
 from safegen_ros.bringup import BringupError, NodeSpec, node_arguments, node_specs, params_yaml
 from safegen_ros.paths import DataNotFoundError, data_path, share_dir
 
-LAUNCH_FILE = share_dir() / 'launch' / 'sim.launch.py'
+LAUNCH_FILES = share_dir() / 'launch'
 
 
 def by_name(specs):
@@ -81,12 +81,44 @@ def test_a_wrong_argument_is_refused_by_name(values, words):
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones():
-    with pytest.raises(BringupError, match='profiles: sim'):
+    with pytest.raises(BringupError, match='profiles: sim, mycobot'):
         node_specs('moon')
 
 
-def test_every_argument_has_a_help_and_an_allowed_default():
-    for spec in bringup.PROFILES['sim'].args:
+def test_mycobot_is_the_same_stack_with_the_real_arm():
+    values = {'port': '/dev/ttyACM0', 'baud': 1000000, 'speed_limit': 0.2, 'seed': 7}
+    specs = by_name(node_specs('mycobot', values))
+    assert list(specs) == [spec.name for spec in node_specs('sim')]
+    assert dict(specs['executor'].params) == {
+        'cell': 'mycobot', 'port': '/dev/ttyACM0', 'baud': 1000000, 'speed_limit': 0.2,
+    }  # fmt: skip
+    assert [Path(file).name for file in specs['executor'].params_files] == [
+        'sim.yaml', 'mycobot.yaml',
+    ]  # fmt: skip
+    assert dict(specs['planner'].params) == {'seed': 7}
+    assert [Path(file).name for file in specs['planner'].params_files] == ['sim.yaml']
+
+
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'transport': 'bluetooth'}, 'none of: serial, tcp'),
+        ({'world': 'seen'}, 'none of: assumed, perceived'),
+        ({'baud': 300}, 'outside 9600 to 4000000'),
+        ({'tcp_port': 0}, 'outside 1 to 65535'),
+        ({'speed_limit': 1.5}, 'outside 0.01 to 1.0'),
+        ({'arm_file': 'no.yaml'}, 'argument arm_file: no.yaml does not exist'),
+        ({'cell': 'twin'}, 'argument cell does not exist'),
+    ],
+)
+def test_a_wrong_argument_of_the_real_arm_is_refused_by_name(values, words):
+    with pytest.raises(BringupError, match=re.escape(words)):
+        node_specs('mycobot', values)
+
+
+@pytest.mark.parametrize('profile', bringup.PROFILES)
+def test_every_argument_has_a_help_and_an_allowed_default(profile):
+    for spec in bringup.PROFILES[profile].args:
         assert spec.help.endswith('.')
         assert not spec.choices or spec.default in spec.choices
 
@@ -191,9 +223,19 @@ def test_the_shipped_parameter_file_states_every_parameter_with_its_default(name
     assert shipped[f'/**/{name}']['ros__parameters'] == expected
 
 
+def test_the_file_of_the_real_arm_sets_parameters_of_the_executor_alone():
+    shipped = yaml.safe_load((share_dir() / 'config' / 'mycobot.yaml').read_text())
+    declared = importlib.import_module('safegen_ros.nodes.executor').PARAMETERS
+    types = {parameter.name: type(parameter.default) for parameter in declared}
+    assert list(shipped) == ['/**/executor']
+    given = shipped['/**/executor']['ros__parameters']
+    assert {name: type(value) for name, value in given.items()}.items() <= types.items()
+
+
 def test_the_arguments_have_the_ranges_of_the_parameters():
-    arguments = {spec.name: spec for spec in bringup.PROFILES['sim'].args}
-    for name, parameter in [('planner', 'seed'), ('executor', 'real_time_factor')]:
+    arguments = {spec.name: spec for profile in bringup.PROFILES.values() for spec in profile.args}
+    ranges = ['real_time_factor', 'baud', 'tcp_port', 'speed_limit']
+    for name, parameter in [('planner', 'seed'), *(('executor', each) for each in ranges)]:
         declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
         (of_node,) = [each for each in declared if each.name == parameter]
         assert (arguments[parameter].low, arguments[parameter].high) == (of_node.low, of_node.high)
@@ -216,8 +258,8 @@ class Configuration(Recorded):
 
 
 @pytest.fixture
-def launch_file(monkeypatch):
-    """The names of the launch file, with recorders in place of launch and launch_ros."""
+def launching(monkeypatch):
+    """The adapter for launch, with recorders in place of launch and launch_ros."""
     names = {
         'launch': ('LaunchContext', 'LaunchDescription'),
         'launch.actions': ('DeclareLaunchArgument', 'OpaqueFunction', 'Shutdown'),
@@ -231,11 +273,27 @@ def launch_file(monkeypatch):
             base = Configuration if name == 'LaunchConfiguration' else Recorded
             setattr(fake, name, type(name, (base,), {}))
         monkeypatch.setitem(sys.modules, module, fake)
-    return runpy.run_path(str(LAUNCH_FILE))
+    # Imported anew with the recorders, and forgotten with them.
+    monkeypatch.delitem(sys.modules, 'safegen_ros.launching', raising=False)
+    yield importlib.import_module('safegen_ros.launching')
+    del sys.modules['safegen_ros.launching']
 
 
-def test_launch_declares_the_arguments_of_the_table(launch_file):
-    (entities,) = launch_file['generate_launch_description']().args
+def entities_of(profile):
+    """What the launch file of a profile describes: its arguments, and the function of its nodes."""
+    names = runpy.run_path(str(LAUNCH_FILES / f'{profile}.launch.py'))
+    (entities,) = names['generate_launch_description']().args
+    return entities
+
+
+def test_every_profile_has_a_launch_file():
+    found = {path.name.removesuffix('.launch.py') for path in LAUNCH_FILES.glob('*.launch.py')}
+    assert found == set(bringup.PROFILES)
+
+
+@pytest.mark.parametrize('profile', bringup.PROFILES)
+def test_launch_declares_the_arguments_of_the_table(launching, profile):
+    entities = entities_of(profile)
     declared = {
         entity.args[0]: (
             entity.kwargs['default_value'],
@@ -244,16 +302,16 @@ def test_launch_declares_the_arguments_of_the_table(launch_file):
         )
         for entity in entities[:-1]
     }
-    table = bringup.PROFILES['sim'].args
+    table = bringup.PROFILES[profile].args
     assert declared == {spec.name: (spec.default, spec.help, spec.choices) for spec in table}
-    assert entities[-1].kwargs['function'] is launch_file['nodes']
 
 
-def test_launch_starts_the_nodes_of_the_table(launch_file, tmp_path):
-    values = {spec.name: spec.default for spec in bringup.PROFILES['sim'].args}
+@pytest.mark.parametrize('profile', bringup.PROFILES)
+def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
+    values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
     values |= {'namespace': 'lab', 'seed': '3', 'model': str(tmp_path), 'log_level': 'warn'}
-    made = [node.kwargs for node in launch_file['nodes'](values)]
-    specs = node_specs('sim', values)
+    made = [node.kwargs for node in entities_of(profile)[-1].kwargs['function'](values)]
+    specs = node_specs(profile, values)
     assert [m['name'] for m in made] == [spec.name for spec in specs]
     for node, spec in zip(made, specs, strict=True):
         assert node['package'] == 'safegen_ros'
@@ -268,8 +326,8 @@ def test_launch_starts_the_nodes_of_the_table(launch_file, tmp_path):
         assert type(node['on_exit']).__name__ == 'Shutdown'
 
 
-def test_launch_respawns_only_nodes_that_are_not_required(launch_file):
-    node = launch_file['node'](NodeSpec('n', 'n', 'm', required=False, max_respawns=2))
+def test_launch_respawns_only_nodes_that_are_not_required(launching):
+    node = launching.node(NodeSpec('n', 'n', 'm', required=False, max_respawns=2))
     assert node.kwargs['respawn'] is True
     assert node.kwargs['respawn_max_retries'] == 2
     assert 'on_exit' not in node.kwargs

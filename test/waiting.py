@@ -11,10 +11,10 @@ from collections.abc import Callable
 WAIT_S = 60.0
 
 
-def wait_until(condition: Callable[[], bool], what: str) -> None:
+def wait_until(condition: Callable[[], bool], what: str, every_s: float = 0.002) -> None:
     """Ask for a condition until it holds."""
     deadline = time.monotonic() + WAIT_S
     pause = threading.Event()
     while not condition():
         assert time.monotonic() < deadline, f'waited {WAIT_S} s for: {what}'
-        pause.wait(0.002)
+        pause.wait(every_s)

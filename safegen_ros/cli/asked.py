@@ -16,6 +16,8 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import level_names
+from safegen_ros.record.run import TaskRecord
+from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 
@@ -35,6 +37,19 @@ class TaskOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenRecord:
+    """A task that was asked for in words, as it is written down.
+
+    Attributes:
+        task: the request.
+        events: the answers of the model, and what was understood.
+    """
+
+    task: TaskRecord
+    events: tuple[AnswerRecord | UnderstoodRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """The task as it was given, and what goes with its goal.
 
@@ -45,6 +60,7 @@ class Asked:
         options: of the goal.
         cell: what shall execute it; None where a stack is up already, which decides.
         plan: what to execute; None to have it planned.
+        spoken: the words that the task was made of; None where there were none.
     """
 
     path: Path
@@ -53,6 +69,7 @@ class Asked:
     options: Options
     cell: CellChoice | None = None
     plan: Plan | None = None
+    spoken: SpokenRecord | None = None
 
     @classmethod
     def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:

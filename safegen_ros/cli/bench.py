@@ -13,19 +13,11 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
+from safegen_ros.cli.progress import bars, stages
 from safegen_ros.paths import runs_dir
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.corpus import Notify
     from safegen_ros.benchmarks.jobs import NotifyOutcome
     from safegen_ros.benchmarks.report import Report
 
@@ -41,6 +33,9 @@ Out = Annotated[
 ]
 
 
+_SEARCHED, _ASKED = 50, 8
+
+
 @app.command()
 def validator(
     problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 8,
@@ -53,7 +48,7 @@ def validator(
 
     folder = _folder(out)
     console = Console()
-    with _stages(console) as notify:
+    with stages(console) as notify:
         report = measure(Settings(problems, plans, seed), notify)
     _finish(report, folder, console)
 
@@ -64,8 +59,13 @@ def planner(
         bool, typer.Option('--figure3', help="large problems, as in the paper's figure 3")
     ] = False,
     problems: Annotated[
-        int, typer.Option(min=1, help='problems of each domain, without --figure3')
-    ] = 50,
+        int | None,
+        typer.Option(
+            min=1,
+            help=f'problems of each domain, without --figure3; by default {_SEARCHED}, and '
+            f'{_ASKED} with --model, which asks for each of them fifteen times',
+        ),
+    ] = None,
     per_bin: Annotated[int, typer.Option(min=1, help='problems of each size, with --figure3')] = 8,
     route: Annotated[
         list[str] | None,
@@ -88,7 +88,7 @@ def planner(
     if figure3 and model is not None:
         raise typer.BadParameter('--figure3 is about search, --model about a model: give one')
     if model is not None:
-        _model(model, problems, strategy, seed, out)
+        _model(model, problems or _ASKED, strategy, seed, out)
         return
     from safegen_ros.benchmarks import figure3 as large
     from safegen_ros.benchmarks import planner as paper
@@ -106,10 +106,114 @@ def planner(
         with _outcomes(console, len(large.figure_jobs(asked))) as notify:
             report = large.measure(asked, folder, notify)
     else:
-        wanted = paper.Settings(problems, routes, seed, time_limit, memory_limit, jobs)
+        wanted = paper.Settings(problems or _SEARCHED, routes, seed, time_limit, memory_limit, jobs)
         with _outcomes(console, len(paper.paper_jobs(wanted))) as notify:
             report = paper.measure(wanted, folder, notify)
     _finish(report, folder, console)
+
+
+@app.command()
+def planetarium(
+    problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 100,
+    seed: Seed = 0,
+    out: Out = None,
+) -> None:
+    """Time to read and compare two problems of the sizes of Planetarium."""
+    from safegen_ros.benchmarks.planetarium import Settings, measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(Settings(problems, seed), notify)
+    _finish(report, _folder(out), console)
+
+
+@app.command()
+def boxnet(
+    tasks: Annotated[int, typer.Option(min=1, help='of each size and number of objects')] = 10,
+    checks: Annotated[int, typer.Option(min=1, help='how often a step is checked')] = 2000,
+    seed: Seed = 0,
+    out: Out = None,
+) -> None:
+    """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
+    from safegen_ros.benchmarks.boxnet import Settings, measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(Settings(tasks, checks, seed), notify)
+    _finish(report, _folder(out), console)
+
+
+@app.command()
+def twin(
+    towers: Annotated[int, typer.Option(min=1, help='towers that are built')] = 20,
+    height: Annotated[int, typer.Option(min=2, help='blocks of each')] = 5,
+    sigma: Annotated[
+        float, typer.Option(min=0, max=10, help='standard deviation of every pick and place [mm]')
+    ] = 0.5,
+    scene: Annotated[
+        Path | None, typer.Option(help='YAML of the cell; by default config/scene.yaml')
+    ] = None,
+    seed: Seed = 0,
+    out: Out = None,
+) -> None:
+    """Towers on the physics of the twin, out of place by chance, and the speed of a rehearsal."""
+    from safegen_ros.cli.bench_twin import measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(towers, height, sigma, scene, seed, notify)
+    _finish(report, _folder(out), console)
+
+
+@app.command()
+def link(
+    runs: Annotated[int, typer.Option(min=1, help='times that the link dies, in each way')] = 5,
+    out: Out = None,
+) -> None:
+    """How soon the arm holds when the SSH link to it dies in mid-motion: cable, server, agent."""
+    from safegen_ros.cli.bench_link import measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(runs, notify)
+    _finish(report, _folder(out), console)
+
+
+@app.command()
+def ros(
+    goals: Annotated[int, typer.Option(min=1, help='goals, one after the other')] = 100,
+    idle: Annotated[
+        float, typer.Option(min=1, help='for how long the idle stack is watched [s]')
+    ] = 20.0,
+    out: Out = None,
+) -> None:
+    """What the ROS 2 stack adds to a goal, what it costs when idle, and how fast it starts."""
+    from safegen_ros.cli.bench_ros import measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(goals, idle, notify)
+    _finish(report, _folder(out), console)
+
+
+@app.command(name='goals')
+def many_goals(
+    goals: Annotated[int, typer.Option(min=1, help='goals in all')] = 1000,
+    clients: Annotated[int, typer.Option(min=1, max=16, help='processes that send them')] = 8,
+    out: Out = None,
+) -> None:
+    """Many goals from several clients: none may be lost or mixed up, and how long each one takes.
+
+    Exit status: 0, 1 a goal was lost, failed, or is not in the journal.
+    """
+    from safegen_ros.cli.bench_goals import measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(goals, clients, notify)
+    _finish(report, _folder(out), console)
+    if any(each.reached is False for each in report.measurements):
+        raise typer.Exit(1)
 
 
 def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
@@ -127,7 +231,7 @@ def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path
     with (
         closing(open_backend(name, device='cpu')) as plain,
         closing(open_backend(name, device='cpu', batch=max(AT_ONCE))) as shared,
-        _stages(console) as notify,
+        stages(console) as notify,
     ):
         report = measure(asked, plain, shared, style, notify)
     _finish(report, _folder(out), console)
@@ -141,38 +245,13 @@ def _folder(out: Path | None) -> Path:
     return out
 
 
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn('{task.description}'),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-
-
-@contextmanager
-def _stages(console: Console) -> Iterator[Notify]:
-    """A bar for each stage."""
-    with _progress(console) as progress:
-        bars: dict[str, TaskID] = {}
-
-        def notify(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=total)
-            progress.update(bars[stage], completed=done)
-
-        yield notify
-
-
 @contextmanager
 def _outcomes(console: Console, total: int) -> Iterator[NotifyOutcome]:
     """A bar for the outcomes, with how many there are of each kind."""
     from safegen_ros.benchmarks.jobs import Outcome
 
     counts: Counter[str] = Counter()
-    with _progress(console) as progress:
+    with bars(console) as progress:
         bar = progress.add_task('solving', total=total)
 
         def notify(outcome: Outcome) -> None:

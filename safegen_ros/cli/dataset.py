@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 
@@ -237,15 +237,5 @@ def working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Conso
 
     console = Console()
     chosen: AbstractContextManager[Workers] = ray_workers(ray) if ray else local_workers(jobs)
-    columns = (
-        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-    )  # fmt: skip
-    with chosen as workers, Progress(*columns, console=console, transient=True) as progress:
-        bars: dict[str, Any] = {}
-
-        def notify(stage: str, done: int, total: int) -> None:
-            if stage not in bars:
-                bars[stage] = progress.add_task(stage, total=total)
-            progress.update(bars[stage], completed=done, total=total)
-
+    with chosen as workers, stages(console) as notify:
         yield workers, notify, console

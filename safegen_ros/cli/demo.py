@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.cli.approval_side import Asking, lines
 from safegen_ros.cli.asked import Asked, TaskOptions, check_goal_options
 from safegen_ros.cli.cells import AUTO, choose_cell
 from safegen_ros.cli.display import RunDisplay
@@ -25,13 +27,12 @@ from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.processes.events import StackEvent
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
-from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
+from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
 
@@ -82,31 +83,24 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
 
 
 def run_goal(
-    problem: Path,
-    about: TaskOptions,
-    options: Options,
+    asked: Asked,
     namespace: str,
     console: Console,
     *,
-    plan: Plan | None = None,
     done: Callable[[Path], None] = lambda folder: None,
 ) -> int:
     """Runs `safegen run` or, with a plan, `safegen execute`, on a stack that is already up.
 
     Args:
-        problem: the problem's file.
-        about: what was said about it.
-        options: of the goal.
+        asked: the task with its options, and perhaps a plan.
         namespace: of the nodes.
         console: where to print.
-        plan: what to execute; None to have it planned.
         done: told the folder of the run when its record is whole.
 
     Raises:
-        SafegenError: the task cannot be read, or an option is wrong; nothing was sent then.
+        SafegenError: an option is wrong; nothing was sent then.
     """
-    asked = replace(Asked.read(problem, about, options), plan=plan)
-    check_goal_options(options)
+    check_goal_options(asked.options)
     place = absolute_namespace(namespace)
 
     def work(session: Session) -> int:
@@ -135,7 +129,8 @@ def kept_run(
     Returns:
         The exit status.
     """
-    session = Session(new_run_dir(runs_dir()), asked.task, str(asked.path), asked.domain_text)
+    folder, source = new_run_dir(runs_dir()), str(asked.path)
+    session = Session(folder, asked.task, source, asked.domain_text, asked.spoken)
     started = time.monotonic()
     _show_task(console, asked)
     try:
@@ -195,10 +190,16 @@ def _with_stack(
 
 def _run_goal(client: Client, session: Session, asked: Asked, display: RunDisplay) -> int:
     """Sends the goal, follows it to its end and compares the world with it."""
+    asking = Asking(client) if asked.options.approval and sys.stdin.isatty() else None
 
-    def feedback(message: object) -> None:
+    def feedback(message: Any) -> None:
         session.feedback(message)
         display.feedback(message)
+        if asking is not None and message.stage == 'approval':
+            display.pause()
+            for line in lines(message.pending):
+                display.line(f'  {escape(line)}')
+            asking.ask(message.pending)
 
     with session.connected(client, asked.options):
         session.stage = Stage.SENDING
@@ -207,7 +208,7 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
         if asked.plan is not None:
             session.sent(asked.task, asked.plan)
         goal = asked.start(client, feedback)
-        session.stage = Stage.RUNNING
+        session.accepted(goal.id)
         result, interrupted = result_of(goal)
         session.finish(result, interrupted)
     if result.error_code != ErrorCode.NONE:
@@ -219,7 +220,7 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
     else:
         check = check_goal(problem, world, session.joints, load_scene())
     session.measured(check)
-    _show_check(display, check, session.symbolic)
+    _show_check(display, check, session.record.cell)
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 
@@ -272,11 +273,12 @@ def _show_task(console: Console, asked: Asked) -> None:
     console.print(table, highlight=False)
 
 
-def _show_check(display: RunDisplay, check: GoalCheck, symbolic: bool) -> None:
-    seen, verb = ('symbolic', 'holds') if symbolic else ('measured', 'measured')
+def _show_check(display: RunDisplay, check: GoalCheck, cell: str) -> None:
+    words = {SYMBOLIC: ('symbolic', 'holds'), ASSUMED: ('assumed', 'assumed')}
+    seen, verb = words.get(cell, ('measured', 'measured'))
     for name, pose in sorted(check.poses.items()):
         x, y, z = (1000 * value for value in pose.position)
-        display.line(f'  [dim]{name}: measured at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
+        display.line(f'  [dim]{name}: {seen} at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
     for text, held in check.conjuncts:
         mark = f'[green]✓ {verb}[/]' if held else f'[bold red]✗ NOT {verb}[/]'
         display.line(f'  {mark} {escape(text)}')

@@ -38,6 +38,7 @@ class RunDisplay:
         self._console = console
         self._lock = threading.Lock()
         self._setting_up = False
+        self._rehearsed = ''
         self._live = Live(console=console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> RunDisplay:
@@ -58,8 +59,25 @@ class RunDisplay:
         with self._lock:
             if feedback.stage == 'planning':
                 self._planning(feedback.planning)
-            else:
+            elif feedback.stage == 'execution':
                 self._execution(feedback.execution)
+            elif feedback.stage == 'approval':
+                self._approval(feedback.pending)
+            elif feedback.stage == 'replanning':
+                self._replanning(feedback.replan)
+
+    def _approval(self, pending: Any) -> None:
+        digest = pending.digest
+        self.line(f'  [yellow]the plan waits for approval[/]: safegen approve {digest}')
+        self.busy(f'waiting for the word of an operator about plan {digest[:8]}')
+
+    def _replanning(self, replan: Any) -> None:
+        self.line(f'  [yellow]planned for anew[/]: {escape(replan.reason)}')
+        self.busy('what is left is planned for anew')
+
+    def pause(self) -> None:
+        """Takes the live line away for good, as the terminal is needed for a question."""
+        self._live.stop()
 
     def busy(self, text: str) -> None:
         """Sets the live line."""
@@ -72,6 +90,8 @@ class RunDisplay:
     def _planning(self, progress: Any) -> None:
         if progress.phase == 'waiting':
             return self.busy(f'other goals come first: {escape(progress.detail)}')
+        if progress.phase in ('translating', 'translated', 'understood'):
+            return self._translation(progress)
         number = f'attempt {progress.attempt_number}/{progress.max_attempts}'
         if progress.detail:
             self.line(f'  [yellow]no proved plan yet[/]: {escape(progress.detail)}')
@@ -79,10 +99,22 @@ class RunDisplay:
             self.busy(f'{number}: the model is writing ({escape(progress.source)})')
         elif progress.phase == 'verifying':
             self.busy(f'{number}: the validator is checking')
+        elif progress.phase == 'rehearsing':
+            self.busy(f'{number}: it is proved, and is rehearsed where the arm needs that')
         elif progress.phase == 'searching':
             self.busy('the search planner is at work')
         elif progress.phase == 'judged':
             self._attempt(number, progress.attempt)
+
+    def _translation(self, progress: Any) -> None:
+        number = f'{progress.source}, attempt {progress.attempt_number}/{progress.max_attempts}'
+        if progress.phase == 'translating':
+            self.busy(f'{escape(number)}: the model is writing the problem')
+        elif progress.phase == 'understood':
+            self.line(f'  [green]understood as[/]  {escape(progress.reading)}')
+            self.line(f'[dim]{escape(progress.problem.rstrip())}[/]')
+        elif progress.detail:
+            self.line(f'  {escape(number)}  [yellow]not usable[/]: {escape(progress.detail)}')
 
     def _attempt(self, number: str, attempt: Any) -> None:
         category = Category(attempt.verdict.category)
@@ -103,8 +135,11 @@ class RunDisplay:
         count = f'{progress.step}/{progress.total}'
         if progress.phase == 'verifying':
             self.busy('the executor is verifying the plan itself')
+        elif progress.phase == 'rehearsing':
+            self.busy('the executor is rehearsing the plan on a twin')
+            self._rehearsed = ', and rehearsed on the twin'
         elif progress.phase == 'preparing':
-            self.line('  [green]verified again by the executor[/]')
+            self.line(f'  [green]verified again by the executor{self._rehearsed}[/]')
             self.busy('setting up the initial state')
             self._setting_up = True
         elif self._setting_up and progress.phase in ('moving', 'done'):

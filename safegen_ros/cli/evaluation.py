@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from safegen_ros.cli.dataset import BENCH
+from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named
@@ -99,7 +98,7 @@ def model(
         raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
     folder, data, console = data_path(model), data_path(data), Console()
     source = load_source(data, split)
-    with _progress(console) as notify:
+    with stages(console) as notify:
         report = evaluate(
             folder, load_problems(data, split, domain or (), problems), seed,
             source=source, form=form, modes=chosen, batch=batch,
@@ -345,7 +344,7 @@ def _show(
     from safegen_ros.evaluation.tables import markdown, print_comparison
 
     console = Console()
-    with _progress(console) as notify:
+    with stages(console) as notify:
         comparison = measure(given(notify))
     paths = write_comparison(comparison, out, markdown(comparison))
     if plots_available():
@@ -380,20 +379,3 @@ def _stages(model: Path, stages: list[str] | None, options: Options) -> Iterator
     folders = load_stages(model if given else data_path(model), given)
     for name in folders:
         yield load_subject(folders[name], options.device, name)
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Notify]:
-    """A bar for each thing that is measured."""
-    columns = (
-        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
-        bars: dict[str, Any] = {}
-
-        def notify(what: str, done: int, total: int) -> None:
-            if what not in bars:
-                bars[what] = progress.add_task(what, total=total)
-            progress.update(bars[what], completed=done, total=total)
-
-        yield notify

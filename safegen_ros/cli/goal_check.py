@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.robot.grounding import Tool, ground
-from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
@@ -61,9 +62,8 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
         return GoalCheck(poses, (), f'no pose was measured for {" ".join(missing)}')
     if len(joints) != len(JOINT_NAMES) or not all(map(math.isfinite, joints)):
         return GoalCheck(poses, (), 'the joints of the last moment did not arrive')
-    lip = forward(joints, scene.tool_length)[:3, 3]
-    # A block counts as held when the lip sits on it: the pump is taken to be on.
-    tool = Tool((float(lip[0]), float(lip[1]), float(lip[2])), suction=True)
+    # A block counts as held where the tool would hold one: it is taken to be on.
+    tool = Tool(scene.held_centre(np.asarray(joints, dtype=np.float64)), suction=True)
     try:
         state = ground(poses, tool, scene.block_size)
     except RobotError as error:

@@ -77,12 +77,12 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
     empty = dict.fromkeys(('time', 'domain', 'problem', 'goal', 'level', 'cell'), '')
     if listed.kept is None:
         return {
-            'run': listed.folder.name, **empty, 'result': UNREADABLE, 'attempts': 0,
+            'run': listed.name, **empty, 'result': UNREADABLE, 'attempts': 0,
             'steps': [0, 0], 'seconds': None, 'message': listed.error,
         }  # fmt: skip
     kept, record = listed.kept, listed.kept.record
     return {
-        'run': listed.folder.name,
+        'run': listed.name,
         'time': record.started,
         'domain': record.task.domain_name,
         'problem': record.task.name,

@@ -14,9 +14,9 @@ import typer
 def complete_run(incomplete: str) -> list[str]:
     """Ids of runs that begin so, for the completion of a shell."""
     from safegen_ros.paths import runs_dir
-    from safegen_ros.record.history import LAST, run_folders
+    from safegen_ros.record.history import LAST, list_runs
 
-    names = [LAST, *(folder.name for folder in run_folders(runs_dir()))]
+    names = [LAST, *(run.name for run in list_runs(runs_dir()))]
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,26 @@ import typer
 from rich.console import Console
 
 from safegen_ros import __version__
-from safegen_ros.bringup import PROFILES, BringupError
-from safegen_ros.cli import bench, dataset, domains, evaluation, learning, planetarium
+from safegen_ros.bringup import PROFILES, argument_values
+from safegen_ros.cli import (
+    bench,
+    boxnet,
+    dataset,
+    domains,
+    emulate,
+    evaluation,
+    learning,
+    planetarium,
+    sapo,
+)
+from safegen_ros.cli.approve import approve
+from safegen_ros.cli.calibrate import calibrate
+from safegen_ros.cli.completion import (
+    complete_problem,
+    complete_profile,
+    complete_profile_argument,
+)
+from safegen_ros.cli.doctor import doctor
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -22,13 +41,17 @@ from safegen_ros.cli.failures import (
     is_bad_input,
     print_error,
 )
+from safegen_ros.cli.fault_bench import faults
+from safegen_ros.cli.figure6 import figure6
 from safegen_ros.cli.files import ReadAs
 from safegen_ros.cli.kept_runs import history, replay, show
-from safegen_ros.cli.operate import reset, status, stop
+from safegen_ros.cli.operate import release, reset, status, stop
+from safegen_ros.cli.policy import policy
 from safegen_ros.cli.rules import rules
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
 from safegen_ros.cli.validate import plan_text, validate
+from safegen_ros.cli.words import Constraints, Spoken, Start, Words, Yes, run_request
 from safegen_ros.errors import SafegenError
 from safegen_ros.planning.feedback import FEEDBACK
 from safegen_ros.planning.levels import LEVELS
@@ -44,7 +67,17 @@ ProblemFile = Annotated[
     Path,
     typer.Argument(
         help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
-        'of the benchmark (data/safegen-bench/test)'
+        'of the benchmark (data/safegen-bench/test)',
+        autocompletion=complete_problem,
+    ),
+]
+TaskText = Annotated[
+    str,
+    typer.Argument(
+        metavar='PROBLEM',
+        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
+        'of the benchmark; or what is to be done in plain words, such as "put b1 on b2"',
+        autocompletion=complete_problem,
     ),
 ]
 DomainFile = Annotated[
@@ -133,7 +166,7 @@ def demo(
 
 @app.command()
 def run(
-    problem: ProblemFile,
+    problem: TaskText,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
@@ -147,24 +180,50 @@ def run(
     search: Search = True,
     strategy: Strategy = '',
     feedback: Feedback = '',
+    replans: Annotated[
+        int,
+        typer.Option(min=0, max=255, help='how often to plan anew when the world is not as proved'),
+    ] = 0,
+    approve: Annotated[
+        bool,
+        typer.Option(
+            '--approve', help="whether each plan waits for a word, here or by 'safegen approve'"
+        ),
+    ] = False,
+    approval_timeout: Annotated[
+        float,
+        typer.Option(min=0, max=86400, help='how long it waits; 0 takes what is configured [s]'),
+    ] = 0.0,
+    words: Words = False,
+    constraints: Constraints = '',
+    start: Start = None,
+    yes: Yes = False,
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
     as_json: AsJson = False,
 ) -> None:
-    """Send one task to a stack that is already up, and show what happens."""
-    from safegen_ros.cli.asked import TaskOptions
+    """Send one task to a stack that is already up, and show what happens.
+
+    A request in words, with --domain NAME or --start PROBLEM, is first shown as it was understood.
+    """
+    from safegen_ros.cli.asked import Asked, TaskOptions
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
     from safegen_ros.client import Options
 
-    about = TaskOptions(domain, read_as, format)
-    options = Options(time_budget, 0, search, seed, strategy, feedback)
-    console = Console(stderr=as_json)
-    raise typer.Exit(run_goal(problem, about, options, namespace, console, done=when_kept(as_json)))
+    options = Options(
+        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout
+    )
+    console, done = Console(stderr=as_json), when_kept(as_json)
+    spoken = Spoken.read(problem, words, domain, constraints, start)
+    if spoken is not None:
+        raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
+    asked = Asked.read(Path(problem), TaskOptions(domain, read_as, format), options)
+    raise typer.Exit(run_goal(asked, namespace, console, done=done))
 
 
 @app.command()
 def plan(
-    problem: ProblemFile,
+    problem: TaskText,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
@@ -176,6 +235,9 @@ def plan(
     search: Search = True,
     strategy: Strategy = '',
     feedback: Feedback = '',
+    words: Words = False,
+    constraints: Constraints = '',
+    start: Start = None,
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
     as_json: AsJson = False,
 ) -> None:
@@ -187,8 +249,9 @@ def plan(
     from safegen_ros.client import Options
 
     options = Options(time_budget, attempts, search, seed, strategy, feedback)
-    goal = PlanGoal(domain, read_as, format, options, namespace)
-    raise typer.Exit(plan_task(problem, goal, as_json))
+    spoken = Spoken.read(problem, words, domain, constraints, start)
+    goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
+    raise typer.Exit(plan_task(Path(problem), goal, as_json))
 
 
 @app.command()
@@ -205,19 +268,16 @@ def execute(
     as_json: AsJson = False,
 ) -> None:
     """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
-    from safegen_ros.cli.asked import TaskOptions
+    from safegen_ros.cli.asked import Asked, TaskOptions
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
     from safegen_ros.client import Options
     from safegen_ros.pddl.plan import parse_plan
 
     steps = parse_plan(plan_text(plan))
-    about = TaskOptions(domain, read_as, format)
-    console = Console(stderr=as_json)
-    options = Options(time_budget)
-    raise typer.Exit(
-        run_goal(problem, about, options, namespace, console, plan=steps, done=when_kept(as_json))
-    )
+    asked = Asked.read(problem, TaskOptions(domain, read_as, format), Options(time_budget))
+    console, done = Console(stderr=as_json), when_kept(as_json)
+    raise typer.Exit(run_goal(replace(asked, plan=steps), namespace, console, done=done))
 
 
 def _profiles_help() -> str:
@@ -231,21 +291,21 @@ def _profiles_help() -> str:
 
 @app.command(epilog=_profiles_help())
 def up(
-    profile: Annotated[str, typer.Argument(help='what to start, such as sim')] = 'sim',
+    profile: Annotated[
+        str, typer.Argument(help='what to start, such as sim', autocompletion=complete_profile)
+    ] = 'sim',
     arguments: Annotated[
-        list[str] | None, typer.Argument(help='arguments of the profile, as name:=value')
+        list[str] | None,
+        typer.Argument(
+            help='arguments of the profile, as name:=value',
+            autocompletion=complete_profile_argument,
+        ),
     ] = None,
 ) -> None:
     """Start the nodes of a profile and keep them running until Ctrl-C."""
     from safegen_ros.supervisor import up as bring_up
 
-    values = {}
-    for argument in arguments or ():
-        name, separator, value = argument.partition(':=')
-        if not separator:
-            raise BringupError(f'{argument!r} is not an argument: write name:=value')
-        values[name] = value
-    raise typer.Exit(int(bring_up(profile, values)))
+    raise typer.Exit(int(bring_up(profile, argument_values(arguments or ()))))
 
 
 @app.command()
@@ -266,12 +326,22 @@ app.command()(show)
 app.command()(replay)
 app.command()(stop)
 app.command()(reset)
+app.command()(release)
 app.command()(status)
+app.command()(approve)
+app.command()(policy)
+app.command()(doctor)
+app.command()(calibrate)
+bench.app.command()(faults)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
+app.add_typer(emulate.app, name='emulate')
 app.add_typer(learning.train_app, name='train')
+evaluation.app.command()(figure6)
 app.add_typer(evaluation.app, name='evaluate')
 app.add_typer(planetarium.app, name='planetarium')
+app.add_typer(boxnet.app, name='boxnet')
+app.add_typer(sapo.app, name='sapo')
 app.command()(domains.domains)
 app.command()(domains.new_domain)
 app.command()(domains.check_domain)
@@ -279,8 +349,8 @@ app.command()(domains.check_domain)
 
 # What a light installation may lack.
 _PARTS = (
-    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'networkx', 'peft', 'rclpy',
-    'safegen_msgs', 'torch', 'transformers', 'trl',
+    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'networkx', 'paramiko', 'peft', 'pymycobot',
+    'rclpy', 'safegen_msgs', 'serial', 'torch', 'transformers', 'trl',
 )  # fmt: skip
 
 

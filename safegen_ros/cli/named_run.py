@@ -9,7 +9,7 @@ from pathlib import Path
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.events import KeptRun, load_run
+from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import find_run
 from safegen_ros.record.run import RecordError
 
@@ -17,9 +17,8 @@ from safegen_ros.record.run import RecordError
 def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:
     """Does something with the run that a user means; a run that cannot be read is bad input."""
     try:
-        folder = find_run(runs_dir(), name)
-        kept = load_run(folder)
+        found, kept = find_run(runs_dir(), name)
     except RecordError as error:
         print_error(error.message)
         return EXIT_BAD_INPUT
-    return work(folder, kept)
+    return work(found, kept)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen stop`, `safegen reset`, `safegen status`: what an operator does to a running stack."""
+"""`safegen stop`, `reset`, `release`, `status`: what an operator does to a running stack."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def reset(namespace: Namespace = '', as_json: AsJson = False) -> None:
     from safegen_ros.cli.operator_side import reset_stack
 
     raise typer.Exit(reset_stack(namespace, as_json))
+
+
+def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
+    """Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs."""
+    from safegen_ros.cli.operator_side import release_tool
+
+    raise typer.Exit(release_tool(namespace, as_json))
 
 
 def status(namespace: Namespace = '', as_json: AsJson = False) -> None:

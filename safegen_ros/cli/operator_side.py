@@ -140,6 +140,24 @@ def reset_stack(namespace: str, as_json: bool) -> int:
     return _print_answer(True, f'no executor is there, {found}', as_json)
 
 
+def release_tool(namespace: str, as_json: bool) -> int:
+    """Calls the service `release`; returns the exit status.
+
+    Raises:
+        SafegenError: there is no executor (`SERVER_LOST`); the tool holds on to what it holds.
+    """
+    place = absolute_namespace(namespace)
+    with Client(place) as client:
+        answer = _call(client, 'release')
+    if answer is None:
+        raise SafegenError(
+            f'no executor is there to let go, in namespace {place} of ROS_DOMAIN_ID '
+            f'{current_domain()}: start the stack first',
+            ErrorCode.SERVER_LOST,
+        )
+    return _print_answer(answer.success, answer.message, as_json)
+
+
 def show_status(namespace: str, as_json: bool) -> int:
     """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
     place = absolute_namespace(namespace)

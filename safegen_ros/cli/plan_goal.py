@@ -20,10 +20,12 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.files import find_problem, read_task, read_text
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.verdicts import verdict_values
+from safegen_ros.cli.words import Spoken
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.worlds.pddl3.task import WORDS
 
 CLIENT = 'client'
 """Who wrote a plan that `safegen execute` sends."""
@@ -39,6 +41,7 @@ class PlanGoal:
         format: format in which it is sent; empty for that of the file.
         options: of the goal.
         namespace: of the nodes.
+        spoken: the request, where the task is one in words.
     """
 
     domain: Path | None
@@ -46,6 +49,7 @@ class PlanGoal:
     format: str
     options: Options
     namespace: str
+    spoken: Spoken | None = None
 
 
 def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None = None) -> int:
@@ -57,10 +61,7 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
     Raises:
         SafegenError: the task cannot be read, or there is no answer.
     """
-    path = find_problem(problem)
-    domain_text = read_text(goal.domain, 'domain') if goal.domain else ''
-    task = read_task(path, goal.domain, format=goal.read_as)
-    task = task.written_as(goal.format or task.format)
+    text, domain_text, format, options = _sent(problem, goal)
     place = absolute_namespace(goal.namespace)
     console = Console(stderr=True)
     with RunDisplay(console) as display, Client(place) as client:
@@ -70,9 +71,7 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
                 RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=message.progress)
             )
 
-        result = client.plan(
-            task.problem_text, domain_text, goal.options, feedback, format=task.format
-        )
+        result = client.plan(text, domain_text, options, feedback, format)
     plan = conversions.plan_from_msg(result.plan)
     failed = result.error_code != ErrorCode.NONE
     if as_json:
@@ -84,6 +83,17 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
         print(plan, file=out or sys.stdout)
     return EXIT_FAILED if failed else EXIT_OK
+
+
+def _sent(problem: Path, goal: PlanGoal) -> tuple[str, str, str, Options]:
+    """The text, the domain, the format and the options that are sent."""
+    if goal.spoken is not None:
+        spoken = goal.spoken
+        return spoken.text, spoken.domain, WORDS, spoken.options(goal.options)
+    domain_text = read_text(goal.domain, 'domain') if goal.domain else ''
+    task = read_task(find_problem(problem), goal.domain, format=goal.read_as)
+    task = task.written_as(goal.format or task.format)
+    return task.problem_text, domain_text, task.format, goal.options
 
 
 def plan_values(result: Any) -> dict[str, Any]:
@@ -105,6 +115,9 @@ def plan_values(result: Any) -> dict[str, Any]:
         'source': result.plan.source,
         'seconds': conversions.duration_from_msg(result.planning_time),
         'attempts': attempts,
+        'problem': result.problem,
+        'reading': result.reading,
+        'question': result.question,
     }
 
 
@@ -119,6 +132,11 @@ class PlanExecution:
     def __init__(self, goal: Goal, plan: Plan) -> None:
         self._goal = goal
         self._plan = plan
+
+    @property
+    def id(self) -> str:
+        """As `Goal.id`."""
+        return self._goal.id
 
     def result(self) -> RunTask.Result:
         """As `Goal.result`."""

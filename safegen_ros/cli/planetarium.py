@@ -12,10 +12,12 @@ from rich.console import Console
 
 from safegen_ros.cli.dataset import working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.planetarium.dataset.recipe import Recipe
+    from safegen_ros.worlds.planetarium.equivalence import Compat
 
 PAPER_RECIPE = 'config/planetarium/paper.json'
 """The recipe with the numbers of rows of table 1 of the paper."""
@@ -29,6 +31,13 @@ Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dat
 Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
 Placeholder = Annotated[
     bool, typer.Option('--placeholder', help='whether the objects in the goal may be any objects')
+]
+
+CompatOption = Annotated[
+    str,
+    typer.Option(
+        help='planetarium: what is correct is as the published code has it, mistakes included'
+    ),
 ]
 
 
@@ -76,6 +85,43 @@ def stats(folder: Folder) -> None:
 
 
 @app.command()
+def evaluate(
+    data: Folder,
+    model: Annotated[
+        str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
+    ],
+    out: Annotated[
+        Path, typer.Option(file_okay=False, help='folder for answers and figures; goes on there')
+    ],
+    split: Annotated[str, typer.Option(help='test or train')] = 'test',
+    rows: Annotated[int, typer.Option(min=0, help='drawn by chance; 0 takes all')] = 0,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.0,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
+    seed: Annotated[int, typer.Option(min=0, help='of the rows and of the sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='rows that are answered together')] = 16,
+    compat: CompatOption = '',
+) -> None:
+    """Have a model translate the descriptions of a dataset, once each, and print its score."""
+    from contextlib import closing
+
+    from safegen_ros.evaluation.planetarium_model import answer_rows, choose
+    from safegen_ros.llm.backend import Sampling
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+
+    if split not in ('train', 'test'):
+        raise typer.BadParameter(f'{split!r} is none of train test')
+    chosen = choose(data / f'{split}.jsonl', rows, seed)
+    sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
+    console = Console()
+    with closing(open_backend(named_model(model))) as backend, stages(console) as notify:
+        answers = answer_rows(chosen, backend, sampling, out, batch=batch, notify=notify)
+    score(
+        answers, json=out / 'figures.json', details=out / 'details.jsonl', plots=None, compat=compat
+    )
+
+
+@app.command()
 def score(
     rows: Annotated[
         Path,
@@ -88,6 +134,7 @@ def score(
     plots: Annotated[
         Path | None, typer.Option(file_okay=False, help='draw into this folder')
     ] = None,
+    compat: CompatOption = '',
 ) -> None:
     """Print how many answers are parseable, solvable and correct, beside the paper."""
     import json as writer
@@ -106,7 +153,7 @@ def score(
             if details is not None:
                 file.write(writer.dumps(scoring.details(row, assessed)) + '\n')
 
-        found = scoring.score(scoring.read_scored(rows), rows.name, tell)
+        found = scoring.score(scoring.read_scored(rows), rows.name, tell, _compat(compat))
     console = Console()
     print_score(found, console)
     if json is not None:
@@ -143,6 +190,14 @@ def explain_command(
     for line in told['explanation']:
         console.print(f'- {line}', soft_wrap=True, markup=False, highlight=False)
     raise typer.Exit(EXIT_OK if assessed.enforced.correct else EXIT_FAILED)
+
+
+def _compat(name: str) -> Compat:
+    if name == 'planetarium':
+        return 'planetarium'
+    if name:
+        raise typer.BadParameter(f'{name!r} is not planetarium')
+    return ''
 
 
 def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bool) -> Recipe:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from typing import Any
 from rclpy.parameter_client import AsyncParameterClient
 from sensor_msgs.msg import JointState
 
+from safegen_ros.cli.asked import SpokenRecord
 from safegen_ros.cli.goal_check import GoalCheck
 from safegen_ros.cli.plan_goal import CLIENT
-from safegen_ros.cli.run_start import task_record
 from safegen_ros.client import Client, Options
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes import conversions, qos, told
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import current_domain
@@ -29,14 +30,13 @@ from safegen_ros.record.events import (
     EndEvent,
     Event,
     FilesEvent,
+    GoalEvent,
     MeasuredEvent,
     ObservedEvent,
-    PhaseEvent,
-    ResultEvent,
-    RunLog,
     StackEvent,
     StepEvent,
 )
+from safegen_ros.record.history import task_record
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder
 from safegen_ros.record.run import (
     SYMBOLIC,
@@ -46,7 +46,9 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RunRecord,
+    cell_name,
 )
+from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -83,18 +85,31 @@ class Session(Closing):
         task: what was asked.
         source: the file that the task came from.
         domain_text: the domain as it was sent; empty for a built-in one.
+        spoken: the words that the task was made of, where it was.
     """
 
-    def __init__(self, folder: Path, task: Pddl3Task, source: str, domain_text: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        task: Pddl3Task,
+        source: str,
+        domain_text: str,
+        spoken: SpokenRecord | None = None,
+    ) -> None:
         self.folder = folder
         self.stage = Stage.STARTING
         self.joints: tuple[float, ...] = ()
         self.recording_error = ''
+        self.by_hand = False
         self._changed = threading.Condition()
         self._stamp = -1.0
         self._execution_began: float | None = None
+        self._steps_before = 0  # of the plans before the present one
         self._closed = False
-        self._log = RunLog(folder, task_record(task, source, domain_text))
+        record = task_record(task, source, domain_text) if spoken is None else spoken.task
+        self._log = RunLog(folder, record)
+        for event in () if spoken is None else spoken.events:
+            self._log.note(event)
 
     @property
     def record(self) -> RunRecord:
@@ -125,7 +140,7 @@ class Session(Closing):
         model, attempts, temperature, top_p, seed, fallback = _parameters(
             client, 'planner', _MODEL_PARAMETERS
         )
-        (cell,) = _parameters(client, 'executor', ['cell'])
+        cell, world = _parameters(client, 'executor', ['cell', 'world'])
         (second_opinion,) = _parameters(client, 'validator', ['second_opinion'])
         self._note(
             StackEvent(
@@ -137,7 +152,7 @@ class Session(Closing):
                     seed=options.seed or seed.integer_value,
                     search_fallback=options.search_fallback and fallback.bool_value,
                 ),
-                cell.string_value,
+                cell_name(cell.string_value, world.string_value),
                 second_opinion.bool_value,
             )
         )
@@ -152,27 +167,40 @@ class Session(Closing):
         with self._changed:
             if self._closed:
                 return
-            if feedback.stage != 'planning':
+            if feedback.stage == 'execution':
                 self._execution(feedback.execution)
-            elif feedback.planning.phase == 'judged' and self.stage is not Stage.ENDED:
-                self._note(_attempt_record(feedback.planning.attempt))
+            elif feedback.stage == 'replanning':
+                self._note(told.replan_record(feedback.replan))
+                self._steps_before += feedback.replan.steps_done
+            elif (
+                feedback.stage == 'planning'
+                and feedback.planning.phase == 'judged'
+                and self.stage is not Stage.ENDED
+            ):
+                self._note(told.attempt_record(feedback.planning.attempt))
 
     def sent(self, task: Pddl3Task, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
         steps, verdict = tuple(map(str, plan.steps)), task.verify(plan)
+        self.by_hand = True
         self._note(AttemptRecord(1, CLIENT, '\n'.join(steps), steps, verdict, 0.0))
+
+    def accepted(self, goal: str) -> None:
+        """Writes down the id of the goal, by which the nodes know it."""
+        self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
+        self.stage = Stage.RUNNING
 
     def _execution(self, progress: Any) -> None:
         now = time.monotonic()
         if self._execution_began is None:
             self._execution_began = now
         at = now - self._execution_began
-        if progress.phase == 'moving':
-            self._note(StepEvent(progress.step, _step_text(progress.current), at))
-        elif progress.phase == 'observed':
-            self._note(ObservedEvent(progress.step, at))
-        else:
-            self._note(PhaseEvent(progress.phase, at))
+        event = told.progress_event(progress, at)
+        if isinstance(event, StepEvent):
+            event = replace(event, index=self._steps_before + event.index)
+        elif isinstance(event, ObservedEvent):
+            event = replace(event, done=self._steps_before + event.done)
+        self._note(event)
 
     def finish(self, result: Any, interrupted: bool = False) -> None:
         """Takes in the result of the goal; what it says counts more than what was heard before.
@@ -183,25 +211,16 @@ class Session(Closing):
         """
         with self._changed:
             known = {attempt.number for attempt in self.record.attempts}
-            for attempt in map(_attempt_record, result.attempts):
+            for attempt in map(told.attempt_record, result.attempts):
                 if attempt.number not in known:
                     self._note(attempt)
+            replanned = {replan.number for replan in self.record.replans}
+            for replan in map(told.replan_record, result.replans):
+                if replan.number not in replanned:
+                    self._note(replan)
             self.stage = Stage.ENDED
-            world = result.final_state
-            self._note(
-                ResultEvent(
-                    tuple(_step_texts(result.plan)),
-                    result.plan.source,
-                    conversions.verdict_from_msg(result.verdict),
-                    result.steps_done,
-                    tuple(world.facts) if world.facts or world.objects else None,
-                    {
-                        'planning': conversions.duration_from_msg(result.planning_time),
-                        'execution': conversions.duration_from_msg(result.execution_time),
-                    },
-                )
-            )
-        code = _code(result.error_code)
+            self._note(told.result_event(result, result.plan))
+        code = conversions.code_from_msg(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
         if result.final_state.objects or self.symbolic:
             self._await_last_samples(result)
@@ -322,29 +341,3 @@ def _cancelled(code: ErrorCode, result: Any) -> str:
     else:
         where = result.error_msg
     return f'interrupted by the user: {where}' if where else ''
-
-
-def _attempt_record(message: Any) -> AttemptRecord:
-    return AttemptRecord(
-        number=message.number,
-        source=message.source,
-        text=message.text,
-        steps=tuple(_step_texts(message.plan)),
-        verdict=conversions.verdict_from_msg(message.verdict),
-        seconds=message.seconds,
-    )
-
-
-def _step_texts(plan: Any) -> list[str]:
-    return [_step_text(step) for step in plan.steps]
-
-
-def _step_text(step: Any) -> str:
-    return f'({" ".join((step.action, *step.arguments))})'
-
-
-def _code(number: int) -> ErrorCode:
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN

@@ -23,6 +23,7 @@ from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded
 from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord, plain
 from safegen_ros.worlds.pddl3.formats.english import constraint_sentence
+from safegen_ros.worlds.pddl3.task import WORDS
 
 _LONGEST = 120  # of the values of an event on one line [characters]
 
@@ -114,6 +115,14 @@ def _task(record: RunRecord) -> Iterator[str]:
     task = record.task
     yield f'[bold]task[/]        {escape(task.name)}  ({escape(task.source)}, {task.format})'
     yield f'domain      {escape(task.domain_name)}{"" if task.domain else " (built in)"}'
+    if task.format == WORDS:
+        yield f'request     {escape(" ".join(task.problem.split()))}'
+    if record.understood is not None:
+        told = record.understood.question or record.understood.reading
+        yield f'understood  {escape(" ".join(told.split()))}'
+    for answer in filter(lambda each: each.refused, record.answers):
+        number = f'{answer.reading}.{answer.attempt}'
+        yield f'  [dim]translation {number} was refused: {escape(answer.refused)}[/]'
     try:
         problem = recorded_task(record).problem
     except SafegenError as error:

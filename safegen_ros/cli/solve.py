@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from safegen_ros.cli.completion import complete_problem
 from safegen_ros.cli.failures import (
     EXIT_FAILED,
     EXIT_OK,
@@ -28,7 +29,11 @@ SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 
 def solve(
     problem: Annotated[
-        Path, typer.Argument(help='problem with its constraints, in PDDL, JSON or English')
+        Path,
+        typer.Argument(
+            help='problem with its constraints, in PDDL, JSON or English',
+            autocompletion=complete_problem,
+        ),
     ],
     domain: Annotated[
         Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from safegen_ros.cli.completion import complete_problem
 from safegen_ros.cli.files import ReadAs, find_problem, read_task, read_text
 from safegen_ros.planning.levels import HIERARCHY, LEVELS, level_names
 
@@ -19,7 +20,10 @@ STRATEGY = f'beam, model, {HIERARCHY}'
 def step(
     problem: Annotated[
         Path,
-        typer.Argument(help='problem with its constraints, in PDDL, JSON or English'),
+        typer.Argument(
+            help='problem with its constraints, in PDDL, JSON or English',
+            autocompletion=complete_problem,
+        ),
     ] = Path('examples/tower_order.pddl'),
     domain: Annotated[
         Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')

@@ -15,7 +15,6 @@ from rich.markup import escape
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.goal_check import conjuncts
-from safegen_ros.cli.run_start import task_record
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import runs_dir, share_dir
@@ -34,10 +33,10 @@ from safegen_ros.record.events import (
     MeasuredEvent,
     ObservedEvent,
     ResultEvent,
-    RunLog,
     StackEvent,
     StepEvent,
 )
+from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
@@ -50,6 +49,7 @@ from safegen_ros.record.run import (
     RunRecord,
     new_run_dir,
 )
+from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.blocks import simulated_cell
 from safegen_ros.robot.execution import Cell
 from safegen_ros.robot.scene import load_scene

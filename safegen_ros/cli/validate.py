@@ -15,6 +15,7 @@ from typing import Annotated, Any, Protocol
 import typer
 from rich.console import Console
 
+from safegen_ros.cli.completion import complete_problem
 from safegen_ros.cli.failures import (
     EXIT_FAILED,
     EXIT_OK,
@@ -156,7 +157,11 @@ class Text:
 def validate(
     domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
     problem: Annotated[
-        Path, typer.Argument(help='problem with its constraints, in PDDL, JSON or English')
+        Path,
+        typer.Argument(
+            help='problem with its constraints, in PDDL, JSON or English',
+            autocompletion=complete_problem,
+        ),
     ],
     plans: Annotated[
         list[str],

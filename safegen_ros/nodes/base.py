@@ -21,11 +21,15 @@ from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import diagnostics
+from safegen_ros.nodes.diagnostics import Diagnostics, Health
+from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.planning.loop import Deadline
 
 RESULT_TIMEOUT_S = 900
 """How long a finished goal's result is kept for a client that asks late [s]."""
@@ -42,6 +46,7 @@ CANCEL_STATE_TIMEOUT_S = 2.0
 # Most that may run at once: those that goals keep while they run or wait, and some beside them. A
 # thread is made only when all others are at work.
 _THREADS = 8 + 64 + 1024
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
@@ -50,17 +55,44 @@ class SafegenNode(ManagedNode):
 
     Attributes:
         goals: one goal at a time and none that waits, unless a node sets another one.
+        journal: where every goal is written down before anybody is told of it.
+        diagnostics: where the parts of the node say how they are.
     """
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         super().__init__(name, parameters)
         self.goals = GoalQueue(running=1, waiting=0)
+        self.journal = GoalJournal(self)
+        self.diagnostics = Diagnostics(self, self.hardware)
+        self.diagnostics.add(self._state_health)
+
+    def hardware(self) -> str:
+        """What the node works with, for its diagnostics."""
+        return ''
+
+    def _state_health(self) -> Health:
+        if self.failure:
+            return Health('state', diagnostics.ERROR, f'{self.state}: {self.failure}')
+        active = not self.inactive.is_set()
+        level = diagnostics.OK if active else diagnostics.WARN
+        return Health('state', level, self.state if active else f'{self.state}: takes no work')
+
+    def goals_health(self) -> Health:
+        """How many goals there are, and whether one more would be taken."""
+        here, room = self.goals.here, self.goals.room
+        full = here >= room > 1
+        return Health(
+            'goals',
+            diagnostics.WARN if full else diagnostics.OK,
+            f'{here} of at most {room} run or wait' + (': more are rejected' if full else ''),
+            {'goals': here, 'room': room},
+        )
 
     def accept_if_room(self, goal: object) -> GoalResponse:
         """The policy for new goals: what must not run and what is beyond the limit is rejected."""
         reason = f'the {self.get_name()} is {self.state}' if self.inactive.is_set() else ''
         reason = reason or self.refusal(goal)
-        if not reason and not self.goals.reserve():
+        if not reason and not self.reserve(goal):
             reason = 'no more may run or wait'
         if reason:
             self.get_logger().warning(f'a goal is rejected: {reason}')
@@ -71,32 +103,63 @@ class SafegenNode(ManagedNode):
         """Why a goal must not run now, however much room there is; empty where it may."""
         return ''
 
+    def reserve(self, goal: object) -> bool:
+        """Keeps room for a goal; false where there is none."""
+        return self.goals.reserve()
+
     def serve_goal(
         self,
         goal_handle: Any,
         result: Any,
-        deadline: Deadline,
         work: Callable[[], tuple[ErrorCode, str]],
-        waits: Callable[[int], None] = lambda position: None,
         explain: Callable[[SafegenError], SafegenError] = lambda error: error,
+        *,
+        begin: Callable[[], None],
+        plan: Callable[[], msg.Plan],
     ) -> Any:
-        """Does the work of an accepted goal in its turn, and brings the goal to its one end.
+        """Does the work of an accepted goal, and brings the goal to its one end.
 
         Args:
             goal_handle: of the goal.
             result: what is sent; its errors are filled in.
-            deadline: of the goal.
-            work: fills in the rest; returns or raises what went wrong.
-            waits: told the position among those that wait, each time that it has changed.
+            work: fills in the rest; returns or raises what went wrong. It takes its turn itself.
             explain: turns the error that ended the work into what the client is told.
+            begin: writes down that the goal came, before anything else; what it raises ends it.
+            plan: which one the result is about, for the journal.
         """
-        with ExitStack() as turn:
+        with ExitStack() as here:
 
-            def begin() -> tuple[ErrorCode, str]:
-                turn.enter_context(self.goals.place(deadline, waits))
+            def served() -> tuple[ErrorCode, str]:
+                try:
+                    begin()
+                except BaseException:
+                    self.goals.withdraw()
+                    raise
+                here.enter_context(self.goals.entered())
+                check_texts(goal_handle.request)
                 return work()
 
-            return self._end(goal_handle, result, *self._done(begin, explain))
+            code, message = self._done(served, explain)
+            if code in _CANCELED and not self.inactive.is_set():
+                _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
+            code, message = self._written(goal_handle, result, plan(), code, message)
+            return self._end(goal_handle, result, code, message)
+
+    def _written(
+        self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
+    ) -> tuple[ErrorCode, str]:
+        """Writes down how a goal ends; an end that is in no journal is no success."""
+        try:
+            self.journal.end(goal_handle, result, plan, code, message)
+            return code, message
+        except SafegenError as error:
+            failed, why = error.code, error.message
+        except Exception as error:
+            failed, why = self.unexpected(error)
+        if code is failed:
+            return code, message
+        ended = f'{code.name}: {message}' if message else code.name
+        return failed, f'{why}; what is not written down is that the goal ended with {ended}'
 
     def _done(
         self,
@@ -127,8 +190,6 @@ class SafegenNode(ManagedNode):
     def _end(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
         """Brings a goal to its one terminal state, and fills in its errors."""
         result.error_code, result.error_msg = int(code), message
-        if code in _CANCELED and not self.inactive.is_set():
-            _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
         if code is ErrorCode.NONE:
             goal_handle.succeed()
         elif goal_handle.is_cancel_requested:
@@ -140,6 +201,11 @@ class SafegenNode(ManagedNode):
 
     def halt(self) -> None:
         """Stops what moves, at once; all else learns from `inactive` that it has to end."""
+
+    def end(self) -> None:
+        """The last transition, and the last report."""
+        super().end()
+        self.diagnostics.close()
 
     def deactivate(self) -> None:
         """Ends the goals, each with an answer to its client."""
@@ -205,7 +271,7 @@ def cancel_if_left(sent: Future) -> Iterator[None]:
 
 
 def _on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOP_SIGNALS:
         signal.signal(number, handler)
 
 
@@ -265,4 +331,6 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     spinning.join(CLOSE_TIMEOUT_S)
     node.destroy_node()
     rclpy.try_shutdown()
+    for number in _STOP_SIGNALS:  # the interpreter would die of one while it ends
+        signal.signal(number, signal.SIG_IGN)
     return 1 if failed.is_set() else 0

@@ -4,19 +4,32 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
 from builtin_interfaces.msg import Duration
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
+from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.execution import ExecutionProgress
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, load_task
 
 MAX_STEPS = 10_000
 """Most steps of a plan message that are looked at."""
+
+_REMEMBERED = 100_000
+"""Longest text of a task that is not read again when it is asked for again [characters]: a goal is
+read for the journal and for its work, and by the validator for each of its attempts."""
+
+_FACT = re.compile(r'\([^\s()]+( [^\s()]+)*\)')
 
 
 def task_from_msg(message: msg.Task) -> Pddl3Task:
@@ -25,6 +38,18 @@ def task_from_msg(message: msg.Task) -> Pddl3Task:
     Raises:
         SafegenError: with the place in the text and the code for the client.
     """
+    if message.format == WORDS:
+        raise SafegenError(
+            'the task is in words, which plan_task and run_task of the planner understand: send '
+            'the problem that they have made of it',
+            ErrorCode.UNKNOWN_FORMAT,
+        )
+    if message.constraints or message.start:
+        raise SafegenError(
+            f'the task has constraints or a start of its own beside a problem in '
+            f'{message.format or PDDL}: write them into the problem, or send format {WORDS}',
+            ErrorCode.BAD_PDDL,
+        )
     for text in (message.domain, message.problem):
         if len(text) > MAX_TEXT:
             raise SafegenError(
@@ -32,7 +57,15 @@ def task_from_msg(message: msg.Task) -> Pddl3Task:
                 f'{MAX_TEXT:,}: send one problem',
                 ErrorCode.TASK_TOO_LARGE,
             )
-    return load_task(message.problem, message.domain, format=message.format)
+    if len(message.domain) + len(message.problem) > _REMEMBERED:
+        return load_task(message.problem, message.domain, format=message.format)
+    # What was read is shared, and what a reader finds out about it is his own.
+    return replace(_read(message.problem, message.domain, message.format))
+
+
+@lru_cache(maxsize=8)
+def _read(problem: str, domain: str, format: str) -> Pddl3Task:
+    return load_task(problem, domain, format=format)
 
 
 def plan_to_msg(plan: Plan | None, source: str = '') -> msg.Plan:
@@ -119,16 +152,45 @@ def verdict_from_msg(message: msg.Verdict) -> Verdict:
     )
 
 
-def attempt_to_msg(attempt: Attempt) -> msg.Attempt:
-    """An attempt as message."""
+def attempt_to_msg(attempt: Attempt, before: int = 0, replan: int = 0) -> msg.Attempt:
+    """An attempt as message.
+
+    Args:
+        attempt: the attempt.
+        before: attempts of its goal for earlier plans.
+        replan: number of the replan that it is made for.
+    """
     return msg.Attempt(
-        number=min(attempt.number, 255),
+        number=min(before + attempt.number, 255),
+        replan=replan,
         source=attempt.source,
         text=attempt.text,
         plan=plan_to_msg(attempt.plan, attempt.source),
         verdict=verdict_to_msg(attempt.verdict),
         seconds=attempt.seconds,
     )
+
+
+def remaining_to_msg(rest: Problem, task: msg.Task) -> msg.Task:
+    """What is left of a task, in PDDL.
+
+    Args:
+        rest: what `remaining_problem` says of it.
+        task: the whole.
+    """
+    # Constraints of a domain are among those that are left, and must not be asked for twice.
+    own = bool(re.search(r':constraints', task.domain, re.IGNORECASE))
+    return msg.Task(
+        domain=domain_text(rest.domain) if own else task.domain, problem=problem_text(rest)
+    )
+
+
+def code_from_msg(number: int) -> ErrorCode:
+    """The error code of a result; a number that stands for none is `UNKNOWN`."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN
 
 
 def execution_progress_to_msg(progress: ExecutionProgress) -> msg.ExecutionProgress:
@@ -139,6 +201,26 @@ def execution_progress_to_msg(progress: ExecutionProgress) -> msg.ExecutionProgr
             action=progress.current.action, arguments=list(progress.current.arguments)
         )
     return message
+
+
+def facts_of(state: State) -> list[str]:
+    """The atoms of a state as PDDL text, in order."""
+    return [atom_text(atom) for atom in sorted(state)]
+
+
+def state_from_facts(facts: Sequence[str]) -> State:
+    """The state of which a message tells the atoms.
+
+    Raises:
+        SafegenError: one of them is no atom (`STATE_MISMATCH`).
+    """
+    for fact in facts:
+        if not _FACT.fullmatch(fact):
+            raise SafegenError(
+                f'{fact[:80]!a} is observed, and is no ground atom: write one such as (on b1 b2)',
+                ErrorCode.STATE_MISMATCH,
+            )
+    return frozenset(tuple(fact[1:-1].lower().split()) for fact in facts)
 
 
 def budget_from_msg(message: Duration, default_s: float, code: ErrorCode) -> float:
@@ -165,3 +247,8 @@ def duration_to_msg(seconds: float) -> Duration:
 def duration_from_msg(message: Duration) -> float:
     """A length of time [s]."""
     return float(message.sec) + float(message.nanosec) * 1e-9
+
+
+def sum_of(first: Duration, second: Duration) -> Duration:
+    """Two lengths of time one after the other."""
+    return duration_to_msg(duration_from_msg(first) + duration_from_msg(second))

@@ -12,55 +12,74 @@ Interfaces:
     topic `heartbeat` (unique_identifier_msgs/UUID): signs of life of those who sent the goals; a
         sender that falls silent while its goal is executed stops the stack. So does the validator,
         which is asked by service `validate_plan`.
+    service `release` (std_srvs/Trigger): the tool lets go at an operator's word, see `releasing`.
+    service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): a proved plan on a twin of its own;
+        the executor does this itself before a real arm moves.
+    client of service `monitor_step`: the validator judges each observation before the next step. A
+        world that has left the proof stops the stack, unless the goal is to be planned for anew.
     topic `~/progress` (safegen_msgs/msg/ExecutionProgress): each phase and step.
     topic `world_state` (safegen_msgs/msg/WorldState): measured poses [m] in the frame `base_link`;
         from a symbolic cell the facts that hold, and no poses.
-    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad]; not with a symbolic
-        cell, which has no joints.
+    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad], and fingers [m]; not
+        with a symbolic cell, which has no joints.
+    topics `robot_description`, `~/scene` and `/clock`: see `CellView`.
 
-Stamps are times of the cell's simulation.
+Stamps are times of the cell's simulation, which `/clock` tells.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from safegen_msgs.action import ExecutePlan
-from safegen_msgs.msg import ExecutionProgress, ObjectPose, WorldState
-from safegen_ros.bringup import CELLS
+from safegen_msgs.msg import ExecutionProgress, ObjectPose, Task, WorldState
+from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes import conversions, qos, told
 from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
+from safegen_ros.nodes.cell_view import CellView
+from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
 from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.monitoring import OFF_THE_PROOF, MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
+from safegen_ros.nodes.real_arm import RealArm
+from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
+from safegen_ros.nodes.releasing import ReleaseServer
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stopping import StopServer
 from safegen_ros.nodes.watchdog import Watchdog
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
-from safegen_ros.pddl.writer import atom_text
-from safegen_ros.planning.loop import Deadline
+from safegen_ros.record.run import cell_name
 from safegen_ros.robot import execution
+from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
+from safegen_ros.robot.gripper import finger_positions
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose as TwinPose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.robot.twin import Sample
 from safegen_ros.worlds.pddl3.domains import require_same_actions
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = (
     AUTOSTART,
-    Parameter('cell', 'twin', 'what executes: twin, or symbolic, which moves nothing'),
+    JOURNAL,
+    Parameter(
+        'cell',
+        'twin',
+        'what executes: twin; mycobot, the real arm; or symbolic',
+        choices=('twin', 'mycobot', 'symbolic'),
+    ),
     Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
     Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
     Parameter(
@@ -78,7 +97,20 @@ PARAMETERS = (
         1.0,
         600.0,
     ),
+    REHEARSE,
+    *ARM_PARAMETERS,
 )
+
+
+_ENDED_BY_STOP = (ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of a goal that was not as proved, and where it may go on."""
+
+    task: Task
+    cell: execution.Cell
 
 
 class ExecutorNode(SafegenNode):
@@ -90,6 +122,8 @@ class ExecutorNode(SafegenNode):
         super().__init__('executor', PARAMETERS)
         self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
         self._world = self.create_publisher(WorldState, 'world_state', qos.SAMPLES)
+        self._view = CellView(self)
+        self._arm = RealArm(self)
         self._joints: Publisher | None = None
         self._last = WorldState()
         self._twin: BlocksworldCell | None = None
@@ -98,24 +132,47 @@ class ExecutorNode(SafegenNode):
         # Before anything can be configured: a stop is never out of place.
         self._stop = StopServer(self, self.halt)
         self._watchdog = Watchdog(self, self._stop.stop)
+        self._monitor = MonitorClient(self)
+        self._rehearser = Rehearser(
+            self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
+        )
+        self._release = ReleaseServer(self, lambda: self._twin, self._forget)
+        self._left: _Left | None = None
+        self.diagnostics.add(
+            self.goals_health, self._stop.health, self._watchdog.health, self._view.health
+        )
         self._server: ActionServer | None = None
 
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""
         values = self.values
+        self.journal.open(values['journal'])
         if values['cell'] == 'twin':
-            if self._joints is None:
-                self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
+            self._offer_joints()
+            scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
+            self._view.open(scene, simulated=True, real_time_factor=values['real_time_factor'])
             self._cell = self._twin = simulated_cell(
-                load_scene(values['scene_file'] or None),
+                scene,
                 real_time_factor=values['real_time_factor'],
                 sample=self._publish_sample,
             )
-        elif values['cell'] != 'symbolic':
+        elif values['cell'] == ARM_CELL:
+            self._offer_joints()
+            scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
+            self._view.open(scene, simulated=False)
+            self._cell = self._twin = self._arm.open(values, scene, self._publish_sample)
+        elif values['cell'] == 'symbolic':
+            self._view.open(None, simulated=True, real_time_factor=values['real_time_factor'])
+        else:
             raise SafegenError(
-                f'parameter cell: {values["cell"]!r} is no cell: use one of {" ".join(CELLS)}'
+                f'parameter cell: {values["cell"]!r} is no cell: use one of '
+                f'{" ".join((*CELLS, ARM_CELL))}'
             )
-        self._watchdog.timeout_s = values['heartbeat_timeout']
+        self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']
+
+    def _offer_joints(self) -> None:
+        if self._joints is None:
+            self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
 
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
@@ -129,21 +186,35 @@ class ExecutorNode(SafegenNode):
                 goal_callback=self.accept_if_room,
                 cancel_callback=self._cancel,
                 feedback_pub_qos_profile=qos.EVENTS,
+                **qos.ACTION_SERVICES,
                 result_timeout=RESULT_TIMEOUT_S,
             )
+        self._rehearser.activate()
         where = 'on the MuJoCo twin' if self._twin else 'in a symbolic cell: nothing moves'
+        if self.values['cell'] == ARM_CELL:
+            where = 'on the real arm'
         self.get_logger().info(f'ready to execute {where}')
+
+    def hardware(self) -> str:
+        """The cell, for the diagnostics."""
+        return str(self.values.get('cell', ''))
 
     def halt(self) -> None:
         """Stops the cell; only a new goal lets it move again."""
         if self._cell is not None:
             self._cell.stop()
 
+    def _forget(self) -> None:
+        self._left = None
+        self._rehearser.forget()
+
     def cleanup(self) -> None:
         """Lets go of the cell."""
         if self._twin is not None:
             self._twin.close()
-        self._cell = self._twin = None
+        self._view.close()
+        self._cell = self._twin = self._left = None
+        self.journal.close()
 
     def refusal(self, goal: object) -> str:
         """No goal is taken while the stack is stopped."""
@@ -158,25 +229,47 @@ class ExecutorNode(SafegenNode):
 
     def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
         result = ExecutePlan.Result()
+        plan = told.sent_plan(goal_handle.request.plan)
+
+        def begin() -> None:
+            came = told.plan_event(plan)
+            cell = cell_name(self.values['cell'], self.values['world'])
+            self.journal.begin(goal_handle, 'execute_plan', came, cell=cell)
 
         stops = self._stop.state.count
 
         def work() -> tuple[ErrorCode, str]:
             with self._watchdog.watching(bytes(goal_handle.goal_id.uuid)):
                 outcome = self._run(goal_handle, lambda: self._stopped_since(stops))
+            self._view.end(outcome.verdict, outcome.message)
             result.verdict = conversions.verdict_to_msg(outcome.verdict)
             result.steps_done = outcome.steps_done
             result.execution_time = conversions.duration_to_msg(outcome.seconds)
             if outcome.observed is not None:
                 result.final_state = self._world_state(outcome.observed)
-            if outcome.error_code is ErrorCode.EXECUTION_CANCELED and self._stopped_since(stops):
+            self._stop_off_the_proof(outcome, goal_handle.request, result)
+            if outcome.error_code in _ENDED_BY_STOP and self._stopped_since(stops):
                 return ErrorCode.EXECUTION_STOPPED, self._stopped_because()
             return outcome.error_code, outcome.message
 
-        # Nothing waits for the arm; the time of a goal counts from its first step of work.
-        self.serve_goal(goal_handle, result, Deadline(math.inf, self.inactive.is_set), work)
+        # One goal is here at a time, so that none waits for its turn.
+        self.serve_goal(goal_handle, result, work, begin=begin, plan=lambda: plan)
         self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
         return result
+
+    def _stop_off_the_proof(
+        self, outcome: execution.ExecutionOutcome, goal: ExecutePlan.Goal, result: Any
+    ) -> None:
+        """Stops the stack where the world has left the proof, unless it is planned for anew."""
+        code, cell = outcome.error_code, self._cell
+        if may_replan(code, goal.replan) and outcome.remaining is not None and cell is not None:
+            result.remaining = conversions.remaining_to_msg(outcome.remaining, goal.task)
+            self._left = _Left(result.remaining, cell)
+        elif (
+            code in (*OFF_THE_PROOF, ErrorCode.VALIDATOR_UNAVAILABLE)
+            and outcome.observed is not None
+        ):
+            self._stop.stop(outcome.message)
 
     def _stopped_since(self, stops: int) -> bool:
         """Whether the stack is stopped, or was after so many stops, even if it has been reset."""
@@ -194,22 +287,52 @@ class ExecutorNode(SafegenNode):
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
         task = conversions.task_from_msg(goal.task)
+        plan = conversions.plan_from_msg(goal.plan)
+        self._view.begin(plan.steps)
         # A goal that is cancelled before its cell is known finds this out from `cancelled`.
-        self._cell = cell = self._cell_for(task)
+        self._cell = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
+        self._left = None  # whatever comes of it, the world is another one then
+
+        log = ExecutionLog(self.journal, goal_handle)
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
+            log.note(message)  # before the step that it announces, and before anybody is told
+            self._view.progress(progress)
             self._progress.publish(message)
             goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
 
-        return execution.execute_plan(
-            task.problem,
-            conversions.plan_from_msg(goal.plan),
-            cell,
-            time_budget_s=budget,
-            cancelled=lambda: goal_id in self._cancelled or stopped() or self.inactive.is_set(),
-            notify=notify,
-        )
+        def cancelled() -> bool:
+            return goal_id in self._cancelled or stopped() or self.inactive.is_set()
+
+        try:
+            return execution.execute_plan(
+                task.problem,
+                plan,
+                cell,
+                time_budget_s=budget,
+                cancelled=cancelled,
+                notify=notify,
+                resume=goal.resume,
+                watch=self._monitor.watch(goal_handle.goal_id, goal, plan, cancelled),
+                rehearse=self._rehearser.for_goal(goal.task, goal.resume, cancelled),
+            )
+        finally:
+            self._rehearser.forget()
+
+    def _left_cell(self, goal: ExecutePlan.Goal) -> execution.Cell:
+        """The cell as the goal before has left it; only what is left of that one may go on there.
+
+        So no constraint can be lost between two plans.
+        """
+        left = self._left
+        if left is None or left.task != goal.task:
+            raise SafegenError(
+                'there is no such task to resume: its text must be `remaining` of the goal right '
+                'before, which was not as proved: send a goal without resume',
+                ErrorCode.PLAN_REFUSED,
+            )
+        return left.cell
 
     def _cell_for(self, task: Pddl3Task) -> execution.Cell:
         """The cell that carries out a task; the twin refuses actions that it does not know."""
@@ -228,34 +351,33 @@ class ExecutorNode(SafegenNode):
         return self._twin
 
     def _publish_facts(self, sample: SymbolicSample) -> None:
-        world = WorldState(facts=_facts(sample.state))
-        world.header.stamp = _stamp(sample.time)
+        world = WorldState(facts=conversions.facts_of(sample.state))
+        world.header.stamp = self._view.stamp(sample.time)
         self._last = world
         self._world.publish(world)
 
     def _publish_sample(self, sample: Sample) -> None:
-        joints = JointState(name=list(JOINT_NAMES), position=[float(q) for q in sample.joints])
-        joints.header.stamp = _stamp(sample.time)
+        positions = dict(zip(JOINT_NAMES, map(float, sample.joints), strict=True))
+        positions |= finger_positions(sample.opening)
+        joints = JointState(name=list(positions), position=list(positions.values()))
+        joints.header.stamp = self._view.stamp(sample.time)
         joints.header.frame_id = 'base_link'
         world = WorldState()
         world.header = joints.header
         world.objects = [_object_pose(name, pose) for name, pose in sample.poses.items()]
         self._last = world
+        self._view.sample(world.header.stamp, sample)
         if self._joints is not None:
             self._joints.publish(joints)
         self._world.publish(world)
 
     def _world_state(self, observed: State) -> WorldState:
         """The last observed world, with the poses as they are measured now where there are any."""
-        world = WorldState(header=self._last.header, facts=_facts(observed))
+        world = WorldState(header=self._last.header, facts=conversions.facts_of(observed))
         if self._twin is not None:
             poses = self._twin.poses()
             world.objects = [_object_pose(name, pose) for name, pose in poses.items()]
         return world
-
-
-def _facts(state: State) -> list[str]:
-    return [atom_text(atom) for atom in sorted(state)]
 
 
 def _object_pose(name: str, pose: TwinPose) -> ObjectPose:
@@ -265,10 +387,6 @@ def _object_pose(name: str, pose: TwinPose) -> ObjectPose:
         name=name,
         pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=qw, x=qx, y=qy, z=qz)),
     )
-
-
-def _stamp(seconds: float) -> Time:
-    return Time(sec=int(seconds), nanosec=int((seconds - int(seconds)) * 1e9))
 
 
 def main() -> None:

@@ -4,15 +4,33 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
+import uuid
 from typing import Any
 
 from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.nodes import qos
 
+ASK_AGAIN_S = 0.25
+"""How long an answer that shows that a server is ready may take before it is asked again [s]."""
+
 _KEPT_GOALS = 8
 """Goals whose feedback is still heard; only the last one of a client is ever running."""
+
+
+_NOT_ACCEPTED: Any = None
+
+
+def _event_of(future: Any) -> threading.Event:
+    """Set when the future is done."""
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    return done
 
 
 class GoalClient(ActionClient):
@@ -29,11 +47,16 @@ class GoalClient(ActionClient):
     And it stops listening to feedback when the result is there, although what was sent before the
     result may be read after it: a server that is fast enough, such as a symbolic cell, was never
     heard. Here the last goals stay heard, and as much is kept unread as of other events.
+
+    And it takes a server for ready when the requests to it are connected, though the answers may
+    not be: on a busy machine the first goal of a new client was accepted, and nobody was told. Here
+    a server is ready when an answer of it has arrived.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._whole_call = threading.RLock()
-        super().__init__(*arguments, feedback_sub_qos_profile=qos.EVENTS, **keywords)
+        profiles = {**qos.ACTION_SERVICES, 'feedback_sub_qos_profile': qos.EVENTS}
+        super().__init__(*arguments, **{**profiles, **keywords})
 
     @property
     def _lock(self) -> Any:
@@ -42,6 +65,21 @@ class GoalClient(ActionClient):
     @_lock.setter
     def _lock(self, other: Any) -> None:
         """Leaves the lock as it is: that of the base class comes too late, and is no RLock."""
+
+    def wait_for_server(self, timeout_sec: float | None = None) -> bool:
+        """Waits until answers of a server arrive here; false when that takes longer [s]."""
+        end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
+        while super().wait_for_server(max(end - time.monotonic(), 0.0) if timeout_sec else None):
+            # Of a goal that nobody has: it changes nothing, however often it is asked.
+            nobody = UUID(uuid=list(uuid.uuid4().bytes))
+            answered = self._cancel_goal_async(ClientGoalHandle(self, nobody, _NOT_ACCEPTED))
+            arrived = _event_of(answered)
+            left = end - time.monotonic()
+            if arrived.wait(min(ASK_AGAIN_S, max(left, 0.0))) or answered.done():
+                return True
+            if left <= 0:
+                return False
+        return False
 
     def send_goal_async(self, *arguments: Any, **keywords: Any) -> Any:
         """See `ActionClient.send_goal_async`."""

@@ -85,6 +85,11 @@ class ManagedNode(LifecycleNodeMixin, Node):
     # Transitions
 
     @property
+    def failure(self) -> str:
+        """Why the last transition failed; empty when it did not."""
+        return self._failure
+
+    @property
     def state(self) -> str:
         """The label of the state: unconfigured, inactive, active and so on."""
         return str(self._state_machine.current_state[1])
@@ -149,8 +154,11 @@ class ManagedNode(LifecycleNodeMixin, Node):
         return _FAILED if failed else _DONE
 
     def _check_parameters(self, changes: list[Any]) -> SetParametersResult:
-        own = {parameter.name for parameter in self._declared}
+        own = {parameter.name: parameter for parameter in self._declared}
         names = [change.name for change in changes if change.name in own]
+        problems = [own[c.name].problem(c.value) for c in changes if c.name in own]
+        if any(problems):
+            return SetParametersResult(successful=False, reason='; '.join(filter(None, problems)))
         if not names or self._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED:
             return SetParametersResult(successful=True)
         return SetParametersResult(

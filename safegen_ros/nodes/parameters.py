@@ -4,11 +4,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
+
+MAX_TEXT = 4096
+"""Most characters of a parameter: names, paths and addresses, not texts."""
+
+_UNIT = re.compile(r'\[([^]]+)\]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,7 @@ class Parameter:
         description: what it does, with the unit in brackets.
         low: smallest value allowed, for numbers.
         high: largest value allowed, for numbers.
+        choices: the only values allowed, for texts; empty for any.
     """
 
     name: str
@@ -28,10 +35,29 @@ class Parameter:
     description: str
     low: float | None = None
     high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """The unit of a number, `1` for one without; empty where the description has none."""
+        found = _UNIT.search(self.description)
+        return found.group(1) if found else ''
+
+    def problem(self, value: object) -> str:
+        """What is wrong with a value of the right type and range; empty where nothing is."""
+        if not isinstance(value, str):
+            return ''
+        if self.choices and value not in self.choices:
+            return f'{self.name}: {value[:80]!r} is none of: {", ".join(self.choices)}'
+        if len(value) > MAX_TEXT:
+            return f'{self.name}: {len(value):,} characters are more than the limit of {MAX_TEXT:,}'
+        return ''
 
     def descriptor(self) -> ParameterDescriptor:
         """The ROS descriptor, with the range where there is one."""
         descriptor = ParameterDescriptor(description=self.description)
+        if self.choices:
+            descriptor.additional_constraints = f'one of: {", ".join(self.choices)}'
         if self.low is None or self.high is None:
             return descriptor
         if isinstance(self.default, float):

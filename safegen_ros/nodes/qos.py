@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 EVENTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
@@ -19,3 +21,17 @@ LATCHED = QoSProfile(
 
 SAMPLES = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 """Measured values at a fixed rate; deep enough for a twin that runs faster than real time."""
+
+CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""The time, of which only the newest counts; as the nodes that follow `/clock` ask for it."""
+
+REQUESTS = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
+"""Requests and answers of services and actions. All clients of a service hear all of its answers:
+with rclpy's depth of 10, one that is held up for a moment loses its own among those of others."""
+
+ACTION_SERVICES: dict[str, Any] = {
+    'goal_service_qos_profile': REQUESTS,
+    'result_service_qos_profile': REQUESTS,
+    'cancel_service_qos_profile': REQUESTS,
+}
+"""The same for the three services of an action, as arguments of its server and its client."""

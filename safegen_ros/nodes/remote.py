@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -17,11 +18,14 @@ from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
+from safegen_ros.nodes import conversions, diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
+from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.watchdog import Heartbeat
+from safegen_ros.places import Places
+from safegen_ros.planning.loop import Deadline
 from safegen_ros.verdict import Verdict
 
 CONNECT_TIMEOUT_S = 10.0
@@ -40,9 +44,15 @@ class RemoteValidator:
 
     def __init__(self, node: SafegenNode) -> None:
         self._client: Any = node.create_client(
-            ValidatePlan, 'validate_plan', callback_group=node.group
+            ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
         )
         self.timeout_s = 10.0
+
+    def health(self) -> Health:
+        """Whether the validator is there; nothing is planned without it."""
+        if self._client.service_is_ready():
+            return Health('validator', diagnostics.OK, 'is there')
+        return Health('validator', diagnostics.ERROR, 'is not there: start it')
 
     def verify(self, task: msg.Task, cancelled: Callable[[], bool]) -> Callable[[str], Verdict]:
         """A function that asks for the verdict on one plan text after the other.
@@ -73,6 +83,21 @@ class RemoteValidator:
         return ask
 
 
+class NotAsProved(SafegenError):
+    """The world is not as proved, and what is left of the task can be planned for anew.
+
+    Args:
+        message: how it differs.
+        remaining: what is left of the task.
+        steps_done: steps of the plan that were executed and observed.
+    """
+
+    def __init__(self, message: str, remaining: msg.Task, steps_done: int) -> None:
+        super().__init__(message, ErrorCode.STATE_MISMATCH)
+        self.remaining = remaining
+        self.steps_done = steps_done
+
+
 class RemoteExecutor:
     """Executions by the executor node."""
 
@@ -82,6 +107,31 @@ class RemoteExecutor:
         self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
         self._heartbeat = Heartbeat(node)
         self._stop = stop
+        self._node = node
+        self._line = Places(1)
+
+    @contextmanager
+    def turn(self, deadline: Deadline) -> Iterator[None]:
+        """Waits until no other goal of this node is executed; its own may be inside of the block.
+
+        A goal that comes here is done with planning, and leaves its room there to others.
+
+        Raises:
+            SafegenError: it was cancelled (`PLANNING_CANCELED`) or too late (`PLANNING_TIMEOUT`).
+        """
+
+        def check() -> None:
+            if deadline.cancelled():
+                raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
+            if deadline.left_s <= 0:
+                raise SafegenError(
+                    'the time budget was over before the execution; nothing was executed: give '
+                    'the goal more',
+                    ErrorCode.PLANNING_TIMEOUT,
+                )
+
+        with self._node.goals.aside(), self._line.place(check):
+            yield
 
     def execute(
         self,
@@ -89,8 +139,12 @@ class RemoteExecutor:
         result: Any,
         *,
         deadline: float,
+        sent: Callable[[UUID], None],
+        heard: Callable[[], bool],
         notify: Callable[[msg.ExecutionProgress], None],
         cancelled: Callable[[], bool],
+        replan: bool = False,
+        resume: bool = False,
     ) -> None:
         """Has `result.plan` executed and fills in the execution part of the result.
 
@@ -98,16 +152,23 @@ class RemoteExecutor:
             task: the task that the plan is for.
             result: a `RunTask` result with its plan.
             deadline: on the clock of `time.monotonic` [s].
+            sent: told the id of the goal before it is sent to the executor; what it raises keeps
+                it from being sent.
+            heard: whether the client was heard lately. While it is not, this gives no signs of
+                life either, and the executor stops after its own time.
             notify: told of the execution's progress.
             cancelled: whether the caller wants to stop; the arm is then stopped first.
+            replan: whether the caller plans anew where the world is not as proved.
+            resume: whether the task is what was left by the execution before.
 
         Raises:
             SafegenError: with the executor's code, or `EXECUTOR_UNAVAILABLE`.
+            NotAsProved: only with `replan`.
         """
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
         if not self._client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise SafegenError('the executor node is not there: start it', unavailable)
-        goal = ExecutePlan.Goal(task=task, plan=result.plan)
+        goal = ExecutePlan.Goal(task=task, plan=result.plan, replan=replan, resume=resume)
         left = deadline - time.monotonic()
         if cancelled():
             raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
@@ -118,19 +179,23 @@ class RemoteExecutor:
             )
         goal.time_budget = conversions.duration_to_msg(left)
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
+        sent(goal_id)
         alive = self._heartbeat.of(goal_id)
 
         def beat() -> bool:
-            alive()
+            if heard():
+                alive()
             return False
 
-        beat()  # expected from the first one on, so that this end is never missed
-        sent = self._client.send_goal_async(
+        alive()  # expected from the first one on, so that this end is never missed
+        accepted = self._client.send_goal_async(
             goal, lambda m: notify(m.feedback.progress), goal_uuid=goal_id
         )
-        with cancel_if_left(sent):
+        with cancel_if_left(accepted):
             # A cancel waits for this answer too: nothing may be left over there when this ends.
-            handle = wait_for(sent, CONNECT_TIMEOUT_S, 'the executor', unavailable, given_up=beat)
+            handle = wait_for(
+                accepted, CONNECT_TIMEOUT_S, 'the executor', unavailable, given_up=beat
+            )
         if not handle.accepted:
             why = self._stop.why_rejected()
             code = ErrorCode.EXECUTION_STOPPED if self._stop.reason else unavailable
@@ -138,11 +203,13 @@ class RemoteExecutor:
         answer = self._await_result(handle, left, lambda: beat() or cancelled())
         done = answer.result
         result.verdict = done.verdict
-        result.steps_done = done.steps_done
+        result.steps_done += done.steps_done
         result.final_state = done.final_state
-        result.execution_time = done.execution_time
+        result.execution_time = conversions.sum_of(result.execution_time, done.execution_time)
+        if done.remaining.problem:
+            raise NotAsProved(done.error_msg, done.remaining, done.steps_done)
         if done.error_code != int(ErrorCode.NONE):
-            raise SafegenError(done.error_msg, _code(done.error_code))
+            raise SafegenError(done.error_msg, conversions.code_from_msg(done.error_code))
         if answer.status != GoalStatus.STATUS_SUCCEEDED:
             raise SafegenError('the executor ended the goal without success', unavailable)
 
@@ -163,10 +230,3 @@ class RemoteExecutor:
             if cancelled():
                 return wait_for(future, STOP_TIMEOUT_S, 'the executor', unavailable)
             raise
-
-
-def _code(number: int) -> ErrorCode:
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,10 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from safegen_msgs.msg import StopState
-from safegen_ros.nodes import qos
+from safegen_ros.errors import SafegenError
+from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
+from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.stop_latch import CURE, Stop, StopLatch, stop_file
 
 TOPIC = 'stopped'
@@ -56,6 +59,16 @@ class StopServer:
         """How it stands now."""
         return self._latch.state
 
+    def health(self) -> Health:
+        """An operator has to mend a stop."""
+        stop = self.state
+        return Health(
+            'stop',
+            diagnostics.ERROR if stop.stopped else diagnostics.OK,
+            f'stopped: {stop.reason}: {CURE}' if stop.stopped else 'not stopped',
+            {'stops': stop.count},
+        )
+
     def stop(self, reason: str) -> str:
         """Ends all motion and all goals, until a reset.
 
@@ -70,6 +83,7 @@ class StopServer:
             self._node.get_logger().error(f'the stop cannot be written down: {error}')
         if first:
             self._publish()
+            failed += self._write_down(reason)
             self._node.get_logger().error(f'stopped: {reason}: {CURE}')
         return ('stopped' if first else f'was stopped already: {self.state.reason}') + failed
 
@@ -87,8 +101,10 @@ class StopServer:
             response.message = 'the goal that was stopped has not ended yet: reset it later'
             return response
         try:
+            if self.state.stopped:
+                self._node.journal.stop(False, 'the service reset was called', time.time())
             was_stopped = self._latch.reset()
-        except OSError as error:
+        except (OSError, SafegenError) as error:
             response.message = f'it stays stopped: {error}'
             return response
         response.success = True
@@ -97,6 +113,15 @@ class StopServer:
             self._publish()
             self._node.get_logger().warning('the stop was reset: the next goal may move')
         return response
+
+    def _write_down(self, reason: str) -> str:
+        """What to add to the answer where a stop cannot be written into the journal."""
+        try:
+            self._node.journal.stop(True, reason, self.state.time)
+        except SafegenError as error:
+            self._node.get_logger().error(error.message)
+            return f'; but it is in no journal: {error.message}'
+        return ''
 
     def _publish(self) -> None:
         with self._publishing:  # so that the last state is the last message

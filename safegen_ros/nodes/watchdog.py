@@ -14,9 +14,11 @@ from rclpy.node import Node
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.srv import ValidatePlan
+from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import qos
+from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.diagnostics import Health
 
 TOPIC = 'heartbeat'
 
@@ -26,7 +28,10 @@ HEARTBEAT_S = 0.25
 ASK_S = 1.0
 """How often the validator is asked, and how long each of its answers is waited for [s]."""
 
-_KEPT_GOALS = 64
+LATELY_S = 1.0
+"""For how long a sender counts as heard after a sign of life [s]."""
+
+_KEPT_GOALS = 2048
 
 
 class Heartbeat:
@@ -49,6 +54,72 @@ class Heartbeat:
         return beat
 
 
+class Pulse(Closing):
+    """Gives signs of life for every open goal of a client, in a thread of its own.
+
+    Not in that of the client's callbacks: one that takes its time is no reason to stop the arm.
+
+    Args:
+        node: of the client.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._heartbeat = Heartbeat(node)
+        self._changed = threading.Lock()
+        self._open: dict[bytes, Callable[[], None]] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name='heartbeat', daemon=True)
+
+    def begin(self, goal_id: UUID) -> None:
+        """Gives signs for a goal from now on, the first one at once."""
+        with self._changed:
+            self._open[bytes(goal_id.uuid)] = beat = self._heartbeat.of(goal_id)
+            beat()
+            if not self._thread.is_alive() and not self._ended.is_set():
+                self._thread.start()
+
+    def end(self, goal_id: UUID) -> None:
+        """Gives none any more."""
+        with self._changed:
+            self._open.pop(bytes(goal_id.uuid), None)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(HEARTBEAT_S / 5):
+            with self._changed:
+                for beat in self._open.values():
+                    beat()
+
+    def close(self) -> None:
+        """Ends all signs; harmless when repeated."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+
+class SignsOfLife:
+    """When the senders of goals were heard of last.
+
+    Args:
+        node: of the listener; its executor must be spinning elsewhere.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._heard: dict[bytes, float] = {}
+        node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
+
+    def _take(self, message: Any) -> None:
+        goal = bytes(message.uuid)
+        self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
+        self._heard[goal] = time.monotonic()
+        for old in list(self._heard)[:-_KEPT_GOALS]:
+            self._heard.pop(old, None)
+
+    def silent_s(self, goal_id: bytes) -> float:
+        """For how long the sender of a goal is silent [s]; 0 where it has never given a sign."""
+        heard = self._heard.get(goal_id)
+        return 0.0 if heard is None else time.monotonic() - heard
+
+
 class Watchdog:
     """Tells when the sender of a goal, or the validator, falls silent during its execution.
 
@@ -66,18 +137,24 @@ class Watchdog:
     def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
         self.timeout_s = 4.0
         self._stop = stop
-        self._heard: dict[bytes, float] = {}
+        self._signs = SignsOfLife(node)
+        self._silence_s: float | None = None
         self._validator: Any = node.create_client(
-            ValidatePlan, 'validate_plan', callback_group=node.group
+            ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
         )
-        node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
 
-    def _take(self, message: Any) -> None:
-        goal = bytes(message.uuid)
-        self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
-        self._heard[goal] = time.monotonic()
-        for old in list(self._heard)[:-_KEPT_GOALS]:
-            self._heard.pop(old, None)
+    def health(self) -> Health:
+        """How long those are silent that must not be, while a plan is executed."""
+        silence = self._silence_s
+        if silence is None:
+            return Health('heartbeat', diagnostics.OK, 'nobody is waited for')
+        late = silence > self.timeout_s / 2
+        return Health(
+            'heartbeat',
+            diagnostics.WARN if late else diagnostics.OK,
+            f'last sign of life {silence:.1f} s ago, of at most {self.timeout_s:g} s',
+            {'silence [s]': f'{silence:.1f}', 'timeout [s]': self.timeout_s},
+        )
 
     @contextmanager
     def watching(self, goal_id: bytes) -> Iterator[None]:
@@ -90,18 +167,21 @@ class Watchdog:
         finally:
             ended.set()
             watch.join()
+            self._silence_s = None
 
     def _watch(self, goal_id: bytes, ended: threading.Event) -> None:
         asked = _Asked(self._validator)
         while not ended.wait(HEARTBEAT_S):
-            heard = self._heard.get(goal_id)
-            if heard is not None and time.monotonic() - heard > self.timeout_s:
+            sender = self._signs.silent_s(goal_id)
+            validator = asked.silent_s()
+            self._silence_s = max(sender, validator)
+            if sender > self.timeout_s:
                 self._stop(
                     f'the sender of the goal was not heard for {self.timeout_s:g} s while it was '
                     'executed'
                 )
                 break
-            if asked.silent_s() > self.timeout_s:
+            if validator > self.timeout_s:
                 self._stop(
                     f'the validator did not answer for {self.timeout_s:g} s while a plan was '
                     'executed'

@@ -22,7 +22,8 @@ class GoalQueue:
     """Lets some goals run, keeps some more waiting in their order, and refuses all others.
 
     A server asks `reserve` when it decides whether to accept a goal, and does the work of each
-    accepted goal, in a thread of its own, inside of `place`.
+    accepted goal, in a thread of its own, inside of `place`; or inside of `entered`, with a `turn`
+    for each part of it that others have to wait for.
 
     Args:
         running: goals that may run at the same time.
@@ -46,25 +47,71 @@ class GoalQueue:
         self.room = running + waiting
         self._begin_timeout_s = begin_timeout_s
         self._changed = threading.Condition()
-        self._open = 0
+        self._open = self._aside = 0
         self._reserved: deque[float] = deque()
 
-    def reserve(self) -> bool:
-        """Keeps room for a goal that is about to be accepted; false where there is none."""
+    def reserve(self, beside_aside: bool = False) -> bool:
+        """Keeps room for a goal that is about to be accepted; false where there is none.
+
+        Args:
+            beside_aside: whether goals that are aside leave their room to this one.
+        """
         with self._changed:
             now = time.monotonic()
             while self._reserved and now - self._reserved[0] > self._begin_timeout_s:
                 self._reserved.popleft()
-            if self._open + len(self._reserved) >= self.room:
+            aside = self._aside if beside_aside else 0
+            if self._open - aside + len(self._reserved) >= self.room:
                 return False
             self._reserved.append(now)
             return True
+
+    def withdraw(self) -> None:
+        """Gives back the room of a goal that was accepted and will not ask for its place."""
+        with self._changed:
+            if self._reserved:
+                self._reserved.popleft()
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Keeps the room of an accepted goal while it is here, which it is inside of the block.
+
+        Raises:
+            SafegenError: it came without a reservation, or too late for it, and there is no room
+                (`QUEUE_FULL`).
+        """
+        self._enter()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Inside of the block a goal that is here does nothing that others have to wait for."""
+        with self._changed:
+            self._aside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._aside -= 1
 
     @contextmanager
     def place(
         self, deadline: Deadline, notify: Callable[[int], None] = lambda position: None
     ) -> Iterator[None]:
-        """Waits until a goal may run, which it does inside of the block.
+        """As `entered`, and then as `turn`."""
+        with self.entered(), self.turn(deadline, notify):
+            yield
+
+    @contextmanager
+    def turn(
+        self, deadline: Deadline, notify: Callable[[int], None] = lambda position: None
+    ) -> Iterator[None]:
+        """Waits until a goal that is here may run, which it does inside of the block.
 
         Args:
             deadline: of the goal; the wait is a part of its time.
@@ -73,8 +120,7 @@ class GoalQueue:
 
         Raises:
             Canceled: the goal was cancelled before it ran (`PLANNING_CANCELED`).
-            SafegenError: its time was over before it ran (`PLANNING_TIMEOUT`); or it came without
-                a reservation, or too late for it, and there is no room (`QUEUE_FULL`).
+            SafegenError: its time was over before it ran (`PLANNING_TIMEOUT`).
         """
 
         def check() -> None:
@@ -88,14 +134,14 @@ class GoalQueue:
                     ErrorCode.PLANNING_TIMEOUT,
                 )
 
-        self._enter()
-        try:
-            with self._places.place(check, notify):
-                yield
-        finally:
-            with self._changed:
-                self._open -= 1
-                self._changed.notify_all()
+        with self._places.place(check, notify):
+            yield
+
+    @property
+    def here(self) -> int:
+        """How many goals run or wait now."""
+        with self._changed:
+            return self._open
 
     def wait_idle(self, timeout_s: float) -> bool:
         """Waits until no goal runs or waits; false when that takes longer."""

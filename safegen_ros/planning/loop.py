@@ -61,7 +61,7 @@ def gist(text: str) -> Plan | str:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the loop is doing: `generating`, `verifying`, `judged` or `searching`.
+    """What the loop is doing: `generating`, `verifying`, `rehearsing`, `judged`, `searching`.
 
     Attributes:
         phase: one of these words; `searching` while the search planner is asked.
@@ -139,6 +139,12 @@ class Deadline:
         """What is left of it [s]."""
         return self.start + self.seconds - time.monotonic()
 
+    def with_cancelled(self, cancelled: Callable[[], bool]) -> Deadline:
+        """The same time, with another answer to whether the caller wants to stop."""
+        same = Deadline(self.seconds, cancelled)
+        same.start = self.start
+        return same
+
     def over(self) -> bool:
         """Whether whoever is at work has to stop: cancelled, or too late."""
         return self.cancelled() or self.left_s <= 0
@@ -155,6 +161,9 @@ and `Canceled` soon after `Deadline.over` turned true.
 """
 
 Verify = Callable[[str], Verdict]
+Rehearse = Callable[[Plan, Verdict], Verdict]
+"""Takes a plan that is proved and its verdict; returns that, or one that refuses the plan."""
+
 Solve = Callable[[float, Callable[[], bool]], Plan]
 """Asks a search planner: the time left [s] and the cancel question; returns a plan or raises."""
 
@@ -181,6 +190,7 @@ def plan_with_levels(
     *,
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[Progress], None] = lambda progress: None,
+    rehearse: Rehearse | None = None,
 ) -> Outcome:
     """Asks for plans until one is proved.
 
@@ -193,11 +203,13 @@ def plan_with_levels(
         time_budget_s: wall-clock limit of the whole loop [s].
         cancelled: whether the caller wants to stop.
         notify: told of each phase, and of each attempt with its verdict.
+        rehearse: what else a plan has to pass, where that takes long; it is asked only about
+            plans that are proved.
 
     Returns:
         The outcome; failures are in its error code and message, with all attempts kept.
     """
-    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify).run()
+    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify, rehearse).run()
 
 
 def first_proof(
@@ -225,15 +237,18 @@ class _Loop:
         verify: Verify,
         deadline: Deadline,
         notify: Callable[[Progress], None] = lambda progress: None,
+        rehearse: Rehearse | None = None,
     ) -> None:
         self.levels = levels
         self.verify = verify
+        self.rehearse = rehearse
         self.deadline = deadline
         self.notify = notify
         self.attempts: list[Attempt] = []
         self.verdicts: dict[Plan | str, Verdict] = {}
         self.news: list[tuple[str, str]] = []  # each level that is over, and what came of it
         self.told = 0  # how many of these were told
+        self.unrehearsed: set[Plan | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
 
     def run(self) -> Outcome:
@@ -300,7 +315,7 @@ class _Loop:
                 attempt = self._judge(level.name, text, started)
                 if attempt.verdict.ok:
                     return attempt.plan
-                if level.name == SEARCH:
+                if level.name == SEARCH and gist(text) not in self.unrehearsed:
                     raise SafegenError(
                         f'the search planner and the verifier disagree: {attempt.verdict.reason}',
                         ErrorCode.PLAN_REFUSED,
@@ -312,7 +327,13 @@ class _Loop:
         verdict = self.verdicts.get(said)
         if verdict is None:
             self.notify(Progress('verifying', source, number))
-            verdict = self.verdicts[said] = self.verify(text)
+            verdict = self.verify(text)
+            if verdict.ok and self.rehearse is not None:
+                self.notify(Progress('rehearsing', source, number))
+                verdict = self.rehearse(parse_plan(text), verdict)
+                if not verdict.ok:
+                    self.unrehearsed.add(said)
+            self.verdicts[said] = verdict
         attempt = Attempt(number, source, text, verdict, time.monotonic() - started)
         self.attempts.append(attempt)
         self.notify(Progress('judged', source, number, attempt))

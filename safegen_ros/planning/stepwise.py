@@ -5,7 +5,7 @@
 Nothing is taken from a plan but the next step, so that a world which does not do what was foreseen
 costs a step and no goal. The chooser is offered the admissible steps of the shield and can have no
 other taken. The constraints are progressed on what is observed; when that differs from what was
-foreseen, the rest of the task is grounded anew from there (see `planning.remaining`).
+foreseen, the rest of the task is grounded anew from there (see `verify.remaining`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.pddl.writer import atom_text, constraint_text
-from safegen_ros.planning.remaining import remaining_problem
+from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.monitors import MonitorSet, Standing
+from safegen_ros.verify.remaining import remaining_problem
+from safegen_ros.verify.run_monitor import check_atoms
 from safegen_ros.verify.validator import Validator
 
 Observe = Callable[[], State]
@@ -263,7 +264,7 @@ class _Run:
         In this order, since a world that breaks a constraint is worse than one that differs.
         """
         observed = self._observe()
-        self._check_atoms(observed)
+        check_atoms(self._problem, observed)
         bits = self._table.encode(observed)
         if self._observed is None:
             self._standing = self._monitors.start(bits)
@@ -281,19 +282,6 @@ class _Run:
             self._since = len(self._steps)
             self._situation = self._shield.start
             self._visited.clear()  # situations of another shield
-
-    def _check_atoms(self, observed: State) -> None:
-        """Refuses what is not a state of the task: nothing could be said about it."""
-        predicates, objects = self._problem.domain.predicates, self._problem.objects
-        for atom in observed:
-            kinds = predicates.get(atom[0])
-            known = kinds is not None and len(kinds) == len(atom) - 1
-            if not known or any(name not in objects for name in atom[1:]):
-                raise SafegenError(
-                    f'{atom_text(atom)} is observed, and is no atom of problem '
-                    f'{self._problem.name}: observe what its domain speaks of',
-                    ErrorCode.STATE_MISMATCH,
-                )
 
     def _must_stop(self) -> Ending | None:
         if self._cancelled():

@@ -8,14 +8,12 @@ So a record never knows more than the journal, and a journal alone gives back th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_journal
+from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_journal
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,
@@ -23,13 +21,14 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RecordError,
+    ReplanRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
     WorldRecord,
-    plain,
     typed,
 )
+from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Verdict
 
 NO_MODEL = ModelRecord('', 0, 0.0, 0.0, 0, False)
@@ -47,12 +46,48 @@ class TaskEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class GoalEvent:
+    """A goal belongs to what is written down: the one that it is about, or one that it leads to.
+
+    Attributes:
+        action: 'plan_task', 'run_task' or 'execute_plan'.
+        id: of the goal, 32 hexadecimal digits.
+    """
+
+    action: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class StackEvent:
     """Who is asked and what executes; the fields are those of `RunRecord`."""
 
     model: ModelRecord
     cell: str
     second_opinion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEvent:
+    """A plan came for execution; the fields are those of `RunRecord`."""
+
+    plan: tuple[str, ...]
+    plan_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopEvent:
+    """The stack was stopped or, where `stopped` is false, reset; of the journal of a node.
+
+    Attributes:
+        stopped: which of the two.
+        reason: what stopped or reset it.
+        since: when, in UTC, ISO 8601; what it ended may have been written down before it.
+    """
+
+    stopped: bool
+    reason: str
+    since: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +149,7 @@ class ResultEvent:
     steps_done: int
     facts: tuple[str, ...] | None = None
     timings: dict[str, float] = field(default_factory=dict)
+    approved_by: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +179,21 @@ class FilesEvent:
 
 
 Event = (
-    TaskEvent | StackEvent | AttemptRecord | PhaseEvent | StepEvent | ObservedEvent | ResultEvent
-    | EndEvent | MeasuredEvent | FilesEvent
+    TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
+    | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
+    | AnswerRecord | UnderstoodRecord
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
     'task': TaskEvent,
+    'goal': GoalEvent,
     'stack': StackEvent,
+    'answer': AnswerRecord,
+    'understood': UnderstoodRecord,
     'attempt': AttemptRecord,
+    'replan': ReplanRecord,
+    'plan': PlanEvent,
+    'stop': StopEvent,
     'phase': PhaseEvent,
     'step': StepEvent,
     'observed': ObservedEvent,
@@ -159,48 +202,10 @@ EVENTS: dict[str, type] = {
     'measured': MeasuredEvent,
     'files': FilesEvent,
 }
-"""What the entries of a journal are, by their kind; the first one is a 'task'."""
+"""What the entries of a journal are, by their kind; the first one of a run is a 'task'."""
 
-_KINDS = {event: kind for kind, event in EVENTS.items()}
-
-
-class RunLog(Closing):
-    """A run that is being written down. One thread at a time may use it.
-
-    Args:
-        folder: of the run.
-        task: what is asked for.
-        cell: what executes, as in `RunRecord`; empty while it is not known.
-        stepwise: as in `RunRecord`.
-
-    Attributes:
-        record: all that the journal holds.
-    """
-
-    def __init__(
-        self, folder: Path, task: TaskRecord, cell: str = '', stepwise: bool = False
-    ) -> None:
-        self._journal = Journal(folder / JOURNAL)
-        started = datetime.now(timezone.utc).isoformat(timespec='seconds')
-        begun = TaskEvent(folder.name, started, task, cell, stepwise)
-        self._write(begun)
-        self.record = begin(begun)
-
-    def note(self, event: Event) -> None:
-        """Writes an event down; when this returns, it is on the disk and in the record.
-
-        Raises:
-            RecordError: the disk did not take it: do not go on.
-        """
-        self._write(event)
-        self.record = advance(self.record, event)
-
-    def _write(self, event: Event) -> None:
-        self._journal.append(_KINDS[type(event)], **plain(event))
-
-    def close(self) -> None:
-        """Close the journal; harmless when repeated."""
-        self._journal.close()
+KINDS = {event: kind for kind, event in EVENTS.items()}
+"""The kind of each of them."""
 
 
 class RunState(Enum):
@@ -219,11 +224,13 @@ class KeptRun:
         record: all that was written down.
         entries: the events, in order.
         state: whether it is over.
+        goals: the goals that belong to it, the one that was asked for first.
     """
 
     record: RunRecord
     entries: tuple[JournalEntry, ...]
     state: RunState
+    goals: tuple[GoalEvent, ...] = ()
 
 
 def load_run(folder: Path) -> KeptRun:
@@ -242,7 +249,7 @@ def load_run(folder: Path) -> KeptRun:
         raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
     if not entries:
         raise RecordError(f'{path}: holds no entry: its process ended before it wrote anything')
-    first, *rest = (_event(path, entry) for entry in entries)
+    first, *rest = (read_event(path, entry) for entry in entries)
     if not isinstance(first, TaskEvent):
         raise RecordError(f'{path}: entry 0 is no task: this is no journal of a run')
     record = begin(first)
@@ -252,10 +259,12 @@ def load_run(folder: Path) -> KeptRun:
         state = RunState.ENDED
     else:
         state = RunState.RUNNING if written else RunState.CUT_OFF
-    return KeptRun(record, entries, state)
+    goals = tuple(event for event in rest if isinstance(event, GoalEvent))
+    return KeptRun(record, entries, state, goals)
 
 
-def _event(path: Path, entry: JournalEntry) -> Any:
+def read_event(path: Path, entry: JournalEntry) -> Any:
+    """The event of an entry; raises `RecordError` where it is none."""
     kind = EVENTS.get(entry.kind)
     if kind is None:
         raise RecordError(f'{path}: entry {entry.number}: nothing here is called {entry.kind!r}')
@@ -283,8 +292,16 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
             cell=event.cell,
             second_opinion=event.second_opinion,
         )
+    if isinstance(event, AnswerRecord):
+        return replace(record, answers=(*record.answers, event))
+    if isinstance(event, UnderstoodRecord):
+        return _with_understood(record, event)
     if isinstance(event, AttemptRecord):
         return _with_attempt(record, event)
+    if isinstance(event, ReplanRecord):
+        return replace(record, replans=(*record.replans, event))
+    if isinstance(event, PlanEvent):
+        return replace(record, plan=event.plan, plan_source=event.plan_source)
     if isinstance(event, StepEvent):
         return _with_step(record, event)
     if isinstance(event, ObservedEvent):
@@ -300,6 +317,7 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
             verdict=event.verdict,
             steps_done=event.steps_done,
             worlds=worlds,
+            approved_by=event.approved_by,
             timings={**record.timings, **event.timings},
         )
     if isinstance(event, EndEvent):
@@ -313,11 +331,25 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
             versions=event.versions,
             artefacts=event.artefacts,
         )
-    return record  # a phase, which is told nowhere else
+    return record  # a goal, a phase or a stop, which are told nowhere else
+
+
+def _with_understood(record: RunRecord, event: UnderstoodRecord) -> RunRecord:
+    record = replace(record, understood=event)
+    if event.question:
+        return record
+    task = replace(
+        record.task,
+        name=event.name,
+        domain_name=event.domain_name,
+        domain=event.domain,
+        pddl=event.problem,
+    )
+    return replace(record, task=task)
 
 
 def _with_attempt(record: RunRecord, attempt: AttemptRecord) -> RunRecord:
-    known = {each.number: each for each in record.attempts} | {attempt.number: attempt}
+    known = {(each.replan, each.number): each for each in (*record.attempts, attempt)}
     record = replace(record, attempts=tuple(each for _, each in sorted(known.items())))
     if not attempt.verdict.ok or record.stepwise:
         return record

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.events import KeptRun, RunState, load_run
-from safegen_ros.record.run import RecordError, RunRecord
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.record.node_journal import KeptGoals, load_goals
+from safegen_ros.record.run import RecordError, RunRecord, TaskRecord
+from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, load_task
 
 LAST = 'last'
 """What stands for the newest run."""
@@ -22,13 +23,16 @@ _RUN_ID = re.compile(r'\d{8}T\d{6}Z-[0-9a-f]{4}')
 
 SUCCESS, NOT_REACHED, RUNNING, CUT_OFF = 'SUCCESS', 'GOAL_NOT_REACHED', 'RUNNING', 'CUT_OFF'
 
+UNDERSTOOD = 'UNDERSTOOD'
+"""The end of a goal that only asks what words mean."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
     """A run in a list.
 
     Attributes:
-        folder: where it is; its name is the run's id.
+        folder: where its journal is.
         kept: what was written down; None when that cannot be read.
         error: why it cannot be read; empty when it can.
     """
@@ -36,6 +40,11 @@ class ListedRun:
     folder: Path
     kept: KeptRun | None
     error: str = ''
+
+    @property
+    def name(self) -> str:
+        """The id of the run."""
+        return self.kept.record.run_id if self.kept else self.folder.name
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -47,39 +56,70 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def list_runs(root: Path) -> Iterator[ListedRun]:
-    """The runs in a folder, newest first; those that cannot be read too."""
+    """The runs in a folder, newest first; those that cannot be read too.
+
+    A goal of a stack is one run: that of the folder where `safegen` has followed it, else that of
+    the journals of the nodes.
+    """
+    goals = load_goals(root)
+    listed = []
     for folder in run_folders(root):
         try:
-            yield ListedRun(folder, load_run(folder))
+            listed.append(ListedRun(folder, _followed(load_run(folder), goals)))
         except RecordError as error:
-            yield ListedRun(folder, None, error.message)
+            listed.append(ListedRun(folder, None, error.message))
+    followed = {goal.id for each in listed if each.kept for goal in each.kept.goals}
+    listed += [
+        ListedRun(path.parent, kept)
+        for goal, (path, kept) in goals.runs.items()
+        if goal not in followed
+    ]
+    listed += [ListedRun(path.parent, None, error) for path, error in goals.broken.items()]
+    yield from sorted(listed, key=lambda each: each.name, reverse=True)
 
 
-def find_run(root: Path, name: str) -> Path:
-    """The folder of the run that a user means.
+def _followed(kept: KeptRun, goals: KeptGoals) -> KeptRun:
+    """The run of a folder; how it went on after its process was killed is known to the nodes."""
+    known = [goals.runs[goal.id][1] for goal in kept.goals if goal.id in goals.runs]
+    if kept.state is not RunState.CUT_OFF or not known:
+        return kept
+    ours, theirs = kept.record, known[0]
+    record = replace(theirs.record, run_id=ours.run_id, started=ours.started, task=ours.task)
+    return replace(theirs, record=record, goals=kept.goals)
+
+
+def find_run(root: Path, name: str) -> tuple[Path, KeptRun]:
+    """The run that a user means, and the folder of its journal.
 
     Args:
         root: the folder of all runs.
         name: its id, a part of that which no other run has, `LAST`, or the path of its folder.
 
     Raises:
-        RecordError: there is no such run, or there are several.
+        RecordError: there is no such run, or there are several, or it cannot be read.
     """
-    folders = run_folders(root)
-    if name == LAST and folders:
-        return folders[0]
-    found = [f for f in folders if f.name == name] or [
-        f for f in folders if name and name in f.name
+    found = _named(root, name)
+    if found.kept is None:
+        raise RecordError(found.error)
+    return found.folder, found.kept
+
+
+def _named(root: Path, name: str) -> ListedRun:
+    runs = list(list_runs(root))
+    if name == LAST and runs:
+        return runs[0]
+    found = [run for run in runs if run.name == name] or [
+        run for run in runs if name and name in run.name
     ]
     if len(found) == 1:
         return found[0]
     if found:
-        names = ' '.join(folder.name for folder in found[:5])
+        names = ' '.join(run.name for run in found[:5])
         raise RecordError(f'{name!r} is a part of {len(found)} runs: say which of {names}')
     path = Path(name)
     if name and path.is_dir():
-        return path.resolve()
-    newest = ' '.join(folder.name for folder in folders[:3])
+        return ListedRun(path.resolve(), load_run(path.resolve()))
+    newest = ' '.join(run.name for run in runs[:3])
     some = f'the newest are {newest}' if newest else 'no run is kept there yet'
     raise RecordError(f'there is no run {name!r} in {root}: {some}')
 
@@ -91,8 +131,11 @@ def outcome_of(kept: KeptRun) -> str:
         return RUNNING
     if kept.state is RunState.CUT_OFF:
         return CUT_OFF
-    if record.ok:
+    only_planned = bool(kept.goals) and kept.goals[0].action == 'plan_task'
+    if record.ok or (only_planned and record.verdict.ok and record.error_code is ErrorCode.NONE):
         return SUCCESS
+    if only_planned and record.understood is not None and record.error_code is ErrorCode.NONE:
+        return UNDERSTOOD
     return NOT_REACHED if record.error_code is ErrorCode.NONE else record.error_code.name
 
 
@@ -105,6 +148,25 @@ def duration_s(kept: KeptRun) -> float:
     return (last - first).total_seconds()
 
 
+def task_record(task: Pddl3Task, source: str, domain_text: str) -> TaskRecord:
+    """The task as it is written down.
+
+    Args:
+        task: what is asked for.
+        source: the file that it came from, or who sent it.
+        domain_text: PDDL of its domain; empty for a built-in one.
+    """
+    return TaskRecord(
+        task.name,
+        source,
+        task.problem.domain.name,
+        domain_text,
+        task.problem_text,
+        task.format,
+        '' if task.format == PDDL else task.problem_pddl,
+    )
+
+
 def recorded_task(record: RunRecord) -> Pddl3Task:
     """The task of a run, read again from its text.
 
@@ -112,6 +174,10 @@ def recorded_task(record: RunRecord) -> Pddl3Task:
         SafegenError: it cannot be read any more, as when a built-in domain is gone.
     """
     task = record.task
+    if task.format == WORDS:
+        if not task.pddl:
+            raise SafegenError('the request was not understood: there is no problem')
+        return load_task(task.pddl, task.domain)
     problem_source, domain_source = task.places
     return load_task(
         task.problem,

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The run's journal: an SQLite file of events, each on the disk before its effect is shown.
+"""The journal of a run or a node: an SQLite file of events, on the disk before they are shown.
 
 Append an event before acting on it or telling anybody; then a process that is killed at any moment
 leaves behind what had been done. Events are never changed, and each holds a digest of itself and of
@@ -16,7 +16,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -44,30 +44,32 @@ CREATE TRIGGER entry_is_not_changed BEFORE UPDATE ON entry
   BEGIN SELECT RAISE(ABORT, 'a journal only grows'); END;
 CREATE TRIGGER entry_is_not_removed BEFORE DELETE ON entry
   BEGIN SELECT RAISE(ABORT, 'a journal only grows'); END;
-CREATE VIEW task AS SELECT number AS entry, time,
+CREATE VIEW task AS SELECT number AS entry, time, json_extract(data, '$.goal_id') AS goal,
   json_extract(data, '$.task.name') AS name,
   json_extract(data, '$.task.domain_name') AS domain,
   json_extract(data, '$.task.format') AS format,
   json_extract(data, '$.task.problem') AS problem
   FROM entry WHERE kind = 'task';
-CREATE VIEW attempt AS SELECT number AS entry, time,
+CREATE VIEW attempt AS SELECT number AS entry, time, json_extract(data, '$.goal_id') AS goal,
   json_extract(data, '$.number') AS number,
   json_extract(data, '$.source') AS source,
   json_extract(data, '$.seconds') AS seconds,
   json_extract(data, '$.text') AS text
   FROM entry WHERE kind = 'attempt';
-CREATE VIEW verdict AS SELECT number AS entry, time,
+CREATE VIEW verdict AS SELECT number AS entry, time, json_extract(data, '$.goal_id') AS goal,
   json_extract(data, '$.number') AS attempt,
   json_extract(data, '$.verdict.category') AS category,
   json_extract(data, '$.verdict.failing_step') AS failing_step,
   json_extract(data, '$.verdict.reason') AS reason
   FROM entry WHERE kind IN ('attempt', 'result');
 CREATE VIEW step AS SELECT begun.number AS entry, begun.time,
+  json_extract(begun.data, '$.goal_id') AS goal,
   json_extract(begun.data, '$.index') AS step,
   json_extract(begun.data, '$.step') AS action,
   json_extract(begun.data, '$.at') AS begun_s,
   (SELECT json_extract(done.data, '$.at') - json_extract(begun.data, '$.at') FROM entry AS done
    WHERE done.kind = 'observed' AND done.number > begun.number
+   AND json_extract(done.data, '$.goal_id') IS json_extract(begun.data, '$.goal_id')
    AND json_extract(done.data, '$.done') = json_extract(begun.data, '$.index') + 1 LIMIT 1)
   AS seconds
   FROM entry AS begun WHERE kind = 'step';
@@ -127,21 +129,24 @@ class Journal(Closing):
             RecordError: the disk did not take it, or the journal is closed: do not go on.
             ValueError: JSON cannot hold a value.
         """
+        return self.extend([(kind, data)])[0]
+
+    def extend(self, events: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[JournalEntry, ...]:
+        """Write events, each a kind and its values, all of them or none; as `append` otherwise."""
         with self._lock:
             if self._database is None:
                 raise RecordError(f'{self.path}: the journal is closed')
             now = datetime.now(timezone.utc).isoformat(timespec='microseconds')
-            text = json.dumps(data, allow_nan=False)
-            digest = _digest(self._digest, self._next, now, kind, text)
-            with _named(self.path):
-                # Without an explicit transaction each statement is one, over when it returns.
-                self._database.execute(
-                    'INSERT INTO entry VALUES (?, ?, ?, ?, ?)',
-                    (self._next, now, kind, text, digest),
-                )
-            entry = JournalEntry(self._next, now, kind, json.loads(text))
-            self._next, self._digest = self._next + 1, digest
-            return entry
+            rows, entries, digest = [], [], self._digest
+            for number, (kind, data) in enumerate(events, self._next):
+                text = json.dumps(data, allow_nan=False)
+                digest = _digest(digest, number, now, kind, text)
+                rows.append((number, now, kind, text, digest))
+                entries.append(JournalEntry(number, now, kind, json.loads(text)))
+            with _named(self.path), _transaction(self._database) as database:
+                database.executemany('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', rows)
+            self._next, self._digest = self._next + len(rows), digest
+            return tuple(entries)
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
@@ -156,6 +161,19 @@ class Journal(Closing):
                 if self._folder >= 0:
                     os.close(self._folder)
                     self._folder = -1
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All that is done inside is on the disk afterwards, or none of it is."""
+    database.execute('BEGIN IMMEDIATE')
+    try:
+        yield database
+        database.execute('COMMIT')
+    except BaseException:
+        if database.in_transaction:
+            database.execute('ROLLBACK')
+        raise
 
 
 def load_journal(path: Path) -> tuple[JournalEntry, ...]:

@@ -21,7 +21,15 @@ from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.record.history import recorded_task
-from safegen_ros.record.run import NO_VERDICT, TWIN, AttemptRecord, RecordError, RunRecord, plain
+from safegen_ros.record.run import (
+    NO_VERDICT,
+    TWIN,
+    AttemptRecord,
+    RecordError,
+    ReplanRecord,
+    RunRecord,
+    plain,
+)
 from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.execution import Cell, ExecutionOutcome, execute_plan
 from safegen_ros.robot.scene import Scene
@@ -29,7 +37,7 @@ from safegen_ros.robot.symbolic import SymbolicCell
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 POSE_TOLERANCE_M = 0.002
 """How far a block may lie from where it was recorded: the twin is exact only from the same posture
@@ -78,6 +86,8 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
         SafegenError: the task cannot be read any more, or a step-by-step run did not take the
             steps that are recorded.
     """
+    if not record.attempts and record.verdict == NO_VERDICT:
+        return ()  # also of a task that could not be read in the first place
     task = recorded_task(record)
     if record.stepwise:
         return tuple(_stepwise_checks(record, task))
@@ -85,15 +95,24 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
 
 
 def _checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
+    tasks = {0: task, **{each.number: _replanned(each) for each in record.replans}}
     for attempt in record.attempts:
+        if attempt.replan not in tasks:
+            raise RecordError(f'{_name(attempt)} is for replan {attempt.replan}, which is missing')
+        task = tasks[attempt.replan]
         if record.second_opinion:
             fresh = verify_twice(task.problem, attempt.text, validator=task.validator)
         else:
             fresh = task.verify(attempt.text)
         yield VerdictCheck(_name(attempt), attempt.verdict, fresh)
-    if record.plan_source:
-        plan = recorded_plan(record)
-        yield VerdictCheck('the plan', record.verdict, task.verify(plan))
+    if record.plan_source and record.verdict != NO_VERDICT:  # else cut off before there was one
+        task = tasks[max(tasks)]
+        yield VerdictCheck('the plan', record.verdict, task.verify(recorded_plan(record)))
+
+
+def _replanned(replan: ReplanRecord) -> Pddl3Task:
+    """What was left of the task then."""
+    return load_task(replan.problem, replan.domain)
 
 
 def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
@@ -186,6 +205,8 @@ def why_not_executed(record: RunRecord) -> str:
     """
     if not record.steps and not record.steps_done:
         return 'nothing was executed'
+    if record.replans:
+        return 'the world was not as foreseen, and the task was planned for anew'
     if not record.verdict.ok:
         return 'what was executed is no plan that was proved'
     if not recorded_task(record).verify(recorded_plan(record)).ok:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.run import (
+    ASSUMED,
     SYMBOLIC,
     AttemptRecord,
     ModelRecord,
@@ -94,8 +95,8 @@ def _ending(record: RunRecord) -> str:
 
 
 def _seen(record: RunRecord) -> str:
-    """What the world at the end is: measured on the twin, or only thought of."""
-    return 'symbolic' if record.cell == SYMBOLIC else 'measured'
+    """What the world at the end is: measured, or only thought of."""
+    return {SYMBOLIC: 'symbolic', ASSUMED: 'assumed'}.get(record.cell, 'measured')
 
 
 def _task(record: RunRecord) -> Iterator[str]:
@@ -116,6 +117,26 @@ def _task(record: RunRecord) -> Iterator[str]:
     else:
         yield f'Domain {_inline(record.task.domain_name)} is built in.'
         yield ''
+    yield from _translation(record)
+
+
+def _translation(record: RunRecord) -> Iterator[str]:
+    """What came of a task in words."""
+    for title, text in (
+        ('Constraints that were given with it:', record.task.constraints),
+        ('The state to start from that was given with it:', record.task.start),
+        ('In canonical words:', record.understood.reading if record.understood else ''),
+        ('It was asked back:', record.understood.question if record.understood else ''),
+    ):
+        if text:
+            yield title
+            yield ''
+            yield from _fenced(text)
+    for answer in record.answers:
+        refused = f'not usable, {_inline(answer.refused)}' if answer.refused else 'taken'
+        yield f'Translation {answer.reading}, answer {answer.attempt}: {refused}'
+        yield ''
+        yield from _fenced(answer.text)
 
 
 def _attempts(record: RunRecord) -> Iterator[str]:
@@ -185,6 +206,9 @@ def _world(record: RunRecord) -> Iterator[str]:
     yield ''
     if record.cell == SYMBOLIC:
         yield 'The world is the set of facts that the symbolic cell kept; nothing was measured.'
+        yield ''
+    if record.cell == ASSUMED:
+        yield 'The blocks are assumed to be where the arm put them; only its joints were measured.'
         yield ''
     if record.reached is None:
         yield 'Nobody looked.' if record.cell == SYMBOLIC else 'Not measured.'

@@ -9,19 +9,33 @@ import os
 import secrets
 import types
 import typing
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import datetime, timezone
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.profiles import ARM_CELL
+from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Category, Verdict
 
 NO_VERDICT = Verdict()
 
 TWIN, SYMBOLIC = 'twin', 'symbolic'
 """What executes; the second one moves nothing."""
+ASSUMED = 'mycobot, blocks assumed'
+"""The real arm, at whose table nobody looks."""
+
+
+def cell_name(cell: str, world: str) -> str:
+    """What a record says about where it was executed.
+
+    Args:
+        cell: parameter `cell` of the executor.
+        world: its parameter `world`, which counts for the real arm only.
+    """
+    return ASSUMED if cell == ARM_CELL and world == 'assumed' else cell
 
 
 class RecordError(SafegenError):
@@ -39,8 +53,11 @@ class TaskRecord:
         domain: PDDL text; empty for the built-in domain of that name.
         problem: text of the problem with its constraints.
         format: what that is written in, such as 'json'.
-        pddl: PDDL of the problem where it was sent in another format; empty where not.
+        pddl: PDDL of the problem where it was sent in another format; empty where not, and where
+            words were not understood.
         places: what verdicts call the texts of the problem and the domain.
+        constraints: PDDL3 that was given with words.
+        start: PDDL problem with the state to start from, likewise.
     """
 
     name: str
@@ -51,6 +68,8 @@ class TaskRecord:
     format: str = 'pddl'
     pddl: str = ''
     places: tuple[str, str] = ('<problem>', '<domain>')
+    constraints: str = ''
+    start: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +105,7 @@ class AttemptRecord:
         verdict: the finding.
         seconds: from asking to the verdict [s].
         base: how many steps had been taken when it was asked for; it plans what was left then.
+        replan: the number of the `ReplanRecord` whose task it plans for; 0 for that of the run.
     """
 
     number: int
@@ -95,11 +115,31 @@ class AttemptRecord:
     verdict: Verdict
     seconds: float
     base: int = 0
+    replan: int = 0
 
     @property
     def unread(self) -> bool:
         """Whether it could not be read, so that its names may be those that the model uses."""
         return self.source != 'search' and self.verdict.category is Category.FORMAT_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class ReplanRecord:
+    """The task was planned for anew, since the observed world was not the one of the proof.
+
+    Attributes:
+        number: from 1.
+        reason: how the world differed.
+        steps_done: how many steps of the plan before had been executed and observed.
+        domain: PDDL; empty for the built-in domain.
+        problem: what was left of the task, in PDDL.
+    """
+
+    number: int
+    reason: str
+    steps_done: int
+    domain: str
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +234,7 @@ class RunRecord:
         blocks: measured poses at the end.
         goal: each condition of the goal against the world at the end.
         reached: whether that world satisfies the goal; None when nobody looked.
-        cell: what executed, `TWIN` or `SYMBOLIC`; empty when no stack was reached.
+        cell: what executed, see `cell_name`; empty when no stack was reached.
         error_code: what ended the run; `NONE` for success.
         message: the reason in words; empty for success.
         timings: seconds by name, such as 'planning' [s].
@@ -202,6 +242,10 @@ class RunRecord:
         artefacts: the files of the run.
         stepwise: whether each step was chosen after the one before, as `safegen step` does it.
         second_opinion: whether VAL had to agree with the verdicts on the attempts.
+        replans: each time that the task was planned for anew, in order.
+        approved_by: who allowed the last plan; empty where nobody was asked.
+        answers: what a model wrote for a task in words.
+        understood: what those words were understood as; None where there were none, or nothing was.
     """
 
     run_id: str
@@ -226,6 +270,10 @@ class RunRecord:
     artefacts: tuple[ArtefactRecord, ...] = ()
     stepwise: bool = False
     second_opinion: bool = False
+    replans: tuple[ReplanRecord, ...] = ()
+    approved_by: str = ''
+    answers: tuple[AnswerRecord, ...] = ()
+    understood: UnderstoodRecord | None = None
 
     @property
     def ok(self) -> bool:
@@ -300,10 +348,14 @@ def typed(kind: Any, data: Any, place: str) -> Any:
 
 def _typed_record(kind: type, data: Any, place: str) -> Any:
     hints = typing.get_type_hints(kind)
-    if not isinstance(data, dict) or set(data) != set(hints):
-        missing = sorted(set(hints) ^ set(data)) if isinstance(data, dict) else sorted(hints)
-        raise RecordError(f'{place}: fields missing or unknown: {", ".join(missing)}')
-    return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in hints})
+    # A field that came with a later version is at its default in what an earlier one wrote.
+    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+    given = set(data) if isinstance(data, dict) else set()
+    if wrong := (needed - given) | (given - set(hints)):
+        raise RecordError(f'{place}: fields missing or unknown: {", ".join(sorted(wrong))}')
+    if not isinstance(data, dict):
+        raise RecordError(f'{place}: {data!r} is not {kind.__name__}')
+    return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in data})
 
 
 def new_run_dir(root: Path, now: datetime | None = None) -> Path:

@@ -18,6 +18,7 @@ import numpy as np
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.run import ArtefactRecord
+from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.render import Frame, Renderer
@@ -42,12 +43,14 @@ class Sample:
         joints: joint angles, shape (6,) [rad].
         poses: pose of each block by name.
         caption: what was going on, as text by title.
+        opening: distance between the fingers of a gripper [m]; None of a cup.
     """
 
     time: float
     joints: Joints
     poses: dict[str, Pose]
     caption: Mapping[str, str] = field(default_factory=dict)
+    opening: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,13 @@ class Video:
 def samples_of(messages: Iterable[Recorded]) -> list[Sample]:
     """Joins joints and block poses of the same simulated time, in order.
 
-    Simulated time starts again when the twin is reset for a task; what counts is the last task.
+    What counts is the last world of the twin: one with other blocks, or in older recordings one
+    whose time starts again, is a new one.
 
     Args:
         messages: of the `TOPICS`, in the order of the recording.
     """
-    joints: dict[int, Joints] = {}
+    joints: dict[int, tuple[Joints, float | None]] = {}
     poses: dict[int, dict[str, Pose]] = {}
     captions: dict[int, dict[str, str]] = {}
     caption: dict[str, str] = {}
@@ -87,13 +91,18 @@ def samples_of(messages: Iterable[Recorded]) -> list[Sample]:
             continue
         stamp = _nanoseconds(item.message)
         values: dict[int, Any] = joints if kind == 'joint_states' else poses
-        if stamp < last[kind]:
+        value: Any = _joints(item) if kind == 'joint_states' else _poses(item.message)
+        others = kind == 'world_state' and value.keys() != poses.get(last[kind], value).keys()
+        if stamp < last[kind] or others:
             values.clear()
         last[kind] = stamp
-        values[stamp] = _joints(item) if kind == 'joint_states' else _poses(item.message)
+        values[stamp] = value
         captions[stamp] = caption
     common = sorted(joints.keys() & poses.keys())
-    return [Sample((t - common[0]) * 1e-9, joints[t], poses[t], captions[t]) for t in common]
+    return [
+        Sample((t - common[0]) * 1e-9, joints[t][0], poses[t], captions[t], joints[t][1])
+        for t in common
+    ]
 
 
 def _caption(kind: str, message: Any) -> dict[str, str]:
@@ -117,13 +126,14 @@ def _nanoseconds(message: Any) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-def _joints(item: Recorded) -> Joints:
-    """The joints in the order of the arm, whatever the order of the message."""
+def _joints(item: Recorded) -> tuple[Joints, float | None]:
+    """The joints in the order of the arm, whatever that of the message, and the opening."""
     by_name = dict(zip(item.message.name, item.message.position, strict=True))
     missing = [name for name in JOINT_NAMES if name not in by_name]
     if missing:
         raise VideoError(f'{item.topic}: joint {missing[0]} is missing from a message')
-    return np.array([by_name[name] for name in JOINT_NAMES])
+    fingers = [by_name[name] for name in FINGER_JOINTS if name in by_name]
+    return np.array([by_name[name] for name in JOINT_NAMES]), sum(fingers) if fingers else None
 
 
 def _poses(message: Any) -> dict[str, Pose]:
@@ -229,7 +239,10 @@ def _pictures(scene: Scene, samples: Sequence[Sample]) -> Iterator[Frame]:
     with Renderer(scene, samples[-1].poses) as renderer:
         for sample in samples:
             if sample is not last or picture is None:
-                last, picture = sample, renderer.frame(sample.joints, sample.poses, sample.caption)
+                last = sample
+                picture = renderer.frame(
+                    sample.joints, sample.poses, sample.caption, opening=sample.opening
+                )
             yield picture
 
 

@@ -21,6 +21,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.processes.state import read_state
 from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.mcap_reader import read_messages
+from safegen_ros.record.node_journal import NODES
 from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import RunRecord
 from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
@@ -83,7 +84,7 @@ def _interrupt_at(pattern: str, process: subprocess.Popen[str]) -> str:
 
 
 def _record(runs: Path) -> tuple[Path, RunRecord]:
-    (folder,) = runs.iterdir()
+    (folder,) = (path for path in runs.iterdir() if path.name != NODES)
     return folder, RunRecord.from_json((folder / 'report.json').read_text(encoding='utf-8'))
 
 
@@ -202,7 +203,7 @@ def test_a_killed_executor_takes_nothing_with_it_that_was_shown(
         said += process.stdout.read()
         assert process.wait(TIMEOUT_S) == 1, said
     shown = max(map(int, re.findall(r'✓ +(\d+)/', said)))
-    (folder,) = tmp_path.iterdir()
+    (folder,) = (path for path in tmp_path.iterdir() if path.name != NODES)
     kept = load_run(folder)
     assert kept.state is RunState.ENDED
     assert kept.record.error_code in (ErrorCode.SERVER_LOST, ErrorCode.EXECUTOR_UNAVAILABLE)

@@ -60,8 +60,9 @@ _CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
 from kept_runs import TASK
-from safegen_ros.cli.run_start import task_record
-from safegen_ros.record.events import RunLog, StepEvent
+from safegen_ros.record.history import task_record
+from safegen_ros.record.events import StepEvent
+from safegen_ros.record.run_log import RunLog
 log = RunLog(Path(sys.argv[1]), task_record(TASK, 'two.pddl', ''), 'twin')
 log.note(StepEvent(0, '(pickup a)', 0.0))
 os.kill(os.getpid(), signal.SIGKILL)
@@ -162,8 +163,8 @@ def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> Non
     ):
         assert words in out
     assert [line.split()[2] for line in out.split('events\n')[1].splitlines()] == [
-        'task', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step', 'observed', 'step',
-        'observed', 'result', 'end', 'measured', 'files',
+        'task', 'goal', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step', 'observed',
+        'step', 'observed', 'result', 'end', 'measured', 'files',
     ]  # fmt: skip
     assert 'events' not in safegen('show', FIRST, '--no-events')[1]
 
@@ -173,7 +174,7 @@ def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> Non
     assert (values['run'], values['state'], values['result']) == (FIRST, 'ENDED', 'SUCCESS')
     assert values['record']['plan'] == list(PLAN)
     assert values['record']['attempts'][1]['verdict']['category'] == 'SAFETY_VIOLATION'
-    assert len(values['events']) == 14
+    assert len(values['events']) == 15
 
 
 def test_a_run_that_was_cut_off_shows_what_had_begun(safegen: CommandLine, runs: Path) -> None:

@@ -79,4 +79,4 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
         assert 'the validator did not answer for 2 s' in result.error_msg
         operator.reset()
-        motion.assert_ended_with(result)
+        motion.assert_none_without_validator()

@@ -169,6 +169,8 @@ def test_the_verbs_of_an_operator(
     ]
     under_way = {each['action']: each['status'] for each in told['goals']}
     assert under_way == {'run_task': 'executing', 'execute_plan': 'executing'}
+    code, _, error = safegen('release')
+    assert (code, 'a goal is running' in error) == (1, True)
 
     assert safegen('stop')[:2] == (0, 'stopped\n')
     assert ErrorCode(goal.result().error_code) is ErrorCode.EXECUTION_STOPPED
@@ -177,10 +179,23 @@ def test_the_verbs_of_an_operator(
     assert 'STOPPED since ' in out
     assert 'the service stop was called' in out
     assert 'no goal is under way' in out
+    code, _, error = safegen('release')
+    assert (code, 'the stack is stopped' in error) == (1, True)
     assert safegen('reset')[:2] == (0, 'the next goal may move\n')
     assert json.loads(safegen('reset', '--json')[1]) == {
         'success': True, 'message': 'it was not stopped',
     }  # fmt: skip
+
+
+def test_an_operator_has_the_tool_let_go(client: Client, safegen: CommandLine) -> None:
+    held = client.execute(PICK, parse_plan('(pickup a)'))
+    assert ErrorCode(held.error_code) is ErrorCode.NONE, held.error_msg
+    assert safegen('release')[:2] == (0, 'the pump is off; what it held is let go\n')
+    assert json.loads(safegen('release', '--json')[1]) == {
+        'success': True, 'message': 'the pump is off; it was not known to hold',
+    }  # fmt: skip
+    again = client.execute(PICK, parse_plan('(pickup a)'))
+    assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
 
 
 def test_the_verbs_without_a_stack(
@@ -192,6 +207,8 @@ def test_the_verbs_without_a_stack(
     code, _, error = safegen('stop', *nowhere)
     assert code == 1
     assert 'nothing was stopped' in error
+    code, _, error = safegen('release', *nowhere)
+    assert (code, 'no executor is there to let go' in error) == (1, True)
     code, out, _ = safegen('status', *nowhere, '--json')
     assert (code, json.loads(out)['stop']) == (1, None)
     left = stop_file(ros_domain, '/nowhere')

@@ -51,6 +51,8 @@ def workspace(copy: Path, clean_environment: dict[str, str]) -> Path:
         f'-DCMAKE_PROJECT_INCLUDE={copy}/safegen_msgs/wheel_env.cmake',
         '-DCMAKE_POLICY_VERSION_MINIMUM=3.5',
         '-DBUILD_TESTING=OFF',
+        # Optimizing what is imported once would take a sixth of the time.
+        *(f'-DCMAKE_{language}_FLAGS=-O0' for language in ('C', 'CXX')),
     ]
     result = subprocess.run(
         command,

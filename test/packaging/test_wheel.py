@@ -60,7 +60,7 @@ def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
     parser = ConfigParser()
     parser.read_string(text)
     commands = dict(parser['console_scripts'])
-    assert set(commands) == {'safegen', 'planner', 'validator', 'executor'}
+    assert set(commands) == {'safegen', 'safegen-agent', 'planner', 'validator', 'executor'}
     for target in commands.values():
         module, function = target.split(':')
         path = module.replace('.', '/') + '.py'

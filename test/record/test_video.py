@@ -71,6 +71,15 @@ def test_only_the_time_since_the_last_reset_counts():
     assert [(s.time, s.joints[0], set(s.poses)) for s in samples] == [(0.0, 0.3, {'b1'})]
 
 
+def test_a_world_with_other_blocks_is_a_new_one_although_time_goes_on():
+    first = [joints(5.0), world(5.0, old=0.0), joints(5.04), world(5.04, old=0.0)]
+    later = [world(5.08, b1=0.1), joints(5.08, 0.3), joints(5.12, 0.4), world(5.12, b1=0.2)]
+    samples = samples_of([*first, *later])
+    assert [(round(s.time, 6), s.joints[0], set(s.poses)) for s in samples] == [
+        (0.0, 0.3, {'b1'}), (0.04, 0.4, {'b1'})
+    ]  # fmt: skip
+
+
 def test_each_sample_carries_the_step_and_the_verdict_of_its_moment():
     verdict = SimpleNamespace(category=5)
     attempt = SimpleNamespace(number=2, source='model', verdict=verdict)

@@ -55,7 +55,7 @@ def _translated(problem: Problem) -> SasTask:
     return fast_downward._translate(problem, folder, Budget(PATIENCE_S, 1024))
 
 
-@settings(strategies.SUITE, max_examples=25)
+@settings(strategies.SUITE, max_examples=13)
 @given(strategies.SEEDS)
 def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) -> None:
     """Random walks: operators that are missing are those that can never apply or do nothing."""

@@ -143,8 +143,8 @@ def test_recipes_of_the_small_model_run(
     monkeypatch.setattr(Module, 'compile', traced)
     counters.clear()
     changes: dict[str, Any] = {
-        'data__folder': str(few), 'budget__steps': 3, 'budget__log_steps': 1,
-        'budget__save_steps': 2, 'optimizer__batch': 8, 'optimizer__warmup': 1,
+        'data__folder': str(few), 'budget__steps': 2, 'budget__log_steps': 1,
+        'budget__save_steps': 2, 'optimizer__batch': 4, 'optimizer__warmup': 1,
     }  # fmt: skip
     shape = {'width': 48, 'layers': 1, 'mlp': 64}
     network = shipped('mini')['model']['network']

@@ -5,7 +5,7 @@
 The hierarchy of SafePilot (arXiv 2603.21523) for any PDDL3 domain. Each part is a problem of its
 own: from the state reached, to the sub-goals reached plus the next, over the objects that matter.
 Its constraints are those of the whole with what has happened counted in, which PDDL3 can say (see
-`planning.remaining`); only what no state can break, `sometime` and its like, is left to the end.
+`verify.remaining`); only what no state can break, `sometime` and its like, is left to the end.
 So a planner that knows nothing of the whole, a small model for instance, can plan a part.
 
 What comes back is data, whoever made it. It is followed step by step by the shield of the whole
@@ -29,13 +29,13 @@ from safegen_ros.pddl.writer import formula_text
 from safegen_ros.planning.hierarchy.agenda import LASTING, PASSING, SubGoal, agendas, atoms_of
 from safegen_ros.planning.hierarchy.scope import ScopeTooSmall, named, restricted, scopes
 from safegen_ros.planning.hierarchy.survey import Survey
-from safegen_ros.planning.remaining import OBLIGATIONS, remaining_problem
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.search.task import no_plan
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.monitors import Standing
+from safegen_ros.verify.remaining import OBLIGATIONS, remaining_problem
 from safegen_ros.verify.validator import Validator
 
 PlanPart = Callable[[Problem, float, Callable[[], bool]], Plan]

@@ -20,6 +20,9 @@ from safegen_ros.worlds.pddl3.formats import FORMATS
 PDDL = 'pddl'
 """The format that is meant where none is named."""
 
+WORDS = 'words'
+"""What a request in plain words is sent as: no format, for a model writes the problem first."""
+
 
 @dataclass(frozen=True)
 class Pddl3Task:

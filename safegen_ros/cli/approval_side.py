@@ -1,0 +1,166 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator sees of a plan that waits, and how their word reaches the planner."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.approval import Approver
+from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.processes.state import current_domain
+from safegen_ros.verdict import Category
+
+ANSWER_S = 5.0
+"""How long the planner may take to answer [s]."""
+
+MIN_DIGEST = 8
+"""Fewest digits of a digest that name a plan."""
+
+_QUESTION = 'execute it? [y/N] '
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What was said on the command line.
+
+    Attributes:
+        digest: of a plan, or how that begins; empty where none was named.
+        approve: whether it is allowed.
+        reason: why.
+    """
+
+    digest: str
+    approve: bool
+    reason: str
+
+
+def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int:
+    """Runs `safegen approve`; returns the exit status.
+
+    Raises:
+        SafegenError: no such plan waits, or no planner is there.
+    """
+    if 0 < len(word.digest) < MIN_DIGEST:
+        raise SafegenError(
+            f'digest {word.digest!r} is too short: give at least {MIN_DIGEST} of its digits'
+        )
+    place = absolute_namespace(namespace)
+    with Client(place) as client:
+        approver = Approver(client.node)
+        pending = approver.wait(wait_s, word.digest)
+        if pending is None:
+            what = f'plan of digest {word.digest}' if word.digest else 'plan'
+            raise SafegenError(
+                f'no {what} waits for approval in namespace {place} of ROS_DOMAIN_ID '
+                f"{current_domain()}: 'safegen approve' shows the one that does"
+            )
+        if not as_json:
+            print('\n'.join(lines(pending)))
+        if not word.digest:
+            if as_json or not sys.stdin.isatty():
+                return _shown(pending, as_json)
+            word = Word(pending.digest, word.approve and _yes(), word.reason)
+        answer = _say(approver, pending.digest, word)
+    if as_json:
+        print(json.dumps({'success': answer.success, 'message': answer.message}))
+    elif answer.success:
+        print(answer.message)
+    else:
+        print_error(answer.message)
+    return EXIT_OK if answer.success else EXIT_FAILED
+
+
+def _shown(pending: Any, as_json: bool) -> int:
+    """Says how the plan is approved, where nobody can be asked."""
+    if as_json:
+        print(json.dumps(_values(pending)))
+    else:
+        print(f'approve of it with: safegen approve {pending.digest[:MIN_DIGEST]}')
+    return EXIT_OK
+
+
+def _say(approver: Approver, digest: str, word: Word) -> Any:
+    return approver.say(digest, word.approve, getpass.getuser(), word.reason, ANSWER_S)
+
+
+def _yes() -> bool:
+    """Asks, on standard error as the output may be for a program; raises `EOFError` at its end."""
+    print(_QUESTION, end='', file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if not answer:
+        raise EOFError
+    return answer.strip().lower() in ('y', 'yes')
+
+
+def lines(pending: Any) -> list[str]:
+    """A `PendingPlan` as a person reads it: what for, which steps, what was found, how long."""
+    problem = conversions.task_from_msg(pending.task).problem
+    verdict = Category(pending.verdict.category).name
+    left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
+    again = f', planned for anew {pending.replans} times' if pending.replans else ''
+    return [
+        f'task {problem.name}{again}',
+        f'  goal        {formula_text(problem.goal)}',
+        *(f'  constraint  {constraint_text(each)}' for each in problem.constraints),
+        f'plan by {pending.plan.source}: {verdict}',
+        *(f'  {index:>3} {step}' for index, step in enumerate(_steps(pending), start=1)),
+        f'digest {pending.digest}',
+        f'it counts as refused in {max(left, 0.0):.0f} s',
+    ]
+
+
+def _steps(pending: Any) -> list[str]:
+    return [str(step) for step in conversions.plan_from_msg(pending.plan).steps]
+
+
+def _values(pending: Any) -> dict[str, Any]:
+    return {
+        'digest': pending.digest,
+        'goal_id': bytes(pending.goal_id.uuid).hex(),
+        'problem': pending.task.problem,
+        'plan': _steps(pending),
+        'verdict': Category(pending.verdict.category).name,
+        'replans': pending.replans,
+        'expires': pending.expires.sec + pending.expires.nanosec * 1e-9,
+    }
+
+
+class Asking:
+    """Asks at the terminal about each plan of a goal that waits; anybody else may answer, too.
+
+    Args:
+        client: whose node talks to the planner.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._approver = Approver(client.node)
+
+    def ask(self, pending: Any) -> None:
+        """Begins to ask; a thread of its own waits for the answer, which may never come."""
+        threading.Thread(target=self._ask, args=(pending.digest,), daemon=True).start()
+
+    def _ask(self, digest: str) -> None:
+        try:
+            approve = _yes()
+        except EOFError:  # nobody is there: the plan waits for somebody elsewhere
+            return
+        try:
+            answer = _say(self._approver, digest, Word(digest, approve, ''))
+            if not answer.success:
+                print_error(answer.message)
+        except SafegenError as error:
+            if error.code is not ErrorCode.SERVER_LOST:
+                raise
+            print_error(error.message)

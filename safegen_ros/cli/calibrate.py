@@ -1,0 +1,174 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen calibrate`: a person brings the cup to points of the table; the arm says where it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from safegen_ros.bringup import argument_values, node_specs
+from safegen_ros.cli.completion import complete_profile_argument
+from safegen_ros.cli.doctor import parameters
+from safegen_ros.errors import RobotError, SafegenError
+
+if TYPE_CHECKING:
+    from safegen_ros.robot.arm import Arm
+    from safegen_ros.robot.limits import Joints
+    from safegen_ros.robot.scene import Scene
+    from safegen_ros.robot.twin import MujocoTwin
+
+#: Where the table is touched, as shares of the way from the first slot to the last.
+_TABLE_POINTS = (0.08, 0.42, 0.75)
+#: The tip waits this far above what it is to touch [m]; the person brings it down.
+_ABOVE = 0.02
+_HELP = (
+    'x 5, y -2, z -1: move by so many mm, at most 20; t: it touches; s: leave this point out; '
+    'r: go on after a fault; q: end without a file'
+)
+
+
+class Quit(SafegenError):
+    """The person has ended the calibration; nothing was written."""
+
+
+def calibrate(
+    out: Annotated[Path, typer.Argument(help='scene file to write', dir_okay=False)],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='arguments of the profile mycobot, as name:=value',
+            autocompletion=complete_profile_argument,
+        ),
+    ] = None,
+    scene: Annotated[
+        Path | None, typer.Option(help='scene to correct; by default the shipped one')
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option('--dry-run', help='practise on the twin; it has blocks on every slot')
+    ] = False,
+) -> None:
+    """Measure the tool and the slots by touching them, and write a scene that fits this table.
+
+    The arm goes slowly above each point and stops there. You bring it down until the lip just
+    touches. The file is written only when every slot and tower height in it can be reached.
+    """
+    from safegen_ros.robot.calibration import measure, scene_text, write_scene
+    from safegen_ros.robot.scene import default_scene_path, load_scene
+
+    source = scene or default_scene_path()
+    nominal = load_scene(source)
+    arm: Arm = _twin(nominal) if dry_run else _real(argument_values(arguments or ()))
+    try:
+        table, blocks = _touches(arm, nominal)
+    finally:
+        arm.close()
+    measured = measure(table, blocks, nominal)
+    write_scene(out, scene_text(source, measured))
+    print(
+        f'tool length {1000 * measured.tool_length:.1f} mm '
+        f'(before: {1000 * nominal.tool_length:.1f} mm), table level within '
+        f'{1000 * measured.table_spread:.1f} mm, {len(measured.slots)} slots measured\n'
+        f'written: {out}; every slot takes a tower of {nominal.max_tower}. '
+        f'Use it with scene_file in the parameter file of the executor'
+    )
+
+
+def _touches(arm: Arm, scene: Scene) -> tuple[list[Joints], dict[str, Joints]]:
+    """Leads through all points; joints (6,) [rad] at the touches of the table, and of each slot."""
+    print(_HELP)
+    first, last = scene.slots[0].azimuth, scene.slots[-1].azimuth
+    table = []
+    for number, share in enumerate(_TABLE_POINTS, start=1):
+        azimuth = first + share * (last - first)
+        what = f'the bare table ({number} of {len(_TABLE_POINTS)})'
+        touch = _point(arm, scene, what, (scene.slots[0].radius, azimuth, 0.0))
+        if touch is not None:
+            table.append(touch)
+    blocks = {}
+    for slot in scene.slots:
+        what = f'the middle of a block on slot {slot.name}'
+        touch = _point(arm, scene, what, (slot.radius, slot.azimuth, scene.block_size))
+        if touch is not None:
+            blocks[slot.name] = touch
+    return table, blocks
+
+
+def _point(arm: Arm, scene: Scene, what: str, where: tuple[float, float, float]) -> Joints | None:
+    """Goes above a point, and has the person touch it; None when it is left out.
+
+    Args:
+        arm: the arm.
+        scene: where things are thought to be.
+        what: the point, in words.
+        where: its radius [m], azimuth [rad] and height [m].
+    """
+    from safegen_ros.robot import skills
+    from safegen_ros.robot.arm import TABLE, TOOL
+    from safegen_ros.robot.calibration import jog
+    from safegen_ros.robot.pose import Pose
+
+    radius, azimuth, height = where
+    above = Pose.upright(radius * math.cos(azimuth), radius * math.sin(azimuth), height, azimuth)
+    arm.expect_contacts((TOOL, TABLE), *((TOOL, slot.name) for slot in scene.slots))
+    blocks = [scene.slot_pose(slot) for slot in scene.slots]
+    skills.approach(arm, _slow(scene), above, height + _ABOVE, blocks)
+    print(f'touch {what}')
+    while True:
+        words = _asked()
+        try:
+            if words == ['t']:
+                touched = arm.joint_positions()
+                jog(arm, 'z', _ABOVE, scene)
+                return touched
+            if words == ['s']:
+                return None
+            if words == ['r']:
+                arm.reset_stop()
+                continue
+            if words == ['q']:
+                raise Quit('ended: nothing was written')
+            if len(words) != 2 or words[0] not in ('x', 'y', 'z'):
+                raise RobotError(f'{" ".join(words)!r} is none of these: {_HELP}')
+            jog(arm, words[0], _millimetres(words[1]), scene)
+        except RobotError as error:
+            print(error.message)
+
+
+def _asked() -> list[str]:
+    try:
+        return input('> ').split()
+    except EOFError:
+        raise Quit('ended: nothing was written') from None
+
+
+def _millimetres(word: str) -> float:
+    """The distance in a word [m]."""
+    try:
+        return float(word) / 1000
+    except ValueError:
+        raise RobotError(f'{word!r} is no number of millimetres') from None
+
+
+def _slow(scene: Scene) -> Scene:
+    """The scene with the speed of somebody who does not know yet where things are."""
+    motion = replace(scene.motion, travel_speed_fraction=0.2, vertical_speed_fraction=0.1)
+    return replace(scene, motion=motion)
+
+
+def _twin(scene: Scene) -> MujocoTwin:
+    from safegen_ros.robot.twin import MujocoTwin
+
+    return MujocoTwin(scene, {slot.name: scene.slot_pose(slot) for slot in scene.slots})
+
+
+def _real(values: dict[str, str]) -> Arm:
+    from safegen_ros.cli.doctor_arm import arm_settings
+    from safegen_ros.robot.real import connect_arm
+
+    specs = {spec.name: spec for spec in node_specs('mycobot', values)}
+    return connect_arm(arm_settings(parameters(specs['executor'])), lambda sample: None)

@@ -1,0 +1,52 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a shell offers for an argument that was begun: problems, profiles and their arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from safegen_ros.bringup import PROFILES
+from safegen_ros.cli.files import TEST_PROBLEMS
+from safegen_ros.paths import DataNotFoundError, data_path
+
+
+def complete_problem(incomplete: str) -> list[str]:
+    """Ids of test problems and paths of files that begin so."""
+    try:
+        ids = sorted(path.stem for path in data_path(TEST_PROBLEMS).glob('*.pddl'))
+    except DataNotFoundError:
+        ids = []
+    return [name for name in ids if name.startswith(incomplete)] + _paths(incomplete)
+
+
+def complete_profile(incomplete: str) -> list[tuple[str, str]]:
+    """Profiles of the bring-up table that begin so, with what they start."""
+    return [(name, each.help) for name, each in PROFILES.items() if name.startswith(incomplete)]
+
+
+def complete_profile_argument(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """`name:=` of the arguments of the profile, with each of the values where they are few."""
+    profile = PROFILES.get(context.params.get('profile') or 'sim')
+    offered = []
+    for spec in profile.args if profile else ():
+        for value in filter(None, spec.choices or ()):
+            offered.append((f'{spec.name}:={value}', spec.help))
+        if not spec.choices:
+            offered.append((f'{spec.name}:=', spec.help))
+    return [each for each in offered if each[0].startswith(incomplete)]
+
+
+def _paths(incomplete: str) -> list[str]:
+    """Files and folders whose path begins so; a folder ends with a slash."""
+    folder, _, start = incomplete.rpartition('/')
+    place = Path(f'{folder}/' if folder or incomplete.startswith('/') else '.').expanduser()
+    try:
+        found = sorted(path for path in place.iterdir() if path.name.startswith(start))
+    except OSError:
+        return []
+    before = incomplete[: len(incomplete) - len(start)]
+    shown = [path for path in found if start.startswith('.') or not path.name.startswith('.')]
+    return [before + path.name + ('/' if path.is_dir() else '') for path in shown]

@@ -1,0 +1,217 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen doctor`: whether what a profile needs is there and works, and what mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+from rich.console import Console
+
+from safegen_ros.bringup import (
+    ARM_CELL,
+    NodeSpec,
+    argument_values,
+    environment_defaults,
+    node_specs,
+)
+from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
+from safegen_ros.cli.completion import complete_profile, complete_profile_argument
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.paths import data_path
+
+#: Makes a node and finds itself in the graph, as a node of the stack would.
+_ROS_PROBE = """
+import os, time, rclpy
+from rclpy.utilities import get_rmw_implementation_identifier
+from safegen_msgs.action import RunTask
+rclpy.init()
+node = rclpy.create_node(f'doctor_{os.getpid()}')
+end = time.monotonic() + 20
+while node.get_name() not in node.get_node_names() and time.monotonic() < end:
+    rclpy.spin_once(node, timeout_sec=0.05)
+assert node.get_name() in node.get_node_names(), 'a node does not find itself'
+print(get_rmw_implementation_identifier())
+"""
+
+
+def doctor(
+    profile: Annotated[
+        str,
+        typer.Argument(help='what to look at, as for safegen up', autocompletion=complete_profile),
+    ] = 'sim',
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='arguments of the profile, as name:=value',
+            autocompletion=complete_profile_argument,
+        ),
+    ] = None,
+    pump: Annotated[
+        bool,
+        typer.Option('--pump', help='switch the tool on and off; a held block falls'),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option('--json', help='print one JSON object on standard output')
+    ] = False,
+) -> None:
+    """Look at everything that a profile needs, and say what mends it. Nothing moves.
+
+    The exit status is 0 when nothing is wrong and 1 otherwise.
+    """
+    specs = {spec.name: spec for spec in node_specs(profile, argument_values(arguments or ()))}
+    executor = parameters(specs['executor'])
+    checks = [
+        Check('ROS 2 and the interfaces', _ros, 'make setup'),
+        Check('another stack in this ROS domain', _stack),
+        Check('model', partial(_model, parameters(specs['planner'])), 'make setup'),
+        Check('VAL', _val, "pip install 'safegen_ros[proof]'"),
+        Check('Fast Downward', _fast_downward),
+        Check('scene', partial(_scene, executor)),
+    ]
+    if executor.get('cell') == ARM_CELL:
+        from safegen_ros.cli.doctor_arm import arm_checks
+
+        checks += arm_checks(executor, pump)
+    else:
+        checks += [
+            Check('MuJoCo twin', _twin, "pip install 'safegen_ros[sim]'"),
+            Check('offscreen OpenGL', _gl, 'apt-get install libegl1 libgl1-mesa-dri libopengl0'),
+        ]
+    findings = list(examine(checks))
+    if as_json:
+        print(json.dumps(to_json(findings), indent=2))
+    else:
+        show(findings, Console())
+    raise typer.Exit(EXIT_OK if healthy(findings) else EXIT_FAILED)
+
+
+def parameters(spec: NodeSpec) -> dict[str, Any]:
+    """The parameters that a node would be started with, but for those that no file names."""
+    values: dict[str, Any] = {}
+    for path in spec.params_files:
+        document = yaml.safe_load(Path(path).read_text(encoding='utf-8')) or {}
+        for key in ('/**', f'/**/{spec.name}', spec.name, spec.full_name):
+            values |= document.get(key, {}).get('ros__parameters', {})
+    return values | dict(spec.params)
+
+
+def _ros() -> str:
+    environment = {**environment_defaults(os.environ), **os.environ}
+    try:
+        probe = subprocess.run(
+            [sys.executable, '-c', _ROS_PROBE],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Wrong('a node cannot be made within 50 s', 'unset ROS_DISCOVERY_SERVER') from None
+    if probe.returncode:
+        said = probe.stderr.strip().splitlines()
+        raise Wrong(said[-1] if said else f'exit status {probe.returncode}', 'make setup')
+    domain = environment.get('ROS_DOMAIN_ID', '0')
+    where = environment['ROS_AUTOMATIC_DISCOVERY_RANGE']
+    return f'{probe.stdout.strip()}, domain {domain}, discovery {where}'
+
+
+def _stack() -> str:
+    from safegen_ros.processes.state import current_domain, read_state
+
+    if read_state(current_domain()) is None:
+        return 'none'
+    raise Wrong(f'one is up in domain {current_domain()}', 'safegen down')
+
+
+def _model(planner: Mapping[str, Any]) -> str:
+    from safegen_ros.llm.model_names import is_server, model_folder
+
+    name = str(planner.get('model', ''))
+    if is_server(name):
+        return _model_server(name, str(planner.get('api_key_env', '')))
+    from safegen_ros.llm.model_folder import check_folder, quick_start
+
+    folder = data_path(model_folder(name) or name)
+    check_folder(folder)
+    with quick_start():
+        from safetensors import safe_open
+        from tokenizers import Tokenizer
+
+        words = Tokenizer.from_file(str(folder / 'tokenizer.json')).get_vocab_size()
+        tensors = 0
+        for path in sorted(folder.glob('*.safetensors')):
+            with safe_open(path, framework='numpy') as file:
+                tensors += len(list(file.keys()))
+    return f'{name}: {tensors} tensors, {words} tokens'
+
+
+def _model_server(name: str, key_env: str) -> str:
+    from openai import OpenAI, OpenAIError
+
+    url, _, model = name.partition('#')
+    client = OpenAI(
+        base_url=url, api_key=os.environ.get(key_env) or 'none', timeout=10.0, max_retries=0
+    )
+    try:
+        served = [each.id for each in client.models.list()]
+    except OpenAIError as error:
+        raise Wrong(f'{url} does not answer: {error}', f'curl -sS {url}/models') from error
+    if model not in served:
+        raise Wrong(f'{url} serves {", ".join(served)}', f'name one of them: model:={url}#MODEL')
+    return f'{url} serves {model}'
+
+
+def _val() -> str:
+    from safegen_ros.pddl.plan import parse_plan
+    from safegen_ros.verify.val import val_verify
+    from safegen_ros.worlds.pddl3.task import load_task
+
+    example = data_path('examples/tower_order.pddl')
+    task = load_task(example.read_text(encoding='utf-8'), problem_source=str(example))
+    verdict = val_verify(task.problem, parse_plan(''))
+    if verdict.ok or verdict.category.name == 'UNKNOWN':
+        raise Wrong(f'it takes an empty plan for {verdict.category.name}', 'make setup')
+    return f'refuses an empty plan ({verdict.category.name})'
+
+
+def _fast_downward() -> str:
+    from safegen_ros.search.fast_downward import fast_downward_available
+
+    if not fast_downward_available():
+        raise Wrong('it is not installed', "pip install 'safegen_ros[proof]'")
+    return 'is there'
+
+
+def _scene(executor: Mapping[str, Any]) -> str:
+    from safegen_ros.robot.scene import default_scene_path, load_scene
+
+    path = executor.get('scene_file') or default_scene_path()
+    scene = load_scene(path)
+    return f'{path}: {len(scene.slots)} slots, towers of {scene.max_tower}'
+
+
+def _twin() -> str:
+    from safegen_ros.robot.scene import load_scene
+    from safegen_ros.robot.twin import MujocoTwin
+
+    with MujocoTwin(load_scene()) as twin:
+        joints = twin.joint_positions() + 0.05
+        twin.move_joints(joints, 1.0)
+        return f'moves: {twin.sim_time:.2f} s simulated'
+
+
+def _gl() -> str:
+    from safegen_ros.robot.render import backend
+
+    return backend()

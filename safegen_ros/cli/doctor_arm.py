@@ -1,0 +1,149 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What `safegen doctor` looks at in a real arm: the way to it, its firmware, joints and tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from safegen_ros.cli.checkup import Check, NotTried, Wrong
+from safegen_ros.robot.real import ArmSettings, ssh_address
+
+if TYPE_CHECKING:
+    from safegen_ros.robot.arm import Arm
+    from safegen_ros.robot.limits import Joints
+
+#: The speeds of the boards; the wrong one is the commonest reason of silence.
+_BAUDS = (115200, 1000000)
+_TRANSPONDER = 'choose Transponder on the screen of the base, then switch the arm off and on'
+
+
+def arm_checks(executor: Mapping[str, Any], pump: bool) -> list[Check]:
+    """The checks for the arm that the parameters of an executor name.
+
+    Args:
+        executor: its parameters.
+        pump: whether the tool may be switched.
+    """
+    settings = arm_settings(executor)
+    look = _Arm(settings, pump)
+    if settings.transport == 'ssh':
+        return [
+            Check('SSH', look.ssh),
+            Check('agent, port and arm', look.connected),
+            Check('joint readings', look.joints),
+            Check('tool', look.tool),
+        ]
+    return [
+        Check('port and firmware', look.firmware),
+        Check('arm', look.connected),
+        Check('joint readings', look.joints),
+        Check('tool', look.tool),
+    ]
+
+
+def arm_settings(executor: Mapping[str, Any]) -> ArmSettings:
+    """How the parameters of an executor say that its arm is reached."""
+    known = {each.name for each in fields(ArmSettings)}
+    return ArmSettings(**{name: value for name, value in executor.items() if name in known})
+
+
+class _Arm:
+    """One arm, connected by the first check that needs it and used by those after it."""
+
+    def __init__(self, settings: ArmSettings, pump: bool) -> None:
+        self._settings = settings
+        self._pump = pump
+        self._arm: Arm | None = None
+        self._answers = False
+
+    def ssh(self) -> str:
+        """Logs in, and ends the connection again."""
+        from safegen_ros.robot.ssh_link import connect, fingerprint
+
+        address = ssh_address(self._settings)
+        client = connect(address)
+        try:
+            transport = client.get_transport()
+            key = fingerprint(transport.get_remote_server_key()) if transport else 'no key'
+            self._answers = True
+            return f'{address} with the host key {key}'
+        finally:
+            client.close()
+
+    def firmware(self) -> str:
+        """Asks for the version of the firmware, at the speed given and then at the others."""
+        settings = self._settings
+        found = self._version(settings)
+        if found:
+            self._answers = True
+            where = settings.host if settings.transport == 'tcp' else settings.port
+            return f'{where} answers: firmware {found:g}'
+        if settings.transport == 'serial':
+            for baud in _BAUDS:
+                if baud != settings.baud and self._version(replace(settings, baud=baud)):
+                    raise Wrong(
+                        f'{settings.port} answers at {baud} baud, not at {settings.baud}',
+                        f'add baud:={baud}',
+                    )
+        raise Wrong('the port is open, but the arm does not answer', _TRANSPONDER)
+
+    def connected(self) -> str:
+        """Connects as the executor does: power, servos and error code are looked at."""
+        from safegen_ros.robot.real import connect_arm
+
+        if not self._answers:
+            raise NotTried('there is no way to it')
+        self._arm = connect_arm(self._settings, lambda sample: None)
+        return f'ready, over {self._settings.transport}'
+
+    def joints(self) -> str:
+        """Reads the joints twice; at rest the readings agree."""
+        arm = self._connected()
+        first, second = arm.joint_positions(), arm.joint_positions()
+        moved = float(np.degrees(np.abs(second - first).max()))
+        if moved > 1.0:
+            raise Wrong(f'a joint moves by {moved:.1f} deg between two readings', 'hold the arm')
+        return f'{_text(second)} deg'
+
+    def tool(self) -> str:
+        """Switches the tool on and off, where that is allowed."""
+        try:
+            arm = self._connected()
+            if not self._pump:
+                raise NotTried('give --pump to switch it; a held block falls')
+            arm.set_suction(True)
+            arm.wait(0.5)
+            arm.set_suction(False)
+            return f'{self._settings.tool} was switched on and off: did you hear it?'
+        finally:
+            if self._arm is not None:
+                self._arm.close()
+
+    def _version(self, settings: ArmSettings) -> float:
+        """Version of the firmware; 0 when nothing answers."""
+        from safegen_ros.robot.mycobot_link import open_serial, open_tcp
+
+        if settings.transport == 'tcp':
+            robot: Any = open_tcp(settings.host, settings.tcp_port)
+        else:
+            robot = open_serial(settings.port, settings.baud)
+        try:
+            version = robot.get_system_version()
+            return float(version) if isinstance(version, int | float) and version > 0 else 0.0
+        finally:
+            robot.close()
+            robot.wire.close()
+
+    def _connected(self) -> Arm:
+        if self._arm is None:
+            raise NotTried('the arm is not connected')
+        return self._arm
+
+
+def _text(joints: Joints) -> str:
+    return ' '.join(f'{value:.1f}' for value in np.degrees(joints))

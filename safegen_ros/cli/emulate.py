@@ -1,0 +1,83 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen emulate`: an arm made of software at a port that the vendor's own programs can drive."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="An emulated arm at a real port, for this stack and for the vendor's own programs.",
+)
+
+
+@app.callback()
+def emulate() -> None:
+    """Keeps the name of the arm on the command line while there is one arm only."""
+
+
+@app.command()
+def mycobot(
+    port: Annotated[
+        Path | None,
+        typer.Option(help='link to make to the serial port, for a name that stays the same'),
+    ] = None,
+    tcp: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help='also serve this TCP port of the loopback; 0: any'),
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(help='name=value@seconds after the first motion; see --list-faults'),
+    ] = None,
+    problem: Annotated[
+        Path | None, typer.Option(help='set blocks up as this problem says; by default none')
+    ] = None,
+    scene: Annotated[
+        Path | None,
+        typer.Option(help='YAML of the table and the tool; by default config/scene.yaml'),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help='of the faults')] = 0,
+    list_faults: Annotated[bool, typer.Option(help='print the faults and end')] = False,
+) -> None:
+    """A myCobot 280: its firmware's protocol over the MuJoCo twin, until Ctrl-C."""
+    from safegen_ros.robot.emulator.faults import KNOBS, FaultError, parse_fault
+
+    if list_faults:
+        for name, knob in KNOBS.items():
+            print(f'{name:<14} {knob.help} ({knob.low:g} to {knob.high:g}; {knob.default:g})')
+        return
+    from safegen_ros.cli.files import find_problem, read_task
+    from safegen_ros.paths import data_path
+    from safegen_ros.robot.emulator.emulator import Emulator
+    from safegen_ros.robot.layout import initial_layout
+    from safegen_ros.robot.scene import load_scene
+    from safegen_ros.robot.twin import MujocoTwin
+
+    cell = load_scene(None if scene is None else data_path(scene))
+    poses = {}
+    if problem is not None:
+        task = read_task(find_problem(problem)).problem
+        poses = initial_layout(cell, tuple(task.objects), task.init).poses
+    try:
+        faults = [parse_fault(text) for text in fault or ()]
+    except FaultError as error:
+        raise typer.BadParameter(error.message) from error
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with (
+        MujocoTwin(cell, poses) as twin,
+        Emulator(twin, link=port, tcp_port=tcp, faults=faults, seed=seed) as emulator,
+    ):
+        print(f'serial port: {port or emulator.serial_port}', flush=True)
+        if emulator.tcp_port is not None:
+            print(f'TCP port: {emulator.tcp_port}', flush=True)
+        print('READY', flush=True)
+        ended.wait()

@@ -1,0 +1,211 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen run` and `safegen plan` with a request in plain words in place of a problem file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.cli.files import find_problem, read_text
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.task import WORDS, load_task
+
+if TYPE_CHECKING:
+    from safegen_ros.cli.asked import Asked
+    from safegen_ros.cli.display import RunDisplay
+    from safegen_ros.client import Client, Options
+
+Words = Annotated[
+    bool,
+    typer.Option(
+        '--words',
+        help='the task is a request in plain words, as is every text with blanks that is no file',
+    ),
+]
+Constraints = Annotated[
+    str,
+    typer.Option(
+        metavar='PDDL3', help='with words: formula, or file of one, that holds in any case'
+    ),
+]
+Start = Annotated[
+    Path | None,
+    typer.Option(
+        '--start',
+        help='with words: problem file, or id, whose objects, initial state and constraints hold',
+    ),
+]
+Yes = Annotated[
+    bool, typer.Option('--yes', help='with words: do not ask whether they were understood')
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A request in words, with what goes with it formally.
+
+    Attributes:
+        text: of the request.
+        domain: PDDL, or a name; empty for that of `start`.
+        constraints: PDDL3; empty for none.
+        start: PDDL of a problem; empty for none.
+    """
+
+    text: str
+    domain: str
+    constraints: str
+    start: str
+
+    @classmethod
+    def read(
+        cls, text: str, words: bool, domain: Path | None, constraints: str, start: Path | None
+    ) -> Spoken | None:
+        """The request of a command line; None where a file is named, which is read elsewhere.
+
+        Raises:
+            SafegenError: a file cannot be read, or goes with no request.
+        """
+        if not words and not is_request(text):
+            if constraints or start is not None:
+                raise SafegenError(
+                    f'{text}: --constraints and --start go with a request in words only: write '
+                    'them into the problem, or give --words',
+                    ErrorCode.BAD_PDDL,
+                )
+            return None
+        known = ''
+        if domain is not None:
+            known = read_text(domain, 'domain') if domain.is_file() else str(domain)
+        if constraints and not constraints.lstrip().startswith('('):
+            constraints = read_text(Path(constraints), 'constraints')
+        begin = '' if start is None else read_text(find_problem(start), 'problem')
+        return cls(text, known, constraints, begin)
+
+    def options(self, options: Options) -> Options:
+        """Options of a goal with what belongs to the words."""
+        return replace(options, constraints=self.constraints, start=self.start)
+
+
+def is_request(text: str) -> bool:
+    """Whether a text can only be meant as a request: with blanks, and not the name of a file."""
+    named = Path(text).suffix.lower() in {each.suffix for each in FORMATS.values()}
+    return len(text.split()) > 1 and not named and not os.path.exists(text)
+
+
+def understood(
+    client: Client, spoken: Spoken, options: Options, display: RunDisplay, yes: bool
+) -> tuple[Asked | None, Any]:
+    """Has a stack understand a request, and the user agree to what was understood.
+
+    Args:
+        client: of the stack.
+        spoken: the request.
+        options: of the goal that will be sent for it.
+        display: shows the problem in canonical words and in PDDL.
+        yes: whether nobody is asked.
+
+    Returns:
+        What is sent in place of the words, the very problem that was shown; None where there is
+        none, or the user did not agree. And the `PlanTask.Result` that says why.
+
+    Raises:
+        SafegenError: the request cannot be read, nobody can be asked, or there is no answer.
+    """
+    from safegen_msgs.action import RunTask
+    from safegen_ros.cli.asked import Asked, SpokenRecord
+    from safegen_ros.record.run import TaskRecord
+    from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+    from safegen_ros.worlds.planetarium.request import read_request
+
+    answers: list[AnswerRecord] = []
+
+    def feedback(message: Any) -> None:
+        told = message.progress
+        if told.phase == 'translated':
+            reading = int(told.source.rpartition(' ')[2])
+            answers.append(AnswerRecord(reading, told.attempt_number, told.answer, told.detail))
+        display.feedback(RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=told))
+
+    given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
+    domain = read_request(*given).domain_text
+    if not yes and not sys.stdin.isatty():
+        raise SafegenError(
+            'nobody is here to be asked whether the request was understood: give --yes',
+            ErrorCode.GOAL_REJECTED,
+        )
+    asked = replace(spoken.options(options), translate_only=True)
+    result = client.plan(spoken.text, spoken.domain, asked, feedback, WORDS)
+    display.pause()
+    if result.error_code != ErrorCode.NONE:
+        code = ErrorCode(result.error_code).name
+        display.line(f'[bold red]{code}[/] {escape(result.error_msg)}')
+        return None, result
+    if not yes and not typer.confirm('Is this what is meant?', err=True):
+        display.line('nothing was planned, and nothing moved: say it in other words')
+        return None, result
+    task = load_task(result.problem, domain)
+    known = task.problem.domain.name
+    record = TaskRecord(
+        task.name, 'a request in words', known, domain, spoken.text, WORDS,
+        constraints=spoken.constraints, start=spoken.start,
+    )  # fmt: skip
+    told = UnderstoodRecord(task.name, known, domain, result.problem, result.reading)
+    return Asked(
+        Path('a request in words'),
+        task,
+        domain,
+        options,
+        spoken=SpokenRecord(record, (*answers, told)),
+    ), result
+
+
+def run_request(
+    spoken: Spoken,
+    options: Options,
+    namespace: str,
+    console: Console,
+    yes: bool,
+    as_json: bool,
+    done: Callable[[Path], None],
+) -> int:
+    """Runs `safegen run` with a request in words; returns the exit status.
+
+    Args:
+        spoken: the request.
+        options: of the goal.
+        namespace: of the nodes.
+        console: where to print.
+        yes: whether nobody is asked if the request was understood.
+        as_json: whether to print what came of a request that was not, as of `safegen plan`.
+        done: as of `run_goal`.
+
+    Raises:
+        SafegenError: as `understood` and `run_goal`.
+    """
+    from safegen_ros.cli.asked import check_goal_options
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.display import RunDisplay
+    from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.cli.plan_goal import plan_values
+    from safegen_ros.client import Client
+
+    check_goal_options(options)
+    with RunDisplay(console) as display, Client(absolute_namespace(namespace)) as client:
+        asked, result = understood(client, spoken, options, display, yes)
+    if asked is not None:
+        return run_goal(asked, namespace, console, done=done)
+    if as_json:
+        print(json.dumps(plan_values(result)))
+    return EXIT_FAILED

@@ -1,0 +1,227 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Plans that wait for an operator's word before they are executed."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
+
+from safegen_msgs import msg
+from safegen_msgs.srv import Approve
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.base import wait_for
+
+PENDING, APPROVE = 'pending', 'approve'
+
+MAX_WORDS = 1000
+"""Longest name and longest reason of who decides [characters]."""
+
+_POLL_S = 0.05
+"""How often a wait looks whether its goal was given up; an answer ends it at once [s]."""
+
+
+def plan_digest(task: msg.Task, plan: msg.Plan) -> str:
+    """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits."""
+    steps = [[step.action, *step.arguments] for step in plan.steps]
+    text = json.dumps([task.domain, task.problem, task.format, steps])
+    return sha256(text.encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A plan that waits, and the word of the operator once there is one."""
+
+    plan: msg.PendingPlan
+    answer: Approve.Request | None = None
+
+
+class ApprovalGate:
+    """Lets a plan through when an operator has approved of just this plan for just this task.
+
+    Interfaces:
+        topic `~/pending` (safegen_msgs/msg/PendingPlan, latched): the plan that waits longest.
+        service `~/approve` (safegen_msgs/srv/Approve): the word about a plan that waits.
+
+    Args:
+        node: the planner.
+        group: callback group of the service.
+    """
+
+    def __init__(self, node: Node, group: Any) -> None:
+        self._changed = threading.Condition()
+        self._line: list[_Waiting] = []
+        self._publisher = node.create_publisher(msg.PendingPlan, f'~/{PENDING}', qos.LATCHED)
+        self._service = node.create_service(
+            Approve, f'~/{APPROVE}', self._serve, callback_group=group
+        )
+        self._publish()
+
+    def wait(
+        self,
+        plan: msg.PendingPlan,
+        timeout_s: float,
+        cancelled: Callable[[], bool],
+        notify: Callable[[msg.PendingPlan], None],
+    ) -> str:
+        """Waits for the operator's word.
+
+        Args:
+            plan: what waits; its digest and its end are filled in.
+            timeout_s: how long [s].
+            cancelled: whether the goal is given up.
+            notify: told the plan as soon as it can be approved.
+
+        Returns:
+            Who has approved.
+
+        Raises:
+            SafegenError: the plan is refused (`APPROVAL_REFUSED`), or there was no word in time
+                (`APPROVAL_TIMEOUT`).
+            Canceled: the goal was given up.
+        """
+        plan.digest = plan_digest(plan.task, plan.plan)
+        expires = time.time_ns() + int(timeout_s * 1e9)
+        plan.expires = Time(sec=expires // 10**9, nanosec=expires % 10**9)
+        end = time.monotonic() + timeout_s
+        waiting = _Waiting(plan)
+        with self._changed:
+            self._line.append(waiting)
+            try:
+                self._publish()
+                notify(plan)
+                while waiting.answer is None and not cancelled() and time.monotonic() < end:
+                    self._changed.wait(_POLL_S)
+            finally:
+                self._line.remove(waiting)
+                self._publish()
+        if cancelled():
+            raise Canceled(
+                'cancelled while the plan waited for approval; nothing was executed',
+                ErrorCode.PLANNING_CANCELED,
+            )
+        return _approved(waiting.answer, timeout_s)
+
+    def _serve(self, request: Approve.Request, response: Approve.Response) -> Approve.Response:
+        words = max(len(request.by), len(request.reason))
+        if words > MAX_WORDS:
+            response.message = f'{words:,} characters of name or reason: give at most {MAX_WORDS:,}'
+            return response
+        with self._changed:
+            open_ones = [each for each in self._line if each.answer is None]
+            found = [each for each in open_ones if each.plan.digest == request.digest]
+            if found:
+                found[0].answer = request
+                self._changed.notify_all()
+                response.success = True
+                response.message = 'approved' if request.approve else 'refused'
+            elif open_ones:
+                response.message = (
+                    f'no plan of digest {request.digest[:64]!a} waits: look at the one that does, '
+                    f'{open_ones[0].plan.digest}'
+                )
+            else:
+                response.message = 'no plan waits for approval'
+        return response
+
+    def _publish(self) -> None:
+        """Tells what waits; the lock is held, so that the last state is the last message."""
+        self._publisher.publish(self._line[0].plan if self._line else msg.PendingPlan())
+
+
+def _approved(answer: Approve.Request | None, timeout_s: float) -> str:
+    if answer is None:
+        raise SafegenError(
+            f'nobody approved of the plan within {timeout_s:.3g} s, and nothing was executed: '
+            'give it more time, or send the goal without approval',
+            ErrorCode.APPROVAL_TIMEOUT,
+        )
+    by = answer.by or 'an operator'
+    if not answer.approve:
+        reason = f': {answer.reason}' if answer.reason else ''
+        raise SafegenError(
+            f'{by} refused the plan, and nothing was executed{reason}', ErrorCode.APPROVAL_REFUSED
+        )
+    return by
+
+
+class Approver:
+    """The operator's side: hears which plan waits, and says the word about it.
+
+    Args:
+        node: of the operator; its executor must be spinning elsewhere.
+        planner: name of the planner node.
+    """
+
+    def __init__(self, node: Node, planner: str = 'planner') -> None:
+        self._news = threading.Condition()
+        self._pending: msg.PendingPlan | None = None
+        # Of its own, so that plans are taken in the order in which they came.
+        group = MutuallyExclusiveCallbackGroup()
+        node.create_subscription(
+            msg.PendingPlan, f'{planner}/{PENDING}', self._take, qos.LATCHED, callback_group=group
+        )
+        self._client: Any = node.create_client(
+            Approve, f'{planner}/{APPROVE}', callback_group=group
+        )
+
+    def wait(self, timeout_s: float, digest: str = '') -> msg.PendingPlan | None:
+        """The plan that waits.
+
+        Args:
+            timeout_s: how long it may take to be told [s].
+            digest: of the plan that is meant, or how that begins; empty for any.
+
+        Returns:
+            None where no such plan waits, or nobody tells.
+
+        Raises:
+            SafegenError: the digest is not that of the plan that came with it.
+        """
+
+        def found() -> bool:
+            waiting = self._pending.digest if self._pending is not None else ''
+            return bool(waiting) and waiting.startswith(digest)
+
+        with self._news:
+            if not self._news.wait_for(found, timeout_s):
+                return None
+            pending = self._pending
+        if pending is not None and pending.digest != plan_digest(pending.task, pending.plan):
+            raise SafegenError(
+                f'the plan that waits is not that of digest {pending.digest[:64]!a}: refuse it',
+                ErrorCode.PLAN_REFUSED,
+            )
+        return pending
+
+    def say(
+        self, digest: str, approve: bool, by: str, reason: str, timeout_s: float
+    ) -> Approve.Response:
+        """Allows or refuses a plan; see `Approve.srv`.
+
+        Raises:
+            SafegenError: no planner answers within the time [s] (`SERVER_LOST`).
+        """
+        lost = ErrorCode.SERVER_LOST
+        if not self._client.wait_for_service(timeout_sec=timeout_s):
+            raise SafegenError('no planner is there to be told: start the stack', lost)
+        request = Approve.Request(digest=digest, approve=approve, by=by, reason=reason)
+        answer: Approve.Response = wait_for(
+            self._client.call_async(request), timeout_s, 'the planner', lost
+        )
+        return answer
+
+    def _take(self, message: msg.PendingPlan) -> None:
+        with self._news:
+            self._pending = message
+            self._news.notify_all()

@@ -1,0 +1,160 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What RViz and Foxglove see of the cell, and the time that it is stamped with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+from builtin_interfaces.msg import Time
+from rclpy.publisher import Publisher
+from std_msgs.msg import String
+from visualization_msgs.msg import MarkerArray
+
+from safegen_ros.closing import Closing
+from safegen_ros.nodes import diagnostics, qos
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.diagnostics import Health
+from safegen_ros.nodes.scene_markers import PlanText, SceneMarkers
+from safegen_ros.nodes.sim_clock import SimulationClock
+from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.execution import ExecutionProgress
+from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.urdf import build_urdf
+from safegen_ros.verdict import Verdict
+
+PERIOD_S = 0.1
+"""Shortest time between two sets of markers, and between two messages of an idle clock [s]."""
+
+
+class CellView(Closing):
+    """Shows the cell of an executor while it is configured.
+
+    Interfaces:
+        topic `robot_description` (std_msgs/msg/String, latched): URDF of the arm; only with an arm.
+        topic `~/scene` (visualization_msgs/msg/MarkerArray, latched): see `SceneMarkers`.
+        topic `/clock` (rosgraph_msgs/msg/Clock): see `SimulationClock`; only of a simulated cell.
+
+    Args:
+        node: the executor.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+        self._lock = threading.Lock()
+        self._ticker: Ticker | None = None
+        self._clock: SimulationClock | None = None
+        self._running_clock: SimulationClock | None = None
+        self._description: Publisher | None = None
+        self._publisher = node.create_publisher(MarkerArray, '~/scene', qos.LATCHED)
+        self._markers = SceneMarkers(None)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._stamp = Time()
+        self._look: Sample | None = None
+        self._plan = PlanText()
+        self._changed = True
+
+    def open(self, scene: Scene | None, *, simulated: bool, real_time_factor: float = 1.0) -> None:
+        """Begins to show a cell.
+
+        Args:
+            scene: geometry of the arm's cell; None where there are nothing but facts.
+            simulated: whether the cell has a time of its own.
+            real_time_factor: of that time, 0 for as fast as it can [1].
+        """
+        self.close()
+        with self._lock:
+            self._forget()
+            self._markers = SceneMarkers(scene)
+        if scene is not None:
+            if self._description is None:
+                self._description = self._node.create_publisher(
+                    String, 'robot_description', qos.LATCHED
+                )
+            self._description.publish(String(data=build_urdf(scene)))
+        if simulated:
+            if self._clock is None:
+                self._clock = SimulationClock(self._node, lambda: self._node.goals.wait_idle(0.0))
+            self._clock.factor = real_time_factor or 1.0
+        self._running_clock = self._clock if simulated else None
+        self._ticker = Ticker(self._node, PERIOD_S, self._tick)
+
+    def stamp(self, seconds: float) -> Time:
+        """The stamp of a look at the cell.
+
+        Args:
+            seconds: simulated time since the world of the cell was made [s]; a cell that is not
+                simulated is stamped by the clock of the node.
+        """
+        if self._running_clock is not None:
+            return self._running_clock.stamp(seconds)
+        return self._node.get_clock().now().to_msg()
+
+    def sample(self, stamp: Time, look: Sample) -> None:
+        """Takes in a look at the cell; it is shown a moment later, unless a newer one comes."""
+        with self._lock:
+            self._stamp, self._look = stamp, look
+            self._changed = True
+
+    def begin(self, steps: Sequence[object]) -> None:
+        """Takes in the plan of a goal."""
+        with self._lock:
+            self._plan = PlanText(tuple(map(str, steps)))
+            self._changed = True
+
+    def progress(self, progress: ExecutionProgress) -> None:
+        """Takes in how far it is."""
+        verdict = '' if progress.phase == 'verifying' else 'SUCCESS'  # or it would have ended here
+        with self._lock:
+            self._plan = replace(self._plan, done=progress.step, verdict=verdict)
+            self._changed = True
+
+    def end(self, verdict: Verdict, message: str) -> None:
+        """Takes in how it ended.
+
+        Args:
+            verdict: the executor's own.
+            message: what went wrong; empty where nothing did.
+        """
+        with self._lock:
+            self._plan = replace(self._plan, verdict=verdict.category.name, reason=message)
+            self._changed = True
+
+    def health(self) -> Health:
+        """What the cell is doing, and how the last execution ended."""
+        with self._lock:
+            plan, stamp = self._plan, self._stamp
+        values = {
+            'steps done': plan.done,
+            'steps': len(plan.steps),
+            'verdict': plan.verdict,
+            'last look [s]': f'{stamp.sec + stamp.nanosec * 1e-9:.2f}',
+        }
+        if self._ticker is None:
+            return Health('cell', diagnostics.WARN, 'there is none: configure the node', values)
+        if plan.reason:
+            message = f'the last execution failed: {plan.reason}'
+            return Health('cell', diagnostics.WARN, message, values)
+        moving = not self._node.goals.wait_idle(0.0)
+        return Health('cell', diagnostics.OK, 'executes a plan' if moving else 'idle', values)
+
+    def _tick(self) -> None:
+        if self._running_clock is not None:
+            self._running_clock.tick()
+        with self._lock:
+            if not self._changed:
+                return
+            self._changed = False
+            now = (self._stamp, self._look, self._plan)
+        self._publisher.publish(self._markers.array(*now))
+
+    def close(self) -> None:
+        """Ends the view; what it published last stays for late joiners."""
+        if self._ticker is not None:
+            self._ticker.close()
+        self._ticker = None

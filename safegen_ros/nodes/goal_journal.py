@@ -1,0 +1,157 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a node writes down about the goals that it is sent, before it tells anybody about them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+
+from safegen_msgs import msg
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import told
+from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.paths import runs_dir
+from safegen_ros.record.events import (
+    EndEvent,
+    Event,
+    GoalEvent,
+    MeasuredEvent,
+    StopEvent,
+    TaskEvent,
+)
+from safegen_ros.record.node_journal import NodeJournal
+from safegen_ros.record.run import RecordError
+
+JOURNAL = Parameter(
+    'journal',
+    '',
+    'folder of the records, in which the node writes down every goal; empty: that of '
+    'SAFEGEN_RUNS_DIR, else runs/ in the working directory',
+)
+
+
+class GoalJournal:
+    """The journal of a node while that is configured; any thread may use it.
+
+    Every method raises `SafegenError` (`JOURNAL_FAILED`) where something could not be written. What
+    it was about must not be done then.
+
+    Args:
+        node: whose goals they are.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._file: NodeJournal | None = None
+
+    def open(self, folder: str) -> None:
+        """Begins a new file below a folder; empty for that of all runs."""
+        root = Path(folder).expanduser().absolute() if folder else runs_dir()
+        namespace = self._node.get_namespace().rstrip('/').replace('/', '.')
+        stack = f'{self._node.context.get_domain_id()}{namespace}'
+        with _named():
+            self._file = NodeJournal(root, f'{stack}.{self._node.get_name()}')
+        self._node.get_logger().info(f'journal: {self._file.path}')
+
+    def close(self) -> None:
+        """Ends the file; harmless when repeated."""
+        file, self._file = self._file, None
+        if file is not None:
+            with _named():
+                file.close()
+
+    def begin(self, goal_handle: Any, action: str, *events: Event, cell: str = '') -> None:
+        """Writes down that a goal came.
+
+        Args:
+            goal_handle: of the goal, whose request has a task.
+            action: that it is of.
+            events: what else is known by now.
+            cell: what will execute it, where that is known.
+        """
+        now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
+        task = told.task_told(goal_handle.request.task, f'a client of {action}')
+        run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
+        begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell)
+        self._write(goal, begun, GoalEvent(action, goal), *events)
+
+    def note(self, goal_handle: Any, *events: Event) -> None:
+        """Writes down what happens to a goal."""
+        self._write(goal_id_text(goal_handle.goal_id), *events)
+
+    def end(
+        self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
+    ) -> None:
+        """Writes down how a goal ended, as its client is about to be told.
+
+        Args:
+            goal_handle: of the goal.
+            result: of its action.
+            plan: the plan that it is about.
+            code: how it ended.
+            message: the same in words.
+        """
+        events: list[Event] = [told.result_event(result, plan)]
+        if code is ErrorCode.NONE and hasattr(result, 'final_state'):
+            # An execution succeeds only when the goal was observed to hold.
+            blocks = told.block_records(result.final_state)
+            events.append(MeasuredEvent(True, blocks=blocks))
+        self.note(goal_handle, *events, EndEvent(code, message))
+
+    def stop(self, stopped: bool, reason: str, since: float) -> None:
+        """Writes down a stop or a reset; nothing while the node is not configured, and idle.
+
+        Args:
+            stopped: which of the two.
+            reason: what brought it about.
+            since: when, since the epoch [s].
+        """
+        if self._file is not None:
+            time = datetime.fromtimestamp(since, timezone.utc).isoformat(timespec='microseconds')
+            self._write('', StopEvent(stopped, reason, time))
+
+    def _write(self, goal: str, *events: Event) -> None:
+        with _named():
+            if self._file is None:
+                raise RecordError('the journal of the node is closed, as the node is inactive')
+            self._file.write(goal, *events)
+
+
+class ExecutionLog:
+    """Writes down the progress of an execution, with its times.
+
+    Args:
+        journal: of the node.
+        goal_handle: of the goal.
+    """
+
+    def __init__(self, journal: GoalJournal, goal_handle: Any) -> None:
+        self._journal = journal
+        self._goal_handle = goal_handle
+        self._began = time.monotonic()
+
+    def note(self, progress: msg.ExecutionProgress) -> None:
+        """Call it before what the progress announces is done; raises as the journal does."""
+        at = time.monotonic() - self._began
+        self._journal.note(self._goal_handle, told.progress_event(progress, at))
+
+
+def goal_id_text(goal_id: Any) -> str:
+    """A goal's `unique_identifier_msgs/UUID` as 32 hexadecimal digits."""
+    return bytes(goal_id.uuid).hex()
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Errors of a journal, with their code."""
+    try:
+        yield
+    except RecordError as error:
+        raise SafegenError(error.message, ErrorCode.JOURNAL_FAILED) from error

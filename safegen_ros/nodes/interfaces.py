@@ -1,0 +1,185 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of the interfaces of every node.
+
+The pages of docs/nodes and the SROS2 policy are made of it, and a test holds it against what the
+running nodes have. Pure data, with no import of rclpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """The side of an interface that a node has; the value is how the pages say it."""
+
+    PUBLISHER = 'publishes'
+    SUBSCRIPTION = 'listens to'
+    SERVICE = 'serves'
+    CLIENT = 'calls'
+    ACTION_SERVER = 'executes'
+    ACTION_CLIENT = 'sends goals to'
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One interface of one node.
+
+    Attributes:
+        kind: which side of it the node has.
+        name: relative to the namespace, or private (`~/`), or absolute.
+        type: such as `safegen_msgs/msg/Plan`.
+        about: what it is for.
+        latched: whether the last message is kept for late joiners.
+        when: under which setting the node has it; empty: always.
+    """
+
+    kind: Kind
+    name: str
+    type: str
+    about: str
+    latched: bool = False
+    when: str = ''
+
+    def full_name(self, namespace: str, node: str) -> str:
+        """The resolved name.
+
+        Args:
+            namespace: of the node; '/' for none.
+            node: name of the node.
+        """
+        if self.name.startswith('/'):
+            return self.name
+        base = namespace.rstrip('/')
+        if self.name.startswith('~/'):
+            return f'{base}/{node}/{self.name[2:]}'
+        return f'{base}/{self.name}'
+
+
+def _out(name: str, type: str, about: str, latched: bool = False) -> Interface:
+    return Interface(Kind.PUBLISHER, name, type, about, latched)
+
+
+def _in(name: str, type: str, about: str, latched: bool = False) -> Interface:
+    return Interface(Kind.SUBSCRIPTION, name, type, about, latched)
+
+
+def _serves(name: str, type: str, about: str) -> Interface:
+    return Interface(Kind.SERVICE, name, type, about)
+
+
+def _calls(name: str, type: str, about: str) -> Interface:
+    return Interface(Kind.CLIENT, name, type, about)
+
+
+def _executes(name: str, type: str, about: str) -> Interface:
+    return Interface(Kind.ACTION_SERVER, name, type, about)
+
+
+def _sends(name: str, type: str, about: str) -> Interface:
+    return Interface(Kind.ACTION_CLIENT, name, type, about)
+
+
+INTERFACES: dict[str, tuple[Interface, ...]] = {
+    'planner': (
+        _executes('plan_task', 'safegen_msgs/action/PlanTask', 'a proved plan for a task'),
+        _executes('run_task', 'safegen_msgs/action/RunTask', 'the same, then its execution'),
+        _out('~/attempts', 'safegen_msgs/msg/Attempt', 'every attempt with its verdict'),
+        _out('~/plan', 'safegen_msgs/msg/Plan', 'the last plan that was proved', True),
+        _out('~/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits for approval', True),
+        _serves('~/approve', 'safegen_msgs/srv/Approve', "an operator's word about such a plan"),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'ends the goals when it is stopped', True),
+        _out('heartbeat', 'unique_identifier_msgs/msg/UUID', 'ids of the goals that it executes'),
+        _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'signs of life of its clients'),
+        _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on each attempt'),
+        _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'what the twin says of a plan'),
+        _sends('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a proved plan'),
+        _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
+        _calls('executor/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
+    ),
+    'validator': (
+        _serves('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on a plan text'),
+        _serves('monitor_step', 'safegen_msgs/srv/MonitorStep', 'the word to go on after a step'),
+        _out('~/status', 'safegen_msgs/msg/MonitorStatus', 'what came of the last step', True),
+        _calls('stop', 'std_srvs/srv/Trigger', 'where the world has left the proof'),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'whether that was done already', True),
+    ),
+    'executor': (
+        _executes('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a plan, verified first'),
+        _serves('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'a proved plan on a twin first'),
+        _serves('stop', 'std_srvs/srv/Trigger', 'end every goal, hold, and latch'),
+        _serves('reset', 'std_srvs/srv/Trigger', 'allow goals again; moves nothing'),
+        _serves('release', 'std_srvs/srv/Trigger', 'the tool lets go; refused while a goal runs'),
+        _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
+        _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'signs of life of who sent a goal'),
+        _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
+        _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),
+        _out('world_state', 'safegen_msgs/msg/WorldState', 'measured blocks, or the facts'),
+        _out('robot_description', 'std_msgs/msg/String', 'URDF of the arm; only with one', True),
+        _out(
+            '~/scene',
+            'visualization_msgs/msg/MarkerArray',
+            'arm, table, blocks, plan and verdict, for RViz and Foxglove',
+            True,
+        ),
+        _out('/clock', 'rosgraph_msgs/msg/Clock', 'time of a simulated cell'),
+        Interface(
+            Kind.SUBSCRIPTION,
+            'perception/world_state',
+            'safegen_msgs/msg/WorldState',
+            'poses of the blocks of the real arm',
+            when='`cell` is `mycobot`, `world` is `perceived`',
+        ),
+        _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'signs of life of the validator'),
+        _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each look at the world'),
+        _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
+    ),
+}
+"""What each node has of its own, once it is active."""
+
+_PARAMETERS = (
+    ('describe_parameters', 'DescribeParameters'),
+    ('get_parameter_types', 'GetParameterTypes'),
+    ('get_parameters', 'GetParameters'),
+    ('list_parameters', 'ListParameters'),
+    ('set_parameters', 'SetParameters'),
+    ('set_parameters_atomically', 'SetParametersAtomically'),
+)
+_LIFECYCLE = (
+    ('change_state', 'ChangeState'),
+    ('get_available_states', 'GetAvailableStates'),
+    ('get_available_transitions', 'GetAvailableTransitions'),
+    ('get_state', 'GetState'),
+    ('get_transition_graph', 'GetAvailableTransitions'),
+)
+
+COMMON: tuple[Interface, ...] = (
+    Interface(
+        Kind.SUBSCRIPTION, '/clock', 'rosgraph_msgs/msg/Clock', 'the time', when='`use_sim_time`'
+    ),
+    _out('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the node is, once a second'),
+    _out('~/transition_event', 'lifecycle_msgs/msg/TransitionEvent', 'each change of its state'),
+    _out('/rosout', 'rcl_interfaces/msg/Log', 'its log'),
+    _out('/parameter_events', 'rcl_interfaces/msg/ParameterEvent', 'each change of a parameter'),
+    *(_serves(f'~/{n}', f'lifecycle_msgs/srv/{t}', 'of a managed node') for n, t in _LIFECYCLE),
+    *(_serves(f'~/{n}', f'rcl_interfaces/srv/{t}', 'its parameters') for n, t in _PARAMETERS),
+    _serves(
+        '~/get_type_description',
+        'type_description_interfaces/srv/GetTypeDescription',
+        'the types of its interfaces',
+    ),
+)
+"""What every node has."""
+
+
+def of_node(name: str) -> tuple[Interface, ...]:
+    """All interfaces of a node, its own first."""
+    return INTERFACES[name] + COMMON
+
+
+def of_kind(interfaces: Iterable[Interface], kind: Kind) -> list[Interface]:
+    """Those of one kind, in their order."""
+    return [each for each in interfaces if each.kind is kind]

@@ -1,0 +1,247 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The run-time monitor: the validator judges what the executor observes, before that goes on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from std_srvs.srv import Trigger
+
+from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.srv import MonitorStep
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.pddl.model import State
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.robot.execution import Watch
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.run_monitor import RunMonitor
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+SERVICE = 'monitor_step'
+
+STOP_S = 0.5
+"""How long the executor may take to stop the stack itself, once it was told that it has to [s]."""
+
+OFF_THE_PROOF = (
+    ErrorCode.STATE_MISMATCH, ErrorCode.MONITOR_VIOLATION, ErrorCode.GOAL_MISMATCH
+)  # fmt: skip
+"""The observed world has left what was proved: the stack is stopped."""
+
+
+def may_replan(error: ErrorCode, replan: bool) -> bool:
+    """Whether a goal that ends so may be planned for anew: a broken constraint never may."""
+    return replan and error is ErrorCode.STATE_MISMATCH
+
+
+@dataclass(slots=True)
+class _Run:
+    """An execution that is watched."""
+
+    goal: bytes
+    total: int
+    replan: bool
+    monitor: RunMonitor
+
+
+class MonitorServer:
+    """Watches one execution after the other.
+
+    Interfaces:
+        service `monitor_step` (safegen_msgs/srv/MonitorStep): the executor's observations.
+        topic `~/status` (safegen_msgs/msg/MonitorStatus, latched): what was made of the last one.
+        client of service `stop`, which is called where the executor has not stopped by itself.
+
+    Args:
+        node: the validator node.
+        verdict: its verdict on a plan.
+    """
+
+    def __init__(self, node: SafegenNode, verdict: Callable[[Pddl3Task, str], Verdict]) -> None:
+        self._node = node
+        self._verdict = verdict
+        self._lock = threading.Lock()
+        self._run: _Run | None = None
+        self._status = node.create_publisher(msg.MonitorStatus, '~/status', qos.LATCHED)
+        self._stop: Any = node.create_client(Trigger, 'stop', callback_group=node.group)
+        self._stopped = StopListener(node)
+        self._service: Any = None
+
+    def activate(self) -> None:
+        """Offers the service, which stays there from now on, and refuses while inactive."""
+        if self._service is None:
+            self._service = self._node.create_service(
+                MonitorStep, SERVICE, self._serve, callback_group=self._node.group
+            )
+
+    def _serve(
+        self, request: MonitorStep.Request, response: MonitorStep.Response
+    ) -> MonitorStep.Response:
+        status = msg.MonitorStatus(goal_id=request.goal_id, step=request.step)
+        stops = self._stopped.stops
+        with self._lock:
+            run = None
+            try:
+                check_texts(request)
+                run = self._begin(request) if request.begin else self._known(request)
+                status.total = run.total
+                if not request.begin:
+                    run.monitor.look(conversions.state_from_facts(request.facts))
+                    if request.step == run.total:
+                        run.monitor.finish()
+                code = ErrorCode.NONE
+            except SafegenError as error:
+                code, status.reason = error.code, error.message
+            except Exception as error:  # the answer must not read as one that says ok
+                code, status.reason = self._node.unexpected(error)
+            status.ok, status.error_code = code is ErrorCode.NONE, int(code)
+            if run is not None:
+                status.constraints = [text for text, _ in run.monitor.standings()]
+                status.standings = [standing.value for _, standing in run.monitor.standings()]
+            now = time.time_ns()
+            status.stamp = Time(sec=now // 10**9, nanosec=now % 10**9)
+            self._status.publish(status)
+        if run is not None and code in OFF_THE_PROOF and not may_replan(code, run.replan):
+            self._node.get_logger().error(f'{code.name}: {status.reason}')
+            threading.Thread(target=self._make_sure, args=(stops,), name='stop').start()
+        response.status = status
+        return response
+
+    def _begin(self, request: MonitorStep.Request) -> _Run:
+        if self._node.inactive.is_set():
+            raise _unwatched(f'the validator is {self._node.state}: activate it')
+        self._run = None
+        task = conversions.task_from_msg(request.task)
+        plan = conversions.plan_from_msg(request.plan)
+        verdict = self._verdict(task, str(plan))
+        if not verdict.ok:
+            raise SafegenError(
+                f'the plan is refused: {verdict.category.name}: {verdict.reason}',
+                ErrorCode.PLAN_REFUSED,
+            )
+        goal = bytes(request.goal_id.uuid)
+        self._run = _Run(goal, len(plan), request.replan, RunMonitor(task.problem, plan))
+        return self._run
+
+    def _known(self, request: MonitorStep.Request) -> _Run:
+        run = self._run
+        if run is None or run.goal != bytes(request.goal_id.uuid):
+            raise _unwatched('the validator has not seen the beginning of this execution')
+        if request.step != run.monitor.looks or request.step > run.total:
+            raise _unwatched(
+                f'the observation of step {request.step} does not follow that of step '
+                f'{run.monitor.looks - 1}'
+            )
+        if self._node.inactive.is_set():
+            raise _unwatched(f'the validator is {self._node.state}')
+        return run
+
+    def _make_sure(self, stops: int) -> None:
+        """Stops the stack, unless the executor does so within `STOP_S`, as it should."""
+        deadline, pause = time.monotonic() + STOP_S, threading.Event()
+        while time.monotonic() < deadline:
+            if self._stopped.stops != stops or self._stopped.reason:
+                return
+            pause.wait(0.01)
+        self._stop.call_async(Trigger.Request())
+
+
+def _unwatched(reason: str) -> SafegenError:
+    return SafegenError(reason, ErrorCode.VALIDATOR_UNAVAILABLE)
+
+
+class MonitorClient:
+    """The executor's side: no observation counts before the validator has judged it, too.
+
+    Attributes:
+        timeout_s: longest wait for an answer [s].
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._client: Any = node.create_client(MonitorStep, SERVICE, callback_group=node.group)
+        self.timeout_s = 4.0
+
+    def watch(
+        self, goal_id: Any, goal: ExecutePlan.Goal, plan: Plan, cancelled: Callable[[], bool]
+    ) -> Watch:
+        """What `execute_plan` of the robot asks about each observation.
+
+        Args:
+            goal_id: of the goal, a `unique_identifier_msgs/UUID`.
+            goal: what was asked for.
+            plan: its plan.
+            cancelled: ends a wait.
+
+        It raises `SafegenError`, with `VALIDATOR_UNAVAILABLE` where there is no validator or no
+        answer in time; with another code it is what the validator has found.
+        """
+        return _Watch(self, goal_id, goal, plan, cancelled)
+
+    def ask(
+        self, request: MonitorStep.Request, cancelled: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Sends a request; what is returned waits for the answer, and raises as `watch` says."""
+        if not self._client.wait_for_service(timeout_sec=self.timeout_s):
+            raise SafegenError(
+                'the validator node is not there: start it, nothing moves without it',
+                ErrorCode.VALIDATOR_UNAVAILABLE,
+            )
+        sent = self._client.call_async(request)
+        return lambda: self._wait(sent, cancelled)
+
+    def _wait(self, sent: Any, cancelled: Callable[[], bool]) -> None:
+        unavailable = ErrorCode.VALIDATOR_UNAVAILABLE
+        try:
+            answer = wait_for(
+                sent, self.timeout_s, 'the validator', unavailable, given_up=cancelled
+            )
+        except SafegenError as error:
+            self._client.remove_pending_request(sent)
+            if cancelled():
+                raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED) from error
+            raise SafegenError(
+                f'the validator did not answer for {self.timeout_s:g} s while a plan was executed',
+                unavailable,
+            ) from error
+        if not answer.status.ok:
+            code = conversions.code_from_msg(answer.status.error_code)
+            reason = answer.status.reason or 'the validator gives no reason'
+            raise SafegenError(reason, ErrorCode.UNKNOWN if code is ErrorCode.NONE else code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """See `MonitorClient.watch`."""
+
+    client: MonitorClient
+    goal_id: Any
+    goal: ExecutePlan.Goal
+    plan: Plan
+    cancelled: Callable[[], bool]
+
+    def begin(self) -> None:
+        """Has the validator watch the execution, which it does only with a proof of its own."""
+        request = MonitorStep.Request(
+            goal_id=self.goal_id,
+            begin=True,
+            task=self.goal.task,
+            plan=conversions.plan_to_msg(self.plan),
+            replan=self.goal.replan,
+        )
+        self.client.ask(request, self.cancelled)()
+
+    def look(self, steps: int, observed: State) -> Callable[[], None]:
+        """Tells the validator what was observed."""
+        facts = conversions.facts_of(observed)
+        request = MonitorStep.Request(goal_id=self.goal_id, step=steps, facts=facts)
+        return self.client.ask(request, self.cancelled)

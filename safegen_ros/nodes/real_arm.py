@@ -1,0 +1,106 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The real arm of an executor: its parameters, and a perception node's word on the blocks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from safegen_msgs.msg import WorldState
+from safegen_ros.errors import SafegenError
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.profiles import WORLDS
+from safegen_ros.robot.agent.messages import TOOLS
+from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.observed import Observation
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.real import ArmSettings, MyCobotCell, connect_arm
+from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.tools import check_tool
+
+TOPIC = 'perception/world_state'
+"""Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""
+
+PARAMETERS = (
+    Parameter('transport', 'serial', 'how the real arm is reached: serial, tcp or ssh'),
+    Parameter('port', '/dev/ttyUSB0', 'serial port of the real arm'),
+    Parameter('baud', 115200, 'of that port [1/s]: 115200 M5, 1000000 Pi', 9600, 4000000),
+    Parameter('host', '', 'of the TCP or SSH server at the real arm'),
+    Parameter('tcp_port', 9000, 'of the TCP server [1]', 1, 65535),
+    Parameter('ssh_port', 22, 'of the SSH server [1]', 1, 65535),
+    Parameter('user', '', 'who logs in by SSH'),
+    Parameter('key_file', '~/.ssh/id_ed25519', 'private key of that user'),
+    Parameter('known_hosts', '~/.ssh/known_hosts', 'file with the key of the host'),
+    Parameter('agent', 'safegen-agent', 'path of the agent at the other end of SSH'),
+    Parameter('tool', 'basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}'),
+    Parameter('speed_limit', 0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0),
+    Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
+)
+
+
+class RealArm:
+    """Opens the cell of the real arm.
+
+    Interfaces:
+        subscription `perception/world_state` (safegen_msgs/msg/WorldState): poses of all blocks
+            [m] in the frame of the arm's base; only with `world:=perceived`.
+
+    Args:
+        node: the executor.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+        self._lock = threading.Lock()
+        self._seen: Observation | None = None
+        self._subscribed = False
+
+    def open(
+        self, values: Mapping[str, Any], scene: Scene, sample: Callable[[Sample], None]
+    ) -> MyCobotCell:
+        """Connects to the arm that the parameters name; nothing moves.
+
+        Raises:
+            SafegenError: a parameter is wrong, or the arm is not there or not ready.
+        """
+        check_tool(values['tool'], scene)
+        if values['world'] not in WORLDS:
+            raise SafegenError(
+                f'parameter world: {values["world"]!r} is none: use one of {" ".join(WORLDS)}'
+            )
+        perceived = values['world'] == 'perceived'
+        if perceived and not self._subscribed:
+            self._node.create_subscription(WorldState, TOPIC, self._take, qos.SAMPLES)
+            self._subscribed = True
+        settings = ArmSettings(**{each.name: values[each.name] for each in fields(ArmSettings)})
+        cell = MyCobotCell(
+            scene,
+            lambda tell: connect_arm(settings, tell),
+            observe=self._latest if perceived else None,
+            sample=sample,
+        )
+        if not cell.measured:
+            self._node.get_logger().warning(
+                'nobody looks at the blocks: their poses are assumed from what the arm did'
+            )
+        return cell
+
+    def _latest(self) -> Observation | None:
+        with self._lock:
+            return self._seen
+
+    def _take(self, message: WorldState) -> None:
+        poses = {item.name: _pose(item.pose) for item in message.objects}
+        with self._lock:
+            self._seen = Observation(poses, time.monotonic())
+
+
+def _pose(pose: Any) -> Pose:
+    at, turn = pose.position, pose.orientation
+    return Pose((at.x, at.y, at.z), (turn.x, turn.y, turn.z, turn.w))

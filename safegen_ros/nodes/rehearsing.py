@@ -1,0 +1,206 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The rehearsal of a plan at the executor, and how the planner asks for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from safegen_msgs import msg
+from safegen_msgs.srv import RehearsePlan
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.planning.loop import Rehearse
+from safegen_ros.robot.blocks import BlocksworldCell
+from safegen_ros.robot.rehearsal import TIME_LIMIT_S, rehearse
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.validator import Validator
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+SERVICE = 'rehearse_plan'
+
+ALWAYS = 'always'
+REHEARSE = Parameter(
+    'rehearse',
+    'real',
+    'before which motions the whole plan is carried out on a twin first: real arm only, or always',
+    choices=('real', ALWAYS),
+)
+"""There is no way to leave it out before a real arm moves."""
+
+_GRACE_S = 5.0
+"""How long after its own limit the answer of a rehearsal may come [s]."""
+
+_Key = tuple[str, str, str, bool]
+
+
+class Rehearser:
+    """Rehearses each plan once, when it is asked for first.
+
+    Interfaces:
+        service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): the verdict of the twin on a plan.
+
+    Args:
+        node: the executor.
+        cell: the cell of the arm; None where there is none, and nothing to rehearse for.
+        real: whether the arm is a real one.
+    """
+
+    def __init__(
+        self,
+        node: SafegenNode,
+        cell: Callable[[], BlocksworldCell | None],
+        real: Callable[[], bool],
+    ) -> None:
+        self._node = node
+        self._cell = cell
+        self._real = real
+        self._lock = threading.Lock()
+        self._found: tuple[_Key, Verdict, float] | None = None
+        self._service: Any = None
+
+    def activate(self) -> None:
+        """Offers the service, which stays there from now on, and refuses while inactive."""
+        if self._service is None:
+            self._service = self._node.create_service(
+                RehearsePlan, SERVICE, self._serve, callback_group=self._node.group
+            )
+
+    def forget(self) -> None:
+        """Called when something may have moved: the blocks are no longer where they were."""
+        with self._lock:
+            self._found = None
+
+    def for_goal(
+        self, sent: msg.Task, resume: bool, cancelled: Callable[[], bool]
+    ) -> Rehearse | None:
+        """What `execution.execute_plan` has to ask; None where nothing is to be rehearsed.
+
+        Args:
+            sent: the task of the goal.
+            resume: whether it begins where the blocks are.
+            cancelled: whether the goal is given up.
+        """
+        cell = self._wanted()
+        if cell is None:
+            return None
+        task = conversions.task_from_msg(sent)
+
+        def ask(plan: Plan, verdict: Verdict) -> Verdict:
+            return self._rehearsed(cell, sent, task, plan, verdict, resume, cancelled)[0]
+
+        return ask
+
+    def _wanted(self) -> BlocksworldCell | None:
+        cell = self._cell()
+        return cell if self._real() or self._node.values['rehearse'] == ALWAYS else None
+
+    def _serve(
+        self, request: RehearsePlan.Request, response: RehearsePlan.Response
+    ) -> RehearsePlan.Response:
+        response.error_code = int(ErrorCode.UNKNOWN)
+        inactive = self._node.inactive.is_set
+        try:
+            if inactive():
+                raise SafegenError(
+                    f'the executor is {self._node.state}: activate it',
+                    ErrorCode.EXECUTOR_UNAVAILABLE,
+                )
+            check_texts(request)
+            task = conversions.task_from_msg(request.task)
+            plan = conversions.plan_from_msg(request.plan)
+            # Whoever asks, what is not proved is not worth a rehearsal.
+            verdict, seconds = Validator(task.problem).verify(plan), 0.0
+            cell = self._wanted()
+            if verdict.ok and cell is not None:
+                response.rehearsed = True
+                verdict, seconds = self._rehearsed(
+                    cell, request.task, task, plan, verdict, request.resume, inactive
+                )
+            response.verdict = conversions.verdict_to_msg(verdict)
+            response.arm_time = conversions.duration_to_msg(seconds)
+            response.error_code = int(ErrorCode.NONE)
+        except SafegenError as error:
+            response.error_code, response.error_msg = int(error.code), error.message
+        except Exception as error:  # the answer must not read as success
+            code, response.error_msg = self._node.unexpected(error)
+            response.error_code = int(code)
+        return response
+
+    def _rehearsed(
+        self,
+        cell: BlocksworldCell,
+        sent: msg.Task,
+        task: Pddl3Task,
+        plan: Plan,
+        proved: Verdict,
+        resume: bool,
+        cancelled: Callable[[], bool],
+    ) -> tuple[Verdict, float]:
+        """The verdict, and how long the arm would move [s]; what is known is not done again."""
+        key = (sent.domain, sent.problem, str(plan), resume)
+        with self._lock:  # a twin takes a whole core: one at a time
+            if self._found is None or self._found[0] != key:
+                went = rehearse(
+                    task.problem,
+                    plan,
+                    cell.scene,
+                    poses=cell.poses() if resume else None,
+                    proved=proved,
+                    cancelled=cancelled,
+                )
+                said = 'passes' if went.verdict.ok else went.verdict.reason
+                self._node.get_logger().info(
+                    f'rehearsal of {len(plan)} steps, {went.simulated_s:.1f} s of the arm in '
+                    f'{went.wall_s:.1f} s: {said}'
+                )
+                self._found = (key, went.verdict, went.simulated_s)
+            return self._found[1:]
+
+
+class RemoteRehearsal:
+    """The planner's side.
+
+    Args:
+        node: the planner.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._client: Any = node.create_client(
+            RehearsePlan, SERVICE, qos_profile=qos.REQUESTS, callback_group=node.group
+        )
+
+    def of(self, task: msg.Task, resume: bool, cancelled: Callable[[], bool]) -> Rehearse:
+        """What the planning loop has to ask about a proved plan.
+
+        It raises `SafegenError` where there is no verdict: `EXECUTOR_UNAVAILABLE`, or what the
+        executor says.
+        """
+
+        def ask(plan: Plan, verdict: Verdict) -> Verdict:
+            if not self._client.service_is_ready():
+                return verdict  # the executor, when it comes, rehearses before it moves anything
+            request = RehearsePlan.Request(
+                task=task, plan=conversions.plan_to_msg(plan), resume=resume
+            )
+            answer = wait_for(
+                self._client.call_async(request),
+                TIME_LIMIT_S + _GRACE_S,
+                'the rehearsal of the executor',
+                ErrorCode.EXECUTOR_UNAVAILABLE,
+                given_up=cancelled,
+            )
+            if answer.error_code != int(ErrorCode.NONE):
+                raise SafegenError(
+                    f'the plan cannot be rehearsed: {answer.error_msg}',
+                    ErrorCode(answer.error_code),
+                )
+            return conversions.verdict_from_msg(answer.verdict) if answer.rehearsed else verdict
+
+        return ask

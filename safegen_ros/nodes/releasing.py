@@ -1,0 +1,67 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""An operator's word to let go of what the tool holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from std_srvs.srv import Trigger
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.robot.blocks import BlocksworldCell
+
+SERVICE = 'release'
+
+
+class ReleaseServer:
+    """Has the tool let go where the arm stands, when nothing else is done with it.
+
+    Interfaces:
+        service `release` (std_srvs/Trigger): opens the gripper, or stops and vents the pump; moves
+            no joint. Refused while a goal runs, the stack is stopped or the node is not active.
+
+    Args:
+        node: the executor, whose goals wait for it as for a goal.
+        cell: the cell of the arm; None where there is none.
+        done: called when the tool has been switched: the world is another one then.
+    """
+
+    def __init__(
+        self,
+        node: SafegenNode,
+        cell: Callable[[], BlocksworldCell | None],
+        done: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._cell = cell
+        self._done = done
+        self._service = node.create_service(
+            Trigger, SERVICE, self._serve, callback_group=node.group
+        )
+
+    def _serve(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._release()
+            response.success = True
+        except SafegenError as error:
+            response.message = error.message
+        return response
+
+    def _release(self) -> str:
+        node = self._node
+        if node.inactive.is_set():
+            raise SafegenError(f'the {node.get_name()} is {node.state}: activate it')
+        cell = self._cell()
+        if cell is None:
+            raise SafegenError('a symbolic cell has no tool: there is nothing to let go of')
+        if refusal := node.refusal(None):
+            raise SafegenError(refusal)
+        if not node.goals.reserve():
+            raise SafegenError('a goal is running, and may need what it holds: wait or cancel it')
+        with node.goals.entered():
+            self._done()
+            said = cell.release()
+        node.get_logger().warning(f'the service {SERVICE} was called: {said}')
+        return said

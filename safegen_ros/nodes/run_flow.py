@@ -1,0 +1,109 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The way of a `run_task` goal: plan, approval, execution; and again where the world differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_msgs import msg
+from safegen_msgs.action import RunTask
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.approval import ApprovalGate
+from safegen_ros.nodes.remote import NotAsProved, RemoteExecutor
+from safegen_ros.planning.loop import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What a planner node does for a goal.
+
+    Attributes:
+        plan: fills in the planning part of the result for a task, or raises; returns the task that
+            the plan is for, which is another one where it came in words.
+        execute: has the plan of the result executed for a task; told whether it may be planned for
+            anew, and whether it goes on in the world as it is. Raises `NotAsProved` where it may.
+        executor: whose turn is kept from the first execution to the last.
+        gate: where plans wait for approval.
+        approval_s: how long, for goals that do not say [s].
+        replans: told each `Replan` before anything is planned for it.
+        cancelled: whether the goal is given up.
+    """
+
+    plan: Callable[[msg.Task], msg.Task]
+    execute: Callable[[msg.Task, bool, bool], None]
+    executor: RemoteExecutor
+    gate: ApprovalGate
+    approval_s: float
+    replans: Callable[[msg.Replan], None]
+    cancelled: Callable[[], bool]
+
+
+def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts: RunParts) -> None:
+    """Brings a goal to its end, and fills in its result on the way.
+
+    Raises:
+        SafegenError: with what ended it.
+    """
+    goal = goal_handle.request
+    task, resume = parts.plan(goal.task), False
+    _approve(goal_handle, task, result, deadline, parts)
+    with parts.executor.turn(deadline):
+        while True:
+            may_replan = len(result.replans) < goal.max_replans
+            try:
+                return parts.execute(task, may_replan, resume)
+            except NotAsProved as error:
+                task, resume = error.remaining, True
+                _replan(goal_handle, error, result, parts)
+                _approve(goal_handle, task, result, deadline, parts)
+
+
+def _replan(goal_handle: Any, error: NotAsProved, result: RunTask.Result, parts: RunParts) -> None:
+    replan = msg.Replan(
+        number=len(result.replans) + 1,
+        reason=error.message,
+        plan=result.plan,
+        steps_done=error.steps_done,
+        task=error.remaining,
+    )
+    result.replans = [*result.replans, replan]
+    result.plan = msg.Plan()  # which is no plan for what is left
+    parts.replans(replan)
+    goal_handle.publish_feedback(RunTask.Feedback(stage=RunTask.Feedback.REPLANNING, replan=replan))
+    try:
+        parts.plan(replan.task)
+    except SafegenError as failed:
+        raise SafegenError(
+            f'{failed.message} (it was planned for anew, as {error.message})', failed.code
+        ) from failed
+
+
+def _approve(
+    goal_handle: Any, task: msg.Task, result: RunTask.Result, deadline: Deadline, parts: RunParts
+) -> None:
+    goal = goal_handle.request
+    if not goal.approval:
+        return
+    asked = conversions.budget_from_msg(
+        goal.approval_timeout, parts.approval_s, ErrorCode.APPROVAL_TIMEOUT
+    )
+
+    def notify(pending: msg.PendingPlan) -> None:
+        feedback = RunTask.Feedback(stage=RunTask.Feedback.APPROVAL, pending=pending)
+        goal_handle.publish_feedback(feedback)
+
+    result.approved_by = ''
+    pending = msg.PendingPlan(
+        goal_id=goal_handle.goal_id,
+        task=task,
+        plan=result.plan,
+        verdict=result.verdict,
+        replans=len(result.replans),
+    )
+    # It is a part of the goal's time.
+    timeout_s = max(min(asked, deadline.left_s), 0.0)
+    result.approved_by = parts.gate.wait(pending, timeout_s, parts.cancelled, notify)

@@ -1,0 +1,58 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The limits on every text of every message that comes in, however deep in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.sexpr import MAX_TEXT
+
+MAX_NAME = 4096
+"""Most characters of a text that is no task and no plan: names, atoms, reasons."""
+
+MAX_ITEMS = 100_000
+"""Most items of a list: steps, arguments or facts."""
+
+_TASK = dict.fromkeys(('domain', 'problem', 'constraints', 'start'), MAX_TEXT)
+# A plan text that is too long is a plan with a verdict, FORMAT_ERROR, which the parser finds.
+_WITHOUT = {'ValidatePlan_Request': ('plan',)}
+
+
+def check_texts(message: Any, place: str = '') -> None:
+    """Looks at the length of every text and every list of a message.
+
+    Args:
+        message: of any type.
+        place: the field that it stands in.
+
+    Raises:
+        SafegenError: `TASK_TOO_LARGE`, with the first field that is too long.
+    """
+    kind = type(message).__name__
+    for name in message.get_fields_and_field_types():
+        if name not in _WITHOUT.get(kind, ()):
+            limit = _TASK.get(name, MAX_NAME) if kind == 'Task' else MAX_NAME
+            _check(getattr(message, name), f'{place}.{name}' if place else name, limit)
+
+
+def _check(value: Any, place: str, limit: int) -> None:
+    if isinstance(value, str):
+        if len(value) > limit:
+            raise SafegenError(
+                f'{place}: {len(value):,} characters are more than the limit of {limit:,}',
+                ErrorCode.TASK_TOO_LARGE,
+            )
+    elif hasattr(value, 'get_fields_and_field_types'):
+        check_texts(value, place)
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        if len(value) > MAX_ITEMS:
+            raise SafegenError(
+                f'{place}: {len(value):,} items are more than the limit of {MAX_ITEMS:,}',
+                ErrorCode.TASK_TOO_LARGE,
+            )
+        for index, item in enumerate(value):
+            if not isinstance(item, int | float):
+                _check(item, f'{place}[{index}]', limit)

@@ -1,0 +1,135 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What messages tell about a goal, as the events of a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from safegen_msgs import msg
+from safegen_ros.errors import SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.pddl.sexpr import MAX_TEXT
+from safegen_ros.record.events import (
+    ObservedEvent,
+    PhaseEvent,
+    PlanEvent,
+    ResultEvent,
+    StackEvent,
+    StepEvent,
+)
+from safegen_ros.record.history import task_record
+from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
+from safegen_ros.worlds.pddl3.task import PDDL
+
+_KEPT_OF_TOO_LONG = 1000
+"""How much is written down of a text that is refused for its length [characters]."""
+
+
+def task_told(task: msg.Task, source: str) -> TaskRecord:
+    """The task of a goal, also one that cannot be read."""
+    try:
+        return task_record(conversions.task_from_msg(task), source, task.domain)
+    except SafegenError:
+        domain, problem, constraints, start = (
+            text if len(text) <= MAX_TEXT else text[:_KEPT_OF_TOO_LONG]
+            for text in (task.domain, task.problem, task.constraints, task.start)
+        )
+        form = task.format or PDDL
+        return TaskRecord(
+            '', source, '', domain, problem, form, constraints=constraints, start=start
+        )
+
+
+def stack_event(values: Mapping[str, Any], goal: Any) -> StackEvent:
+    """Who will be asked for a plan: what the goal says, else what the planner is set to."""
+    model = ModelRecord(
+        name=values['model'],
+        max_attempts=goal.max_attempts or values['max_attempts'],
+        temperature=values['temperature'],
+        top_p=values['top_p'],
+        seed=goal.seed or values['seed'],
+        search_fallback=goal.search_fallback and values['search_fallback'],
+    )
+    return StackEvent(model, cell='')
+
+
+def attempt_record(message: msg.Attempt) -> AttemptRecord:
+    """An attempt with its verdict."""
+    return AttemptRecord(
+        number=message.number,
+        source=message.source,
+        text=message.text,
+        steps=step_texts(message.plan),
+        verdict=conversions.verdict_from_msg(message.verdict),
+        seconds=message.seconds,
+        replan=message.replan,
+    )
+
+
+def replan_record(message: msg.Replan) -> ReplanRecord:
+    """That a task is planned for anew."""
+    task = message.task
+    return ReplanRecord(
+        message.number, message.reason, message.steps_done, task.domain, task.problem
+    )
+
+
+def sent_plan(message: msg.Plan) -> msg.Plan:
+    """A plan that came for execution; of one that is refused for its length, the beginning."""
+    steps = message.steps[: conversions.MAX_STEPS]
+    return msg.Plan(steps=steps, source=message.source or 'client')
+
+
+def plan_event(message: msg.Plan) -> PlanEvent:
+    """A plan that came for execution."""
+    return PlanEvent(step_texts(message), message.source)
+
+
+def progress_event(
+    message: msg.ExecutionProgress, at: float
+) -> StepEvent | ObservedEvent | PhaseEvent:
+    """A phase or a step of an execution, `at` seconds after its start [s]."""
+    if message.phase == 'moving':
+        return StepEvent(message.step, _step_text(message.current), at)
+    if message.phase == 'observed':
+        return ObservedEvent(message.step, at)
+    return PhaseEvent(message.phase, at)
+
+
+def result_event(result: Any, plan: msg.Plan) -> ResultEvent:
+    """The result of a goal of any action; `plan` is the one that it is about."""
+    world = getattr(result, 'final_state', None)
+    timings = {
+        name: conversions.duration_from_msg(getattr(result, f'{name}_time'))
+        for name in ('planning', 'execution')
+        if hasattr(result, f'{name}_time')
+    }
+    return ResultEvent(
+        step_texts(plan),
+        plan.source,
+        conversions.verdict_from_msg(result.verdict),
+        getattr(result, 'steps_done', 0),
+        tuple(world.facts) if world is not None and (world.facts or world.objects) else None,
+        timings,
+        getattr(result, 'approved_by', ''),
+    )
+
+
+def block_records(world: msg.WorldState) -> tuple[BlockRecord, ...]:
+    """Where the blocks were measured."""
+    return tuple(
+        BlockRecord(each.name, (p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+        for each in world.objects
+        for p, q in [(each.pose.position, each.pose.orientation)]
+    )
+
+
+def step_texts(plan: msg.Plan) -> tuple[str, ...]:
+    """The steps of a plan, each as '(action arguments)'."""
+    return tuple(map(_step_text, plan.steps))
+
+
+def _step_text(step: msg.Step) -> str:
+    return f'({" ".join((step.action, *step.arguments))})'

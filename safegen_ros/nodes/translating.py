@@ -1,0 +1,173 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks in words: a model translates them, and what was understood is told before it is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_msgs import msg
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.model_names import named_model
+from safegen_ros.nodes.levels import backend_of, sampling_of
+from safegen_ros.pddl.writer import problem_text
+from safegen_ros.planning.loop import Deadline
+from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
+from safegen_ros.worlds.planetarium.front_door import Answer, Question, understand
+from safegen_ros.worlds.planetarium.request import read_request
+
+_SEARCH_S = 10.0
+"""Most time for finding out whether a problem has a plan [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Who is told of a translation.
+
+    Attributes:
+        note: writes a record down, before anybody else is told.
+        notify: sends progress to the client.
+    """
+
+    note: Callable[[AnswerRecord | UnderstoodRecord], None]
+    notify: Callable[[msg.PlanningProgress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What is planned for in place of a task in words.
+
+    Attributes:
+        task: in PDDL.
+        reading: the same in canonical words.
+    """
+
+    task: msg.Task
+    reading: str
+
+
+class Translator:
+    """The model that puts tasks in words into PDDL.
+
+    Args:
+        values: of the planner's parameters.
+        style: how the planner's model is asked.
+        backend: that model.
+
+    Raises:
+        SafegenError: parameter `translator` names a model that cannot be opened, or knows no chat.
+    """
+
+    def __init__(self, values: Mapping[str, Any], style: PromptStyle, backend: Backend) -> None:
+        self._values = values
+        self._own: Backend | None = None
+        self._backend: Backend | None = backend if isinstance(style, InstructStyle) else None
+        if values['translator']:
+            name = named_model(values['translator'])
+            if not isinstance(style_of(name), InstructStyle):
+                raise SafegenError(f'parameter translator: {_no_chat(name)}')
+            self._backend = self._own = backend_of(name, values)
+
+    def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
+        """Has a task in words understood.
+
+        Args:
+            task: in words.
+            goal: that it belongs to.
+            deadline: of the goal.
+            heard: told of each answer, and of what was understood.
+
+        Raises:
+            SafegenError: the task has a part that cannot be read, no problem was made of it
+                (`TRANSLATION_FAILED`), or the time was over (`PLANNING_TIMEOUT`).
+            Ambiguous: it can be understood in several ways.
+            Canceled: the goal was given up.
+        """
+        request = read_request(task.problem, task.domain, task.constraints, task.start)
+        if self._backend is None:
+            raise SafegenError(_no_chat(self._values['model']), ErrorCode.TRANSLATION_FAILED)
+        attempts = self._values['translation_attempts']
+
+        def asking(reading: int, attempt: int) -> None:
+            heard.notify(_progress(msg.PlanningProgress.TRANSLATING, reading, attempt, attempts))
+
+        def answered(answer: Answer) -> None:
+            heard.note(AnswerRecord(answer.reading, answer.attempt, answer.text, answer.refused))
+            told = _progress(
+                msg.PlanningProgress.TRANSLATED, answer.reading, answer.attempt, attempts
+            )
+            told.answer, told.detail = answer.text, answer.refused
+            heard.notify(told)
+
+        try:
+            found = understand(
+                request,
+                self._backend,
+                sampling_of(self._values, goal),
+                attempts=attempts,
+                readings=self._values['readings'],
+                time_limit_s=min(_SEARCH_S, max(deadline.left_s, 0.0)),
+                cancelled=deadline.over,
+                asking=asking,
+                answered=answered,
+            )
+        except Canceled as error:
+            if deadline.cancelled():
+                raise
+            raise SafegenError(
+                'the time budget was over before the request was understood: give the goal more',
+                ErrorCode.PLANNING_TIMEOUT,
+            ) from error
+        if isinstance(found, Question):
+            heard.note(UnderstoodRecord(question=found.text))
+            raise Ambiguous(found.text)
+        domain, text = found.problem.domain.name, problem_text(found.problem)
+        heard.note(
+            UnderstoodRecord(found.problem.name, domain, request.domain_text, text, found.words)
+        )
+        told = msg.PlanningProgress(
+            phase=msg.PlanningProgress.UNDERSTOOD, problem=text, reading=found.words
+        )
+        heard.notify(told)
+        return Translated(msg.Task(domain=request.domain_text, problem=text), found.words)
+
+    def close(self) -> None:
+        """Lets go of a model of its own."""
+        if self._own is not None:
+            self._own.close()
+
+
+class Ambiguous(SafegenError):
+    """A task in words can be understood in several ways.
+
+    Args:
+        question: what has to be said more clearly.
+    """
+
+    def __init__(self, question: str) -> None:
+        super().__init__(
+            f'the request is not clear: {question}: say it more clearly',
+            ErrorCode.AMBIGUOUS_REQUEST,
+        )
+        self.question = question
+
+
+def _no_chat(model: str) -> str:
+    return (
+        f'model {model} knows the words of its own prompts and answers no chat, so it cannot '
+        'translate a request: start the planner with a chat model for that, such as '
+        'translator:=http://HOST:PORT/v1#MODEL (its parameter translator), or send the task in PDDL'
+    )
+
+
+def _progress(phase: str, reading: int, attempt: int, attempts: int) -> msg.PlanningProgress:
+    return msg.PlanningProgress(
+        phase=phase,
+        source=f'translation {reading}',
+        attempt_number=min(attempt, 255),
+        max_attempts=min(attempts, 255),
+    )

@@ -1,0 +1,210 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The journals of the nodes: what a stack did for each goal, whoever sent it.
+
+A node writes one file for each time that it is configured: so a file has one writer, a kill cuts
+off nothing but its end, and no node waits for another one. A goal that two nodes worked on is put
+together when it is read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.closing import Closing
+from safegen_ros.record.events import (
+    KINDS,
+    EndEvent,
+    Event,
+    GoalEvent,
+    KeptRun,
+    ObservedEvent,
+    ResultEvent,
+    RunState,
+    StepEvent,
+    StopEvent,
+    TaskEvent,
+    advance,
+    begin,
+    read_event,
+)
+from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_journal
+from safegen_ros.record.run import RecordError, RunRecord, new_run_dir, plain
+
+NODES = 'nodes'
+"""Name of the folder of these journals, in that of all runs."""
+
+_GOAL = 'goal_id'
+"""The value of an entry that names the goal that it is about; an entry without is about all."""
+
+
+class NodeJournal(Closing):
+    """Writes what a node does; any thread may use it.
+
+    Args:
+        root: the folder of all runs.
+        name: of the stack and the node, such as '0.executor'.
+
+    Raises:
+        RecordError: it cannot be written there.
+    """
+
+    def __init__(self, root: Path, name: str) -> None:
+        try:
+            folder = new_run_dir(root / NODES / name)
+            self._journal = Journal(folder / JOURNAL)
+        except OSError as error:
+            raise RecordError(
+                f'{root}: the journal of the node cannot be made there: {error.strerror}: name '
+                'another folder by the parameter journal, or by SAFEGEN_RUNS_DIR'
+            ) from error
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._journal.path
+
+    def write(self, goal: str, *events: Event) -> None:
+        """Writes events of a goal; when this returns, all of them are on the disk.
+
+        Args:
+            goal: its id, 32 hexadecimal digits; empty where it is about no goal.
+            events: what happened, in order.
+
+        Raises:
+            RecordError: the disk did not take them, and has none of them: do not go on.
+        """
+        about = {_GOAL: goal} if goal else {}
+        self._journal.extend((KINDS[type(event)], {**about, **plain(event)}) for event in events)
+
+    def close(self) -> None:
+        """Closes the file, and removes it where nothing was written; harmless when repeated."""
+        self._journal.close()
+        path = self._journal.path
+        if path.exists() and not load_journal(path):
+            path.unlink()
+            path.parent.rmdir()
+
+
+@dataclass(slots=True)
+class _Written:
+    """What one node has written about one goal.
+
+    Attributes:
+        stack: the domain and the namespace of the node.
+        entries: with the events that they are.
+        running: whether the node is still there.
+    """
+
+    path: Path
+    stack: str
+    running: bool
+    entries: list[tuple[JournalEntry, Any]] = field(default_factory=list)
+
+    @property
+    def events(self) -> list[Any]:
+        return [event for _, event in self.entries]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGoals:
+    """The goals in the journals of the nodes.
+
+    Attributes:
+        runs: by the id of the goal that was asked for, with the file that begins it.
+        broken: why a journal cannot be read, by its file.
+    """
+
+    runs: dict[str, tuple[Path, KeptRun]]
+    broken: dict[Path, str]
+
+
+def load_goals(root: Path) -> KeptGoals:
+    """All goals that the nodes have written down below a folder of runs."""
+    written: dict[str, _Written] = {}
+    stops: dict[str, list[JournalEntry]] = defaultdict(list)
+    broken: dict[Path, str] = {}
+    for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}')):
+        try:
+            _read(path, written, stops)
+        except (RecordError, OSError) as error:
+            broken[path] = str(error)
+    led_to = {
+        event.id
+        for goal, each in written.items()
+        for event in each.events
+        if isinstance(event, GoalEvent) and event.id != goal
+    }
+    runs = {}
+    for goal, each in written.items():
+        # Its own planner may have been killed before it had written anything: then it stands alone.
+        if goal not in led_to and isinstance(each.events[0], TaskEvent):
+            runs[goal] = (each.path, _put_together(goal, written, stops[each.stack]))
+    return KeptGoals(runs, broken)
+
+
+def _read(path: Path, written: dict[str, _Written], stops: dict[str, list[JournalEntry]]) -> None:
+    running = is_written(path)  # before it is read: what comes to its end meanwhile has ended
+    stack = path.parts[-3].rpartition('.')[0]
+    for entry in load_journal(path):
+        data = dict(entry.data)
+        goal = data.pop(_GOAL, '')
+        entry = replace(entry, data=data)
+        event = read_event(path, entry)
+        if isinstance(event, StopEvent):
+            stops[stack].append(entry)
+        else:
+            if goal not in written:
+                written[goal] = _Written(path, stack, running)
+            written[goal].entries.append((entry, event))
+
+
+def _put_together(goal: str, written: dict[str, _Written], stops: list[JournalEntry]) -> KeptRun:
+    main = written[goal]
+    first, *rest = main.events
+    record: RunRecord = begin(first)
+    entries = [entry for entry, _ in main.entries]
+    for event in _with_executions(goal, rest, written, entries):
+        if isinstance(event, TaskEvent):
+            record = replace(record, cell=event.cell)
+        else:
+            record = advance(record, event)
+    if any(isinstance(event, EndEvent) for event in rest):
+        state = RunState.ENDED
+    else:
+        state = RunState.RUNNING if main.running else RunState.CUT_OFF
+    goals = tuple(event for event in rest if isinstance(event, GoalEvent))
+    begun, ended = entries[0].time, max(entry.time for entry in entries)
+    entries += [stop for stop in stops if begun <= stop.data['since'] <= ended]
+    entries.sort(key=lambda entry: entry.time)  # which keeps those of one file in their order
+    numbered = tuple(replace(entry, number=number) for number, entry in enumerate(entries))
+    return KeptRun(record, numbered, state, goals)
+
+
+def _with_executions(
+    goal: str, events: list[Any], written: dict[str, _Written], entries: list[JournalEntry]
+) -> Iterator[Any]:
+    """The events of a goal, with those of the executions that it led to in their place.
+
+    How an execution ended is in the result of the goal, unless that one never came.
+    """
+    answered = any(isinstance(event, ResultEvent) for event in events)
+    done = 0
+    for event in events:
+        yield event
+        if not isinstance(event, GoalEvent) or event.id == goal or event.id not in written:
+            continue
+        before = done
+        for entry, inner in written[event.id].entries:
+            entries.append(entry)
+            if isinstance(inner, StepEvent):
+                yield replace(inner, index=before + inner.index)
+            elif isinstance(inner, ObservedEvent):
+                done = before + inner.done
+                yield replace(inner, done=done)
+            elif not (answered and isinstance(inner, ResultEvent | EndEvent)):
+                yield inner

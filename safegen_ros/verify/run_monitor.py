@@ -1,0 +1,143 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What has to be observed while a plan is carried out: each state as proved, no constraint broken.
+
+The executor judges every observation by it before it goes on, and the validator node does the same
+in a process of its own.
+"""
+
+from __future__ import annotations
+
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.ground import Grounder, goal_tests
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
+from safegen_ros.verify.monitors import MonitorSet, Standing, Status
+from safegen_ros.verify.remaining import remaining_problem
+
+_LOOK = 'look at the cell before the next goal'
+
+
+class RunMonitor:
+    """Follows the observed states of one execution.
+
+    Args:
+        problem: the task.
+        plan: a plan that is proved for it.
+
+    Attributes:
+        observed: the state that was observed last; None where none was, or it is no state of the
+            task.
+        looks: how many were observed; the first one is the initial state.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan) -> None:
+        self.observed: State | None = None
+        self.looks = 0
+        self._problem = problem
+        self._plan = plan
+        # The world is observed, so that nothing about it can be taken from the problem.
+        self._table = AtomTable(problem, fold_static=False)
+        self._grounder = Grounder(problem, self._table)
+        self._monitors = MonitorSet(problem, self._table)
+        self._standing: Standing = 0
+        self._predicted = problem.init
+
+    def look(self, observed: State) -> None:
+        """Takes in the initial state, and then the state after each step.
+
+        A broken constraint comes first: it is worse than a world that differs.
+
+        Raises:
+            SafegenError: `MONITOR_VIOLATION` or `STATE_MISMATCH`.
+        """
+        self.observed, moment = None, 'before step 1'
+        if self.looks:
+            step = self._plan.steps[self.looks - 1]
+            after = self._grounder.action(step).apply(self._table.encode(self._predicted))
+            self._predicted = self._table.decode(after)
+            moment = f'after step {self.looks} {step}'
+        check_atoms(self._problem, observed)
+        bits = self._table.encode(observed)
+        if self.looks:
+            self._standing = self._monitors.progress(self._standing, bits)
+        else:
+            self._standing = self._monitors.start(bits)
+        self.observed = observed
+        self.looks += 1
+        violated = self._monitors.violated(self._standing)
+        if violated:
+            raise RobotError(
+                f'{moment} the observed world breaks {" ".join(self._monitors.texts(violated))}: '
+                f'{_LOOK}',
+                ErrorCode.MONITOR_VIOLATION,
+            )
+        if observed != self._predicted:
+            missing = ' '.join(map(atom_text, sorted(self._predicted - observed)))
+            extra = ' '.join(map(atom_text, sorted(observed - self._predicted)))
+            raise RobotError(
+                f'{moment} the world is not as proved: missing {missing or "nothing"}, '
+                f'unexpected {extra or "nothing"}: {_LOOK}',
+                ErrorCode.STATE_MISMATCH,
+            )
+
+    def finish(self) -> None:
+        """Checks the state after the last step.
+
+        Raises:
+            RobotError: the goal does not hold in it (`GOAL_MISMATCH`), or a constraint is not
+                satisfied there (`MONITOR_VIOLATION`).
+        """
+        observed = self._table.encode(self.observed or frozenset())
+        goals = goal_tests(self._problem, self._table)
+        unmet = [formula_text(f) for f, test in goals if not test(observed)]
+        if unmet:
+            raise RobotError(
+                f'every step is done, but the observed world lacks {" and ".join(unmet)}',
+                ErrorCode.GOAL_MISMATCH,
+            )
+        left = self._monitors.unsatisfied(self._standing)
+        if left:
+            raise RobotError(
+                f'every step is done, but the observed world never satisfied '
+                f'{" ".join(self._monitors.texts(left))}',
+                ErrorCode.MONITOR_VIOLATION,
+            )
+
+    def standings(self) -> tuple[tuple[str, Status], ...]:
+        """Each constraint as PDDL text, and where it stands in the last observed state."""
+        return tuple(
+            (constraint_text(monitor.constraint), monitor.status(self._standing))
+            for monitor in self._monitors.monitors
+        )
+
+    def remaining(self) -> Problem | None:
+        """What is left of the task from the last observed state on.
+
+        None where that is not known, or a constraint is broken, so that nothing is left to ask.
+        """
+        if self.observed is None or self._monitors.broken(self._standing):
+            return None
+        return remaining_problem(
+            self._problem, self._monitors, self._standing, self.observed, self.looks - 1
+        )
+
+
+def check_atoms(problem: Problem, observed: State) -> None:
+    """Refuses what is not a state of the task: nothing could be said about it.
+
+    Raises:
+        SafegenError: `STATE_MISMATCH`, with the atom.
+    """
+    predicates, objects = problem.domain.predicates, problem.objects
+    for atom in observed:
+        kinds = predicates.get(atom[0])
+        known = kinds is not None and len(kinds) == len(atom) - 1
+        if not known or any(name not in objects for name in atom[1:]):
+            raise SafegenError(
+                f'{atom_text(atom)} is observed, and is no atom of problem '
+                f'{problem.name}: observe what its domain speaks of',
+                ErrorCode.STATE_MISMATCH,
+            )

@@ -1,0 +1,119 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen boxnet`: plans, verdicts, pictures, datasets and scores from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from model_server import MODEL, ModelServer
+from typer.testing import CliRunner, Result
+
+from safegen_ros.cli.main import app
+from safegen_ros.errors import SafegenError
+from safegen_ros.worlds.boxnet.model import BoxnetError
+
+LISTING = 'examples/boxnet/listing10.json'
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, ['boxnet', *map(str, words)])
+
+
+@pytest.fixture(scope='module')
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp('boxnet')
+    sizes = {'held_out': True, 'sizes': [[2, 2]], 'objects': [1, 2], 'rows': 4, 'each': 2}
+    splits = [
+        {'name': 'test', 'variant': 'grid', **sizes},
+        {'name': 'none', 'variant': 'unsolvable', **sizes},
+    ]
+    recipe = out / 'small.json'
+    recipe.write_text(json.dumps({'name': 'small', 'seed': 0, 'splits': splits}))
+    done = run('build', out / 'data', '--recipe', recipe, '--seed', 3, '--jobs', 1)
+    assert done.exit_code == 0, done.output
+    assert 'built:' in done.stdout
+    assert '8.32' in done.stdout
+    return out / 'data'
+
+
+def test_a_plan_is_printed_verified_and_drawn(tmp_path: Path) -> None:
+    done = run('solve', 'examples/boxnet/hand_over.json', '--render', tmp_path / 'plan.png')
+    assert done.exit_code == 0, done.output
+    assert 'the fewest there can be' in done.stderr
+    assert (tmp_path / 'plan.png').read_bytes().startswith(b'\x89PNG')
+    answer = tmp_path / 'answer.txt'
+    answer.write_text(done.stdout)
+    judged = run('verify', 'examples/boxnet/hand_over.json', answer)
+    assert (judged.exit_code, judged.stdout) == (0, 'SUCCESS (ok): solved in 4 steps\n')
+
+
+def test_the_plan_of_the_paper_is_judged_with_both_kinds_of_idle_arms(tmp_path: Path) -> None:
+    plan = Path(__file__).parents[2] / 'examples/boxnet/listing10_plan.json'
+    done = run('verify', LISTING, plan)
+    assert (done.exit_code, done.stdout) == (0, 'SUCCESS (ok): solved in 8 steps\n')
+    picture = tmp_path / 'collision.png'
+    done = run('verify', LISTING, plan, '--idle-arms-block', '--render', picture)
+    assert done.exit_code == 1
+    assert 'step 2: Robot 4 and Robot 2 collide at [1.25, 1.25]' in done.stdout
+    assert picture.stat().st_size > 5_000
+
+
+def test_the_planner_of_the_paper_can_be_asked(built: Path) -> None:
+    done = run('solve', built / 'test.jsonl', '--planner', 'paper', '--seed', 2)
+    assert done.exit_code in (0, 1)
+    assert 'by the A* of the paper' in done.stderr or 'its pruning' in done.stderr
+    assert run('solve', LISTING, '--planner', 'magic').exit_code == 2
+
+
+def test_an_unsolvable_task_is_told_with_its_proof() -> None:
+    done = run('solve', 'examples/boxnet/unsolvable.json')
+    assert done.exit_code == 1
+    assert 'can only ever get to Robot 0' in done.stderr
+
+
+def test_a_dataset_is_checked_and_its_tasks_are_found(built: Path, tmp_path: Path) -> None:
+    assert '8 rows are what they promise' in run('check', built, '--jobs', 1).stdout
+    assert 'proved' in run('stats', built).stdout
+    ids = [json.loads(line)['id'] for line in (built / 'test.jsonl').read_text().splitlines()]
+    done = run('render', built / 'test.jsonl', tmp_path / 'task.png', '--id', ids[-1])
+    assert done.exit_code == 0, done.output
+    with pytest.raises(SafegenError, match=r'name it \.png'):
+        app(['boxnet', 'render', LISTING, str(tmp_path / 'x.foo')])
+    with pytest.raises(BoxnetError, match='has no task'):
+        app(['boxnet', 'render', str(built / 'test.jsonl'), 'x.png', '--id', 'other'])
+
+
+def test_a_model_is_scored_beside_the_paper(built: Path, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        words = ('evaluate', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path / 'out',
+                 '--trials', 2, '--attempts', 2, '--plots')  # fmt: skip
+        done = run(*words)
+        assert done.exit_code == 0, done.output
+        asked = len(server.requests)
+        again = run(*words)
+        assert (again.exit_code, len(server.requests)) == (0, asked)
+    assert asked == 4 * 2 * 2
+    assert 'paper:' in done.stdout
+    page = (tmp_path / 'out' / 'boxnet.md').read_text()
+    assert '| test | all | paper: Qwen3-4B-RL | 1000 | 87.0 |' in page
+    figures = json.loads((tmp_path / 'out' / 'boxnet.json').read_text())
+    assert (figures['lines'][0]['format'], figures['lines'][0]['incomplete']) == (100, 100)
+    assert (tmp_path / 'out' / 'boxnet.png').stat().st_size > 5_000
+    with pytest.raises(SafegenError, match='mode'):
+        app(['boxnet', *map(str, words[:-1]), '--mode', 'half'])
+
+
+def test_a_model_at_a_server_that_chooses_does_nothing_bad(built: Path, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        done = run(
+            'evaluate', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path,
+            '--rows', 1, '--trials', 1, '--mode', 'next', '--shield', 'choice',
+        )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    line = json.loads((tmp_path / 'boxnet.json').read_text())['lines'][0]
+    assert (line['format'], line['precond'], line['safety']) == (0, 0, 0)
+    (kept,) = (tmp_path / 'runs.jsonl').read_text().splitlines()
+    assert json.loads(kept)['finding'] in ('ok', 'incomplete')

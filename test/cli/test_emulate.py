@@ -1,0 +1,62 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from command_line import CommandLine
+from pymycobot import MyCobot280Socket
+
+from safegen_ros.cli.fault_bench import summary
+from safegen_ros.robot.emulator.faults import KNOBS, Fault
+from safegen_ros.robot.fault_runs import FaultRun
+
+
+@pytest.fixture
+def safegen(monkeypatch, capfd):
+    return CommandLine(monkeypatch, capfd)
+
+
+def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
+    link = tmp_path / 'arm'
+    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'emulate', 'mycobot']
+    options = ['--port', str(link), '--tcp', '0', '--problem', 'examples/tower_order.pddl']
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        lines = []
+        while not lines or lines[-1] != 'READY':
+            lines.append(process.stdout.readline().strip())
+            assert lines[-1], lines
+        assert lines[0] == f'serial port: {link}'
+        assert link.is_char_device()
+        robot = MyCobot280Socket('127.0.0.1', int(re.search(r'TCP port: (\d+)', lines[1])[1]))
+        assert robot.get_system_version() == 7.3
+        robot.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert not link.is_symlink()
+
+
+def test_the_faults_are_listed_and_a_wrong_one_is_refused(safegen):
+    code, out, _ = safegen('emulate', 'mycobot', '--list-faults')
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(KNOBS)
+    code, _, err = safegen('emulate', 'mycobot', '--fault', 'late_ack=99')
+    assert code == 2
+    assert 'late_ack' in err
+
+
+def test_the_bench_sums_up_how_the_runs_ended():
+    def run(ended, last_motion, stop_frame):
+        fault = Fault('echo', 1.0)
+        return FaultRun(0, fault, 'serial', False, ended, '', last_motion, stop_frame)
+
+    runs = [run('done', None, None), run('stopped', 0.002, 0.004), run('wrong', 0.25, None)]
+    assert summary(runs) == [
+        'ended in a stop or well: 2/3 (66.7 %)',
+        'stop to the last motion command at the arm: at most 250.0 ms over 2 stops (limit 100 ms)',
+        'stop to the stop command at the arm: median 4.0 ms, at most 4.0 ms over 1 stops',
+    ]

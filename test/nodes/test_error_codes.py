@@ -1,0 +1,257 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Every error code is made by what makes it in a stack; a new one needs a case here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from blocks_small import THREE, THREE_TEXT
+from goals import WAIT_S, Feedback
+from one_process import Stack, one_process_stack
+from stopping import THREE_PLAN
+
+from safegen_msgs.action import RunTask
+from safegen_msgs.msg import Task
+from safegen_ros import client as client_module
+from safegen_ros.client import Client, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.approval import Approver
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.planning.levels import level_names
+from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
+from safegen_ros.planning.strategy import search_level
+from safegen_ros.robot.blocks import simulated_cell
+from safegen_ros.robot.execution import execute_plan
+from safegen_ros.robot.kinematics import inverse_top_down
+from safegen_ros.robot.limits import check_joints
+from safegen_ros.robot.mycobot_link import open_serial
+from safegen_ros.robot.rehearsal import rehearse
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.search.solve import solve
+from safegen_ros.verify.run_monitor import RunMonitor
+from safegen_ros.worlds.pddl3.task import load_task
+
+UNSOLVABLE = load_task(THREE_TEXT.replace('(on c a)', '(on b a)'))
+BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')
+BY_SEARCH = Options(strategy='search')
+
+
+def raised(work: Callable[..., Any], *arguments: Any, **options: Any) -> ErrorCode:
+    with pytest.raises(SafegenError) as caught:
+        work(*arguments, **options)
+    assert caught.value.message
+    return caught.value.code
+
+
+def _executed(disturb: Callable[[Any, Any], Any] = lambda step, state: state) -> ErrorCode:
+    cell = SymbolicCell(THREE.problem, disturb=disturb)
+    return execute_plan(THREE.problem, THREE_PLAN, cell, time_budget_s=WAIT_S).error_code
+
+
+def _gone() -> ErrorCode:
+    with simulated_cell(load_scene()) as cell:
+        cell.close()
+        return execute_plan(THREE.problem, THREE_PLAN, cell, time_budget_s=WAIT_S).error_code
+
+
+def _planned(level: Level, problem: Any = THREE) -> ErrorCode:
+    return plan_with_levels((level,), problem.verify, WAIT_S).error_code
+
+
+def _search(problem: Any) -> Level:
+    return search_level(lambda left, stop: solve(problem.problem, time_limit_s=left).plan)
+
+
+def _in_the_line(deadline: Deadline, reserve: bool = True) -> ErrorCode:
+    queue = GoalQueue(running=1, waiting=0)
+    with queue.entered():
+        if not reserve:
+            return raised(queue.place(deadline).__enter__)
+        with queue.turn(Deadline(WAIT_S, lambda: False)):
+            return raised(queue.turn(deadline).__enter__)
+
+
+def _unfinished() -> ErrorCode:
+    monitor = RunMonitor(THREE.problem, Plan())
+    monitor.look(THREE.problem.init)
+    return raised(monitor.finish)
+
+
+BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
+    ErrorCode.NONE: _executed,
+    ErrorCode.UNKNOWN: lambda: conversions.code_from_msg(65535),
+    ErrorCode.BAD_PDDL: lambda: raised(load_task, '(define'),
+    ErrorCode.UNKNOWN_DOMAIN: lambda: raised(load_task, THREE_TEXT.replace('blocksworld', 'chess')),
+    ErrorCode.UNSUPPORTED_FEATURE: lambda: raised(
+        load_task, THREE_TEXT.replace('(:objects', '(:requirements :durative-actions) (:objects')
+    ),
+    ErrorCode.TASK_TOO_LARGE: lambda: raised(
+        conversions.task_from_msg, Task(problem='x' * 10_000_000)
+    ),
+    ErrorCode.EMPTY_TASK: lambda: raised(load_task, ''),
+    ErrorCode.UNKNOWN_FORMAT: lambda: raised(load_task, THREE_TEXT, format='xml'),
+    ErrorCode.UNKNOWN_STRATEGY: lambda: raised(level_names, 'luck'),
+    ErrorCode.ATTEMPTS_EXHAUSTED: lambda: _planned(
+        Level('model', 1, lambda history, deadline: (text for text in ['no idea']))
+    ),
+    ErrorCode.UNSOLVABLE: lambda: _planned(_search(UNSOLVABLE), UNSOLVABLE),
+    ErrorCode.PLANNING_TIMEOUT: lambda: _in_the_line(Deadline(0.0, lambda: False)),
+    ErrorCode.PLANNING_CANCELED: lambda: _in_the_line(Deadline(WAIT_S, lambda: True)),
+    ErrorCode.QUEUE_FULL: lambda: _in_the_line(Deadline(WAIT_S, lambda: False), reserve=False),
+    ErrorCode.ROBOT_FAULT: _gone,
+    ErrorCode.LIMIT_VIOLATION: lambda: raised(check_joints, np.full(6, 4.0)),
+    ErrorCode.OUT_OF_REACH: lambda: raised(
+        inverse_top_down, 2.0, 0.0, 0.1, 0.0, tool_length=0.1, seed=np.zeros(6)
+    ),
+    ErrorCode.STATE_MISMATCH: lambda: _executed(lambda step, state: state - {('holding', 'a')}),
+    ErrorCode.MONITOR_VIOLATION: lambda: _executed(lambda step, state: state | {('on', 'c', 'b')}),
+    ErrorCode.GOAL_MISMATCH: _unfinished,
+    ErrorCode.UNSUPPORTED_SCENE: lambda: raised(
+        SymbolicCell(THREE.problem).execute, 'dance', ('a',)
+    ),
+    ErrorCode.REHEARSAL_FAILED: lambda: raised(
+        rehearse, THREE.problem, THREE_PLAN, load_scene(), time_limit_s=0.0
+    ),
+    ErrorCode.ARM_UNREACHABLE: lambda: raised(open_serial, '/dev/no-arm', 115200),
+}
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with one_process_stack(tmp_path_factory.mktemp('nodes')) as made:
+        yield made
+
+
+def _code(result: Any) -> ErrorCode:
+    assert result.error_msg
+    return ErrorCode(result.error_code)
+
+
+def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
+    stack.server.fault = 'silent' if options is BY_MODEL else ''
+    feedback = Feedback(lambda f: phase in (f.planning.phase, f.execution.phase))
+    goal = stack.client.start_run(THREE_TEXT, options=options, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    assert stack.operator.call('stop').success
+    code = _code(goal.result())
+    stack.operator.reset()
+    return code
+
+
+def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
+    feedback = Feedback(lambda f: f.progress.phase == 'moving')
+    goal = stack.client.start_execute(THREE_TEXT, THREE_PLAN, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    code = work()
+    goal.cancel()
+    return code
+
+
+def _cancelled(stack: Stack) -> ErrorCode:
+    feedback = Feedback(lambda f: f.progress.phase == 'moving')
+    goal = stack.client.start_execute(THREE_TEXT, THREE_PLAN, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    return _code(goal.cancel())
+
+
+def _failing_server(stack: Stack) -> ErrorCode:
+    stack.server.fault = 'status-500'
+    return _code(stack.client.plan(THREE_TEXT, options=BY_MODEL))
+
+
+def _without_validator(stack: Stack) -> ErrorCode:
+    stack.validator.trigger_deactivate()
+    code = _code(stack.client.plan(THREE_TEXT, options=BY_SEARCH))
+    stack.validator.trigger_activate()
+    return code
+
+
+def _without_journal(stack: Stack) -> ErrorCode:
+    stack.executor.journal.close()
+    code = _code(stack.client.execute(THREE_TEXT, THREE_PLAN))
+    stack.executor.journal.open(stack.executor.values['journal'])
+    return code
+
+
+def _approval(stack: Stack, word: bool) -> ErrorCode:
+    goal = RunTask.Goal(task=Task(problem=THREE_TEXT), strategy='search', approval=True)
+    goal.approval_timeout.nanosec = 200_000_000
+    goal.time_budget.sec = int(WAIT_S)
+    if word:
+        goal.approval_timeout.sec = int(WAIT_S)
+    sent = stack.client._send('run_task', RunTask, goal, lambda feedback: None)
+    if word:
+        approver = Approver(stack.client.node)
+        pending = approver.wait(WAIT_S)
+        assert pending is not None
+        assert approver.say(pending.digest, False, 'a test', '', WAIT_S).success
+    return _code(sent.result())
+
+
+def _late(stack: Stack) -> ErrorCode:
+    stack.server.fault = 'silent'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_module, 'GRACE_S', 0.1 - WAIT_S)  # its patience, not the node's
+        late = Options(WAIT_S, 255, False, strategy='model')
+        return raised(stack.client.start_plan(THREE_TEXT, options=late).result)
+
+
+def _nowhere(stack: Stack) -> ErrorCode:
+    with pytest.MonkeyPatch.context() as patch, Client('nowhere') as client:
+        patch.setattr(client_module, 'CONNECT_TIMEOUT_S', 0.1)
+        return raised(client.plan, THREE_TEXT)
+
+
+def _in_words(stack: Stack, answer: str) -> ErrorCode:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stack.server, 'script', lambda messages: answer)
+        return _code(stack.client.plan('Tidy up.', 'blocksworld', BY_MODEL, format='words'))
+
+
+BY_STACK: dict[ErrorCode, Callable[[Stack], ErrorCode]] = {
+    ErrorCode.AMBIGUOUS_REQUEST: lambda stack: _in_words(stack, 'QUESTION: Which block?'),
+    ErrorCode.TRANSLATION_FAILED: lambda stack: _in_words(stack, 'Of course!'),
+    ErrorCode.BACKEND_FAILED: _failing_server,
+    ErrorCode.PLANNING_STOPPED: lambda stack: _stopped(stack, BY_MODEL, 'generating'),
+    ErrorCode.VALIDATOR_UNAVAILABLE: _without_validator,
+    ErrorCode.PLAN_REFUSED: lambda stack: _code(stack.client.execute(THREE_TEXT, Plan())),
+    ErrorCode.APPROVAL_REFUSED: lambda stack: _approval(stack, word=True),
+    ErrorCode.APPROVAL_TIMEOUT: lambda stack: _approval(stack, word=False),
+    ErrorCode.EXECUTOR_UNAVAILABLE: lambda stack: _while_one_moves(
+        stack, lambda: _code(stack.client.run(THREE_TEXT, options=BY_SEARCH))
+    ),
+    ErrorCode.EXECUTION_TIMEOUT: lambda stack: _code(
+        stack.client.execute(THREE_TEXT, THREE_PLAN, time_budget_s=0.1)
+    ),
+    ErrorCode.EXECUTION_CANCELED: _cancelled,
+    ErrorCode.EXECUTION_STOPPED: lambda stack: _stopped(stack, BY_SEARCH, 'moving'),
+    ErrorCode.JOURNAL_FAILED: _without_journal,
+    ErrorCode.SERVER_LOST: _nowhere,
+    ErrorCode.DEADLINE_EXCEEDED: _late,
+    ErrorCode.GOAL_REJECTED: lambda stack: _while_one_moves(
+        stack, lambda: raised(stack.client.execute, THREE_TEXT, parse_plan('(pickup a)'))
+    ),
+}
+
+
+@pytest.mark.parametrize('code', list(BY_FUNCTION), ids=lambda code: code.name)
+def test_a_code_of_a_function(code: ErrorCode) -> None:
+    assert BY_FUNCTION[code]() is code
+
+
+@pytest.mark.parametrize('code', list(BY_STACK), ids=lambda code: code.name)
+def test_a_code_of_the_stack(stack: Stack, code: ErrorCode) -> None:
+    stack.server.fault = ''
+    assert BY_STACK[code](stack) is code
+
+
+def test_every_code_has_a_case() -> None:
+    assert not set(BY_FUNCTION) & set(BY_STACK)
+    assert set(BY_FUNCTION) | set(BY_STACK) == set(ErrorCode)

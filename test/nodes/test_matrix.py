@@ -1,0 +1,329 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Who ends a goal, in which phase: it ends, nothing is done afterwards, and the next one works.
+
+In a symbolic cell, whose steps take a while. test_stack.py and test_stop.py prove on the twin that
+the arm is still; here every step that was begun is in the journal, since it is written there first.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from action_msgs.msg import GoalStatus
+from blocks_small import THREE_TEXT as THREE
+from goals import WAIT_S, Feedback
+from model_server import MODEL, ModelServer
+from single_nodes import SingleNodes
+from stopping import PICK, THREE_PLAN, Operator
+from waiting import wait_until
+
+from safegen_ros.client import Client, Goal, Options
+from safegen_ros.errors import ErrorCode
+from safegen_ros.paths import share_dir
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.record.events import KeptRun
+from safegen_ros.record.history import outcome_of
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.search.solve import solve
+from safegen_ros.worlds.pddl3.task import load_task
+
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    goals_waiting: 1
+    validator_timeout: 3.0
+    heartbeat_timeout: 2.0
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: 2.0
+"""
+# Its steps take longer than the longest silence.
+LONG = (share_dir() / 'examples' / 'tower_order.pddl').read_text(encoding='utf-8')
+STEPS = len(str(solve(load_task(LONG).problem).plan).splitlines())
+BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')
+BY_SEARCH = Options(strategy='search')
+CLIENT = """
+import sys
+from safegen_ros.client import Client, Options
+
+def tell(f):
+    part = f.planning if f.stage == 'planning' else f.execution
+    print(f.stage, part.phase, getattr(part, 'step', 0), flush=True)
+
+options = Options(max_attempts=255, search_fallback=False, strategy='model')
+if sys.argv[2] == 'search':
+    options = Options(strategy='search')
+with Client() as client:
+    goal = client.start_run(sys.argv[1], options=options, on_feedback=tell)
+    print('goal', goal.id, flush=True)
+    goal.result()
+"""
+
+
+@pytest.fixture(scope='module')
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def nodes(
+    server: ModelServer, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SingleNodes]:
+    folder = tmp_path_factory.mktemp('nodes')
+    parameters = folder / 'parameters.yaml'
+    parameters.write_text(PARAMETERS, encoding='utf-8')
+    values = {
+        'params_file': parameters,
+        'cell': 'symbolic',
+        'real_time_factor': 2.0,
+        'model': f'{server.url}#{MODEL}',
+    }
+    with SingleNodes(ros_domain, folder, values) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def client(nodes: SingleNodes) -> Iterator[Client]:
+    with Client() as connected:
+        nodes.mend(connected)
+        yield connected
+
+
+@pytest.fixture(scope='module')
+def operator(client: Client) -> Operator:
+    return Operator(client)
+
+
+@pytest.fixture(autouse=True)
+def mended(
+    nodes: SingleNodes, client: Client, server: ModelServer, operator: Operator
+) -> Iterator[None]:
+    """After each test all is up again, nothing has resumed, and the next goal works."""
+    server.fault = ''
+    yield
+    server.fault = ''
+    ended = _steps(nodes)
+    nodes.mend(client)
+    wait_until(lambda: not _running(nodes), 'the end of all goals', 0.05)
+    operator.reset()
+    planned = client.plan(THREE, options=BY_SEARCH)
+    assert ErrorCode(planned.error_code) is ErrorCode.NONE, planned.error_msg
+    assert _steps(nodes) == ended, 'something went on by itself'
+    again = client.execute(PICK, parse_plan('(pickup a)'))
+    assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
+
+
+def _kept(nodes: SingleNodes) -> dict[str, KeptRun]:
+    found = load_goals(nodes.runs)
+    assert not found.broken
+    return {goal: kept for goal, (_, kept) in found.runs.items()}
+
+
+def _steps(nodes: SingleNodes) -> int:
+    """How many steps have been begun in all."""
+    return sum(len(kept.record.steps) for kept in _kept(nodes).values())
+
+
+def _running(nodes: SingleNodes) -> bool:
+    return any(outcome_of(kept) == 'RUNNING' for kept in _kept(nodes).values())
+
+
+def _phase(feedback: Any) -> tuple[str, str, int]:
+    """Stage, phase and step of the feedback of any action."""
+    part = getattr(feedback, 'progress', None)
+    if part is None:
+        part = feedback.execution if feedback.stage == 'execution' else feedback.planning
+    executes = hasattr(part, 'step')
+    return ('execution' if executes else 'planning', part.phase, part.step if executes else 0)
+
+
+MOVING, HOLDING = ('execution', 'moving', 0), ('execution', 'moving', 1)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """How a goal comes into a phase and stays there."""
+
+    reached: tuple[str, str, int]
+    options: Options = BY_SEARCH
+    silent: bool = False
+    paused: str = ''
+
+
+PHASES = {
+    'generating': Phase(('planning', 'generating', 0), BY_MODEL, silent=True),
+    'validating': Phase(('planning', 'verifying', 0), paused='validator'),
+    'verifying again': Phase(('execution', 'verifying', 0)),
+    'moving': Phase(MOVING),
+    'holding a block': Phase(HOLDING),
+}
+
+
+def _start(
+    client: Client, action: str, options: Options, feedback: Feedback, problem: str = THREE
+) -> Goal:
+    if action == 'execute_plan':
+        return client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+    start = client.start_plan if action == 'plan_task' else client.start_run
+    return start(problem, options=options, on_feedback=feedback)
+
+
+@contextmanager
+def _in_phase(
+    client: Client,
+    nodes: SingleNodes,
+    server: ModelServer,
+    action: str,
+    name: str,
+    problem: str = THREE,
+) -> Iterator[Goal]:
+    phase = PHASES[name]
+    server.fault = 'silent' if phase.silent else ''
+    asked = server.waiting
+    if phase.paused:
+        nodes.pause(phase.paused)
+    feedback = Feedback(lambda f: _phase(f) == phase.reached)
+    goal = _start(client, action, phase.options, feedback, problem)
+    assert feedback.reached.wait(WAIT_S)
+    if phase.silent:
+        server.wait('waiting', asked + 1, WAIT_S)
+    yield goal
+
+
+CANCELS = [
+    *(('plan_task', phase) for phase in ('generating', 'validating')),
+    *(('run_task', phase) for phase in PHASES),
+    *(('execute_plan', phase) for phase in ('verifying again', 'moving', 'holding a block')),
+]
+
+
+@pytest.mark.parametrize(('action', 'phase'), CANCELS)
+def test_cancel(
+    client: Client, nodes: SingleNodes, server: ModelServer, action: str, phase: str
+) -> None:
+    with _in_phase(client, nodes, server, action, phase) as goal:
+        result = goal.cancel()
+    planning = phase in ('generating', 'validating')
+    expected = ErrorCode.PLANNING_CANCELED if planning else ErrorCode.EXECUTION_CANCELED
+    assert ErrorCode(result.error_code) is expected, result.error_msg
+    assert goal.status == GoalStatus.STATUS_CANCELED
+    assert outcome_of(_kept(nodes)[goal.id]) == expected.name
+
+
+@pytest.mark.parametrize('action', ['plan_task', 'run_task'])
+@pytest.mark.parametrize('ends', ['cancel', 'stop'])
+def test_a_goal_in_the_line(
+    client: Client,
+    nodes: SingleNodes,
+    server: ModelServer,
+    operator: Operator,
+    action: str,
+    ends: str,
+) -> None:
+    with _in_phase(client, nodes, server, 'plan_task', 'generating') as first:
+        feedback = Feedback(lambda f: _phase(f)[1] == 'waiting')
+        second = _start(client, action, BY_MODEL, feedback)
+        assert feedback.reached.wait(WAIT_S)
+        if ends == 'stop':
+            assert operator.call('stop').success
+            results = [second.result(), first.result()]
+            expected, status = ErrorCode.PLANNING_STOPPED, GoalStatus.STATUS_ABORTED
+        else:
+            results = [second.cancel(), first.cancel()]
+            expected, status = ErrorCode.PLANNING_CANCELED, GoalStatus.STATUS_CANCELED
+    assert [ErrorCode(result.error_code) for result in results] == [expected] * 2
+    assert [second.status, first.status] == [status] * 2
+
+
+@pytest.mark.parametrize('ends', ['cancel', 'stop', 'nobody'])
+def test_a_goal_that_waits_for_the_arm(
+    client: Client, nodes: SingleNodes, server: ModelServer, operator: Operator, ends: str
+) -> None:
+    """It is planned while the goal before it moves, and so are goals that move nothing."""
+    with _in_phase(client, nodes, server, 'run_task', 'moving') as first:
+        feedback = Feedback(lambda f: f.stage == 'planning' and f.planning.phase == 'judged')
+        second = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
+        assert feedback.reached.wait(WAIT_S)
+        assert client.plan(THREE, options=BY_SEARCH).error_code == ErrorCode.NONE
+        if ends == 'stop':
+            assert operator.call('stop').success
+        elif ends == 'cancel':
+            assert second.cancel().error_code == ErrorCode.PLANNING_CANCELED
+        codes = [ErrorCode(goal.result().error_code) for goal in (first, second)]
+    assert (
+        codes
+        == {
+            'cancel': [ErrorCode.NONE, ErrorCode.PLANNING_CANCELED],
+            'stop': [ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED],
+            'nobody': [ErrorCode.NONE, ErrorCode.NONE],
+        }[ends]
+    )
+
+
+DEATHS: dict[tuple[str, str], tuple[ErrorCode, ...]] = {
+    ('validator', 'validating'): (ErrorCode.VALIDATOR_UNAVAILABLE,),
+    ('validator', 'moving'): (ErrorCode.EXECUTION_STOPPED, ErrorCode.VALIDATOR_UNAVAILABLE),
+    ('executor', 'holding a block'): (ErrorCode.EXECUTOR_UNAVAILABLE,),
+}
+
+
+@pytest.mark.parametrize(('node', 'phase'), list(DEATHS))
+def test_a_node_dies(
+    client: Client, nodes: SingleNodes, server: ModelServer, node: str, phase: str
+) -> None:
+    with _in_phase(client, nodes, server, 'run_task', phase, LONG) as goal:
+        nodes.kill(node)
+        done = _steps(nodes)
+        result = goal.result()
+    assert ErrorCode(result.error_code) in DEATHS[node, phase], result.error_msg
+    assert _steps(nodes) <= done + (phase == 'moving')  # a step may have been under way
+    assert result.steps_done < STEPS
+
+
+def test_the_planner_dies(
+    client: Client, nodes: SingleNodes, server: ModelServer, operator: Operator
+) -> None:
+    with _in_phase(client, nodes, server, 'run_task', 'holding a block', LONG) as goal:
+        nodes.kill('planner')
+        operator.wait_stopped('the sender of the goal was not heard for 2 s')
+    assert outcome_of(_kept(nodes)[goal.id]) == 'CUT_OFF'
+
+
+@pytest.mark.parametrize('phase', ['generating', 'holding a block'])
+def test_the_client_dies(
+    nodes: SingleNodes, server: ModelServer, operator: Operator, phase: str
+) -> None:
+    server.fault = 'silent' if phase == 'generating' else ''
+    level = 'model' if phase == 'generating' else 'search'
+    with subprocess.Popen(
+        [sys.executable, '-c', CLIENT, LONG, level], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        goal, reached = '', False
+        while not (goal and reached):
+            words = other.stdout.readline().split()
+            assert words, 'the client has ended'
+            if words[0] == 'goal':
+                goal = words[1]
+            else:
+                reached |= (words[0], words[1], int(words[2])) == PHASES[phase].reached
+        other.kill()
+    if phase == 'generating':
+        wait_until(_is(nodes, goal, 'PLANNING_CANCELED'), 'the end of the goal', 0.05)
+        assert 'was not heard for 2 s' in _kept(nodes)[goal].record.message
+        assert operator.listener.reason == ''
+    else:
+        operator.wait_stopped('the sender of the goal was not heard for 2 s')
+        wait_until(_is(nodes, goal, 'EXECUTION_STOPPED'), 'the end of the goal', 0.05)
+
+
+def _is(nodes: SingleNodes, goal: str, outcome: str) -> Callable[[], bool]:
+    return lambda: outcome_of(_kept(nodes)[goal]) == outcome

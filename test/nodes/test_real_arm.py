@@ -1,0 +1,102 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The executor with the real driver: the vendor's library at an emulated arm, in real processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from geometry_msgs.msg import Point
+from geometry_msgs.msg import Pose as PoseMsg
+from std_srvs.srv import Trigger
+
+from safegen_msgs.msg import ObjectPose, WorldState
+from safegen_ros.bringup import node_specs
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.emulator.emulator import Emulator
+from safegen_ros.robot.layout import initial_layout
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.pddl3.task import load_task
+
+SCENE = load_scene()
+TASK = """
+(define (problem one-block) (:domain blocksworld) (:objects a)
+  (:init (arm-empty) (on-table a) (clear a)) (:goal (holding a)))
+"""
+PLAN = parse_plan('(pickup a)')
+
+
+@pytest.fixture(scope='module')
+def emulator() -> Iterator[Emulator]:
+    """An arm at a serial port, with the block of the task before it."""
+    problem = load_task(TASK).problem
+    layout = initial_layout(SCENE, tuple(problem.objects), problem.init)
+    with MujocoTwin(SCENE, layout.poses) as twin, Emulator(twin, tcp_port=0) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def stack(
+    emulator: Emulator, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Supervisor]:
+    """`safegen up mycobot` without a planner: the plan is given."""
+    specs = node_specs('mycobot', {'port': emulator.serial_port, 'speed_limit': 1.0})
+    with Supervisor(
+        [spec for spec in specs if spec.name != 'planner'],
+        log_dir=tmp_path_factory.mktemp('stack'),
+        environment={'ROS_DOMAIN_ID': str(ros_domain)},
+    ) as running:
+        running.wait_ready()
+        yield running
+
+
+def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: Emulator) -> None:
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    values |= {'transport': 'tcp', 'host': '127.0.0.1', 'tcp_port': emulator.tcp_port}
+    values['world'] = 'perceived'
+    seen: list[Sample] = []
+    # Whatever a subscription needs of a node, the client's has.
+    with RealArm(client.node).open(values, SCENE, seen.append) as cell:
+        camera = client.node.create_publisher(WorldState, TOPIC, qos.SAMPLES)
+        at = Point(x=0.0, y=-0.175, z=0.015)
+        world = WorldState(objects=[ObjectPose(name='a', pose=PoseMsg(position=at))])
+        timer = client.node.create_timer(0.05, lambda: camera.publish(world))
+        assert cell.measured
+        assert ('on-table', 'a') in cell.observe()
+        assert seen[-1].poses['a'].position == (at.x, at.y, at.z)
+        client.node.destroy_timer(timer)
+
+
+def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
+    client: Client, emulator: Emulator
+) -> None:
+    result = client.execute(TASK, PLAN)
+    assert (result.error_code, result.error_msg) == (ErrorCode.NONE, '')
+    assert list(result.final_state.facts) == ['(holding a)']
+    (assumed,) = result.final_state.objects
+    measured = emulator.firmware.twin.block_poses()['a'].position
+    assert measured[2] > 1.5 * SCENE.block_size
+    at = assumed.pose.position
+    assert (at.x, at.y, at.z) == pytest.approx(measured, abs=0.005)
+    # The arm would go about with the block at its cup, of which the next problem knows nothing.
+    result = client.execute(TASK, PLAN)
+    assert result.error_code == ErrorCode.STATE_MISMATCH
+    assert 'still holds what the last goal left there' in result.error_msg
+    assert emulator.firmware.twin.suction()
+    release = client.node.create_client(Trigger, 'release')
+    answer = wait_for(release.call_async(Trigger.Request()), 30.0, 'release', ErrorCode.SERVER_LOST)
+    assert (answer.success, answer.message) == (True, 'the pump is off; what it held is let go')
+    assert not emulator.firmware.twin.suction()
+    emulator.close()
+    result = client.execute(TASK, PLAN)
+    assert result.error_code == ErrorCode.ARM_UNREACHABLE
+    assert 'look at cable, power and port' in result.error_msg or 'failed' in result.error_msg

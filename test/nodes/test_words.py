@@ -1,0 +1,350 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks in words through the nodes: what was understood is told, planned for, proved and executed.
+
+The model is at a server whose answers are scripted; the plans come from the search planner.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blocks_small import THREE_TEXT
+from goals import WAIT_S, Feedback
+from one_process import Stack, one_process_stack
+from rich.console import Console
+
+from safegen_msgs.action import PlanTask
+from safegen_msgs.msg import Task
+from safegen_ros.cli.words import Spoken, run_request
+from safegen_ros.client import Goal, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Backend
+from safegen_ros.nodes.planner_parameters import PARAMETERS
+from safegen_ros.nodes.translating import Heard, Translator
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.planning.loop import Deadline
+from safegen_ros.record.events import KeptRun, load_run
+from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, recorded_task
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.replay import reverify
+from safegen_ros.record.report import render_report
+from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
+from safegen_ros.worlds.pddl3.task import load_task
+
+REQUEST = 'Build a tower with c on top of a and a on top of b.'
+GIVEN = '(always (not (on c b)))'
+PLAIN = THREE_TEXT.replace(f'(:constraints {GIVEN})', '')
+START = PLAIN.replace('(and (on a b) (on c a))', '(and)')
+OTHER = PLAIN.replace('(on c a)', '(clear c)')
+BY_SEARCH = Options(strategy='search', constraints=GIVEN, start=START)
+
+Script = Callable[[list[dict[str, str]]], str]
+
+
+@pytest.fixture(scope='module')
+def running(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with one_process_stack(tmp_path_factory.mktemp('nodes')) as made:
+        yield made
+
+
+@pytest.fixture
+def stack(running: Stack) -> Iterator[Stack]:
+    running.server.requests.clear()
+    yield running
+    running.server.fault = ''
+
+
+def in_turn(stack: Stack, *answers: str) -> None:
+    """Has the server answer one text after the other, and the last one again and again."""
+    left = list(answers)
+    stack.server.script = lambda messages: left.pop(0) if len(left) > 1 else left[0]
+
+
+def run(stack: Stack) -> tuple[Any, Feedback, KeptRun]:
+    """The result of the request, its feedback, and what the planner has written down."""
+    feedback = Feedback()
+    goal = stack.client.start_run(REQUEST, '', BY_SEARCH, feedback, 'words')
+    return goal.result(), feedback, kept_of(stack, goal)
+
+
+def kept_of(stack: Stack, goal: Goal) -> KeptRun:
+    return load_goals(Path(stack.planner.values['journal'])).runs[goal.id][1]
+
+
+def test_words_become_a_problem_that_is_told_before_it_is_planned_for(stack: Stack) -> None:
+    in_turn(stack, f'Here it is:\n```pddl\n{PLAIN}```\nAnything else?')
+    result, feedback, kept = run(stack)
+    assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
+    phases = [each.planning.phase for each in feedback.seen if each.stage == 'planning']
+    assert phases[:5] == ['translating', 'translated'] * 2 + ['understood']
+    (understood,) = (f.planning for f in feedback.seen if f.planning.phase == 'understood')
+    assert (understood.problem, understood.reading) == (result.problem, result.reading)
+    problem = load_task(result.problem).problem
+    assert [constraint_text(each) for each in problem.constraints] == [GIVEN]
+    back = FORMATS['english'].read(result.reading, problem.domain, 'reading')
+    assert set(back.goal_conjuncts()) == set(problem.goal_conjuncts())
+    assert '(on c a)' in result.final_state.facts
+    assert load_task(result.problem).verify('\n'.join(map(_step, result.plan.steps))).ok
+    asked = stack.server.requests[0]['messages'][0]['content']
+    assert REQUEST in asked
+    assert GIVEN in asked
+    assert '(clear b)' in asked
+
+    assert outcome_of(kept) == 'SUCCESS'
+    assert kept.record.task.problem == REQUEST
+    assert (kept.record.task.constraints, kept.record.task.start) == (GIVEN, START)
+    assert recorded_task(kept.record).problem == problem
+    assert kept.record.understood is not None
+    assert kept.record.understood.reading == result.reading
+    assert [(a.reading, a.attempt, a.refused) for a in kept.record.answers] == [
+        (1, 1, ''), (2, 1, ''),
+    ]  # fmt: skip
+    assert result.reading.splitlines()[0] in render_report(kept.record)
+
+
+def _step(step: Any) -> str:
+    return f'({" ".join((step.action, *step.arguments))})'
+
+
+def test_what_is_wrong_is_told_to_the_model_and_written_down(stack: Stack) -> None:
+    in_turn(stack, PLAIN.replace('(on c a)', '(on d a)'), PLAIN)
+    result, feedback, kept = run(stack)
+    assert result.error_code == ErrorCode.NONE
+    refused = next(f.planning for f in feedback.seen if f.planning.phase == 'translated')
+    assert "'d'" in refused.detail
+    assert '(on d a)' in refused.answer
+    assert "'d'" in stack.server.requests[1]['messages'][-1]['content']
+    assert [bool(a.refused) for a in kept.record.answers] == [True, False, False]
+
+
+RENAMED = PLAIN.replace(' c', ' x')
+
+
+@pytest.mark.parametrize(
+    ('answer', 'said'),
+    [
+        (RENAMED, 'take them exactly as they are'),
+        (PLAIN.replace('(clear c)', ''), r'lacks (clear c)'),
+        (PLAIN.replace('(on c a)', '(on c b)').replace('(on a b)', ''), 'no plan'),
+        ('I cannot do that.', 'no (define (problem'),
+        ('x' * 1_200_000, 'characters'),
+    ],
+)
+def test_nothing_is_planned_for_what_the_model_never_gets_right(
+    stack: Stack, answer: str, said: str
+) -> None:
+    in_turn(stack, answer)
+    result, feedback, kept = run(stack)
+    assert result.error_code in (ErrorCode.TRANSLATION_FAILED, ErrorCode.BACKEND_FAILED)
+    assert said in result.error_msg
+    assert not result.attempts
+    assert not result.plan.steps
+    assert not result.problem
+    assert 'execution' not in {each.stage for each in feedback.seen}
+    assert kept.record.understood is None
+
+
+def test_a_constraint_that_the_model_weakens_stays(stack: Stack) -> None:
+    weaker = f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on c b))))'
+    in_turn(stack, weaker)
+    result, _, _ = run(stack)
+    assert result.error_code == ErrorCode.TRANSLATION_FAILED  # both together have no plan
+    in_turn(stack, f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on b c))))')
+    result, _, _ = run(stack)
+    assert result.error_code == ErrorCode.NONE
+    constraints = load_task(result.problem).problem.constraints
+    assert [constraint_text(each) for each in constraints] == [GIVEN, '(sometime (on b c))']
+
+
+def test_rules_in_our_own_words_hold_whatever_the_model_writes(stack: Stack) -> None:
+    in_turn(stack, PLAIN)
+    request = 'Put a on b and c on a, and never put anything on c.'
+    result = stack.client.plan(request, '', Options(strategy='search', start=START), format='words')
+    assert result.error_code == ErrorCode.NONE
+    found = {constraint_text(each) for each in load_task(result.problem).problem.constraints}
+    assert found == {'(always (not (exists (?x) (on ?x c))))'}
+    request = 'Put a on b. Do not put a and c on b.'
+    result = stack.client.plan(request, '', Options(strategy='search', start=START), format='words')
+    assert result.error_code == ErrorCode.AMBIGUOUS_REQUEST
+    assert '2. ' in result.question
+
+
+@pytest.mark.parametrize('answers', [('QUESTION: Which tower?',), (PLAIN, OTHER)])
+def test_a_request_that_is_not_clear_is_asked_back(stack: Stack, answers: tuple[str, ...]) -> None:
+    in_turn(stack, *answers)
+    result, feedback, kept = run(stack)
+    assert result.error_code == ErrorCode.AMBIGUOUS_REQUEST
+    assert result.question
+    assert result.question in result.error_msg
+    assert not result.attempts
+    assert not result.problem
+    assert kept.record.understood is not None
+    assert kept.record.understood.question == result.question
+    assert 'understood' not in {each.planning.phase for each in feedback.seen}
+
+
+def test_a_task_can_be_understood_without_a_plan(stack: Stack) -> None:
+    in_turn(stack, PLAIN)
+    options = Options(start=START, translate_only=True)
+    goal = stack.client.start_plan(REQUEST, 'blocksworld', options, format='words')
+    result = goal.result()
+    assert result.error_code == ErrorCode.NONE
+    assert load_task(result.problem).problem.goal == load_task(PLAIN).problem.goal
+    assert not result.attempts
+    assert not result.plan.steps
+    assert outcome_of(kept_of(stack, goal)) == UNDERSTOOD
+    result = stack.client.plan(PLAIN, options=Options(translate_only=True))
+    assert result.error_code == ErrorCode.UNKNOWN_FORMAT
+
+
+def test_a_domain_that_is_not_built_in_goes_with_its_text(stack: Stack) -> None:
+    in_turn(
+        stack,
+        """(define (problem g) (:domain gripper) (:objects r s x g)
+        (:init (room r) (room s) (ball x) (gripper g) (at-robby r) (at x r) (free g))
+        (:goal (at x s)))""",
+    )
+    options = Options(strategy='search')
+    result = stack.client.run('Bring x to s.', 'gripper', options, format='words')
+    assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
+    assert '(at x s)' in result.final_state.facts
+
+
+@pytest.mark.parametrize(
+    ('request_', 'domain', 'options', 'code'),
+    [
+        ('', 'blocksworld', Options(), ErrorCode.EMPTY_TASK),
+        ('x' * 60_000, 'blocksworld', Options(), ErrorCode.TASK_TOO_LARGE),
+        (REQUEST, '', Options(), ErrorCode.UNKNOWN_DOMAIN),
+        (REQUEST, 'chess', Options(), ErrorCode.UNKNOWN_DOMAIN),
+        (REQUEST, '', Options(start='(define'), ErrorCode.BAD_PDDL),
+        (REQUEST, '', Options(start=START, constraints='(always (on q a))'), ErrorCode.BAD_PDDL),
+        (REQUEST, '', Options(start='x' * 10_000_000), ErrorCode.TASK_TOO_LARGE),
+    ],
+)
+def test_a_request_that_cannot_be_read_asks_no_model(
+    stack: Stack, request_: str, domain: str, options: Options, code: ErrorCode
+) -> None:
+    result = stack.client.plan(request_, domain, options, format='words')
+    assert (result.error_code, bool(result.error_msg)) == (code, True)
+    assert not stack.server.requests
+
+
+def test_only_the_planner_takes_words_and_what_belongs_to_them(stack: Stack) -> None:
+    response = stack.client.validate(REQUEST, '', 'blocksworld', 'words')
+    assert response.error_code == ErrorCode.UNKNOWN_FORMAT
+    result = stack.client.execute(REQUEST, Plan(), 'blocksworld', format='words')
+    assert result.error_code == ErrorCode.UNKNOWN_FORMAT
+    result = stack.client.plan(PLAIN, options=Options(constraints=GIVEN))
+    assert result.error_code == ErrorCode.BAD_PDDL  # not dropped
+
+
+def test_a_translation_ends_with_its_goal(stack: Stack) -> None:
+    stack.server.fault = 'silent'
+    waiting = stack.server.waiting
+    goal = stack.client.start_run(REQUEST, '', BY_SEARCH, format='words')
+    stack.server.wait('waiting', waiting + 1)
+    assert goal.cancel().error_code == ErrorCode.PLANNING_CANCELED
+    short = Options(0.5, strategy='search', start=START)
+    result = stack.client.plan(REQUEST, '', short, format='words')
+    assert result.error_code == ErrorCode.PLANNING_TIMEOUT
+
+
+def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None:
+    class Silent:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(f'{name}: the model was asked')
+
+    values = {each.name: each.default for each in PARAMETERS}
+    backend: Backend = Silent()  # type: ignore[assignment]
+    task = Task(problem=REQUEST, domain='blocksworld', format='words')
+    deadline = Deadline(WAIT_S, lambda: False)
+    heard = Heard(lambda record: None, lambda progress: None)
+    translator = Translator(values, WordStyle(), backend)
+    with pytest.raises(SafegenError, match='parameter translator') as caught:
+        translator.translate(task, PlanTask.Goal(), deadline, heard)
+    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+    named = {**values, 'translator': 'models/safegen-mini'}
+    with pytest.raises(SafegenError, match='answers no chat'):
+        Translator(named, WordStyle(), backend)
+
+
+@dataclass
+class Terminal:
+    """What the verb `safegen run` does with a request: its exit status, its screen, its records."""
+
+    runs: Path
+    done: list[Path] = field(default_factory=list)
+    screen: io.StringIO = field(default_factory=io.StringIO)
+
+    def run(self, text: str, yes: bool = False) -> int:
+        console = Console(file=self.screen, width=200)
+        spoken = Spoken(text, 'blocksworld', GIVEN, START)
+        options = Options(strategy='search')
+        return run_request(spoken, options, '', console, yes, True, self.done.append)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    return Terminal(tmp_path)
+
+
+def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    stdin = io.StringIO(text)
+    stdin.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, 'stdin', stdin)
+
+
+def test_the_verb_shows_what_was_understood_and_runs_just_that(
+    stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_turn(stack, 'Well.', PLAIN)
+    type_in(monkeypatch, 'y\n')
+    assert terminal.run(REQUEST) == 0
+    screen = terminal.screen.getvalue()
+    assert screen.index('The goal:') < screen.index(f'{GIVEN}\n') < screen.index('search planner')
+    (folder,) = terminal.done
+    kept = load_run(folder)
+    assert kept.record.task.problem == REQUEST
+    assert [bool(each.refused) for each in kept.record.answers] == [True, False, False]
+    assert kept.record.understood is not None
+    problem = recorded_task(kept.record).problem
+    assert [constraint_text(each) for each in problem.constraints] == [GIVEN]
+    assert kept.record.reached
+    assert stack.server.requests[-1]['messages'][0]['content'].count(REQUEST) == 1
+    assert kept.record.understood.reading in (folder / 'report.md').read_text()
+    checks = reverify(kept.record)
+    assert checks
+    assert not any(check.differences for check in checks)
+
+
+def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
+    stack: Stack,
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    in_turn(stack, PLAIN)
+    type_in(monkeypatch, 'n\n')
+    assert terminal.run(REQUEST) == 1
+    assert json.loads(capsys.readouterr().out)['problem']
+    in_turn(stack, 'QUESTION: On which block?')
+    assert terminal.run(REQUEST, yes=True) == 1
+    assert json.loads(capsys.readouterr().out)['question'] == 'On which block?'
+    asked = len(stack.server.requests)
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))  # no terminal
+    with pytest.raises(SafegenError, match='--yes'):
+        terminal.run(REQUEST)
+    assert len(stack.server.requests) == asked
+    assert not list(list_runs(terminal.runs))

@@ -1,0 +1,86 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A stack in the process of the test, whose model is at a server that can misbehave."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import rclpy
+from goals import WAIT_S
+from model_server import MODEL, ModelServer
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from stopping import Operator
+
+from safegen_ros.client import Client
+from safegen_ros.nodes.executor import ExecutorNode
+from safegen_ros.nodes.planner import PlannerNode
+from safegen_ros.nodes.validator import ValidatorNode
+
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    model: {url}#{model}
+    server_tries: 1
+    journal: {folder}
+/**/executor:
+  ros__parameters:
+    cell: symbolic
+    real_time_factor: 10.0
+    journal: {folder}
+"""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The three nodes in this process, with a client and a model at a server."""
+
+    client: Client
+    server: ModelServer
+    operator: Operator
+    validator: ValidatorNode
+    executor: ExecutorNode
+    planner: PlannerNode
+
+
+@contextmanager
+def one_process_stack(folder: Path) -> Iterator[Stack]:
+    """Such a stack with a symbolic cell, whose parameters and journals are in a folder."""
+    file = folder / 'parameters.yaml'
+    executor = None
+    with ModelServer() as server, Client() as client, pytest.MonkeyPatch.context() as patch:
+        patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
+        file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder))
+        rclpy.init(
+            args=['--ros-args', '--params-file', str(file)],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        try:
+            nodes = ValidatorNode(), ExecutorNode(), PlannerNode()
+            executor = MultiThreadedExecutor(num_threads=64)
+            for node in nodes:
+                executor.add_node(node)
+
+            def spin() -> None:
+                with suppress(ExternalShutdownException):
+                    executor.spin()
+
+            spinning = threading.Thread(target=spin)
+            spinning.start()
+            for node in nodes:
+                node.bring_up(threading.Event())
+            yield Stack(client, server, Operator(client), *nodes)
+            for node in reversed(nodes):
+                node.end()
+            executor.shutdown(timeout_sec=WAIT_S)
+            spinning.join(WAIT_S)
+            for node in nodes:
+                node.destroy_node()
+        finally:
+            rclpy.try_shutdown()

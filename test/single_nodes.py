@@ -1,0 +1,114 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of a stack, each of which can be killed, paused and started again by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from goals import WAIT_S
+from stale_ports import remove_stale_ports
+from waiting import wait_until
+
+from safegen_ros.bringup import (
+    NodeSpec,
+    environment_defaults,
+    node_arguments,
+    node_specs,
+    params_yaml,
+)
+from safegen_ros.client import Client
+from safegen_ros.closing import Closing
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.paths import share_dir
+from safegen_ros.processes.process import ManagedProcess, child_environment
+
+NODES = ('validator', 'executor', 'planner')
+LEASE_S = 3
+
+
+class SingleNodes(Closing):
+    """The nodes of the profile `sim`, without a supervisor.
+
+    A killed one counts as alive for the lease of the middleware, which is shorter here.
+
+    Args:
+        domain: ROS domain id.
+        folder: for logs, parameters and what is kept.
+        values: arguments of the profile.
+    """
+
+    def __init__(self, domain: int, folder: Path, values: Mapping[str, object]) -> None:
+        self._folder = folder
+        self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs('sim', dict(values))}
+        profiles = folder / 'fastdds.xml'
+        shipped = (share_dir() / 'config' / 'fastdds.xml').read_text(encoding='utf-8')
+        profiles.write_text(re.sub(r'<sec>10</sec>', f'<sec>{LEASE_S}</sec>', shipped))
+        self._environment = {
+            'ROS_DOMAIN_ID': str(domain),
+            'SAFEGEN_RUNS_DIR': str(self.runs),
+            'SAFEGEN_RUNTIME_DIR': str(folder),
+            'FASTDDS_DEFAULT_PROFILES_FILE': str(profiles),
+        }
+        self._running: dict[str, ManagedProcess] = {}
+        self._paused: set[str] = set()
+        self._writing = threading.Lock()
+        self.start(*NODES)
+
+    @property
+    def runs(self) -> Path:
+        """The folder of all runs."""
+        return self._folder / 'runs'
+
+    def start(self, *names: str) -> None:
+        """Starts nodes that are not there."""
+        remove_stale_ports()
+        environment = child_environment(
+            os.environ, environment_defaults(os.environ), self._environment
+        )
+        for name in names:
+            spec = self._specs[name]
+            overrides = None
+            if spec.params:
+                overrides = self._folder / f'{name}.yaml'
+                overrides.write_text(params_yaml(spec), encoding='utf-8')
+            arguments = node_arguments(spec, overrides and str(overrides))
+            self._running[name] = ManagedProcess(
+                spec, arguments, environment, self._write, lambda child: None
+            )
+
+    def _write(self, node: str, line: str) -> None:
+        with self._writing, (self._folder / 'log').open('a', encoding='utf-8') as log:
+            log.write(f'{node} {line}\n')
+
+    def kill(self, name: str) -> None:
+        """Kills a node, and waits until it has ended."""
+        process = self._running.pop(name)
+        process.signal_group(signal.SIGKILL)
+        assert process.wait(WAIT_S)
+        self._paused.discard(name)
+
+    def pause(self, name: str) -> None:
+        """Keeps a node from doing anything."""
+        self._paused.add(name)
+        self._running[name].signal_group(signal.SIGSTOP)
+
+    def mend(self, client: Client) -> None:
+        """Brings all nodes back that are paused or gone, and waits until they are active."""
+        for name in self._paused:
+            self._running[name].signal_group(signal.SIGCONT)
+        self._paused.clear()
+        self.start(*(name for name in NODES if name not in self._running))
+        for name in NODES:
+            state = StateClient(client.node, name)
+            wait_until(lambda state=state: state.ask() == 'active', f'an active {name}')
+
+    def close(self) -> None:
+        """Ends all nodes."""
+        for name in list(self._running):
+            self.kill(name)
