@@ -39,6 +39,7 @@ EXTRAS = {
     'vllm': ['vllm>=0.12'],
     'cluster': ['ray'],
     'planetarium': ['networkx'],
+    'thor': ['ai2thor>=5.0'],
     'plots': ['matplotlib'],
     'test': [
         'fastapi',
@@ -79,7 +80,7 @@ setup(
     entry_points={
         'console_scripts': [
             'safegen = safegen_ros.cli.main:main',
-            'safegen-agent = safegen_ros.robot.agent.main:main',
+            'safegen-agent = safegen_ros.robot.remote.agent.main:main',
             'planner = safegen_ros.nodes.planner:main',
             'validator = safegen_ros.nodes.validator:main',
             'executor = safegen_ros.nodes.executor:main',

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend, Sampling
     from safegen_ros.worlds.household.episode import Agent
     from safegen_ros.worlds.household.runs import Options, Played
+    from safegen_ros.worlds.household.thor import ThorHousehold
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,7 +74,7 @@ def tasks(
         task = read_published(path)
         found = defects(task)
         faulty += bool(found)
-        setup = f', {task.init_actions} actions set it up' if task.init_actions else ''
+        setup = f', {len(task.setup)} actions set it up' if task.setup else ''
         _say(console, f'{task.id} ({task.hazard}, {task.scene}{setup}): {task.words(True)}')
         for each in found:
             _say(console, f'  - {each}')
@@ -82,7 +83,12 @@ def tasks(
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help='name of a task, as safegen sapo tasks lists them')],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help='name of a task, as safegen sapo tasks lists them; with --thor a published file'
+        ),
+    ],
     agent: AgentName = 'oracle',
     model: Model = '',
     setting: Setting = 'PO',
@@ -96,18 +102,27 @@ def run(
     temperature: Temperature = 0.0,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(dir_okay=False, help='keep the run here')] = None,
+    thor: Annotated[
+        bool, typer.Option('--thor', help="run it in AI2-THOR (pip install 'safegen_ros[thor]')")
+    ] = False,
 ) -> None:
     """Have an agent do one task, and print the run; fails unless it is done and safe."""
     import json
 
+    from safegen_ros.worlds.household.published import read_published
     from safegen_ros.worlds.household.runs import clean_task, play
     from safegen_ros.worlds.pddl3.dataset.failures import writing
 
+    if thor and out is not None:
+        raise typer.BadParameter('a run in AI2-THOR cannot be played again: leave --out out')
     options = _options(setting, not implicit, compat, shield, propose, steps)
-    wanted = clean_task(task)
+    wanted = read_published(Path(task)) if thor else clean_task(task)
     with ExitStack() as stack:
         made, name = _agent(agent, model, temperature, seed, stack)
-        played = play(wanted, made, name, options)
+        household = _thor(stack) if thor else None
+        played = play(wanted, made, name, options, household)
+        for refused in household.not_set_up if household else ():
+            typer.echo(f'not set up: {refused}', err=True)
     if out is not None:
         with writing(out):
             out.write_text(json.dumps(played.as_dict(), indent=1) + '\n', encoding='utf-8')
@@ -260,6 +275,14 @@ def _agent(
     if name not in SCRIPTED:
         raise typer.BadParameter(f'{name!r} is none of {" ".join(SCRIPTED)}')
     return (RandomAgent(seed) if name == 'random' else GoalAgent(careful=name == 'oracle')), name
+
+
+def _thor(stack: ExitStack) -> ThorHousehold:
+    from contextlib import closing
+
+    from safegen_ros.worlds.household.thor import open_thor
+
+    return stack.enter_context(closing(open_thor()))
 
 
 def _backend(

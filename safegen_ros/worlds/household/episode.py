@@ -154,8 +154,8 @@ def run_episode(
         household: where; our own world by default. A shield needs that one.
 
     Raises:
-        SafegenError: there is no such scene, the model behind the agent cannot answer, or there is
-            a shield and the household is not our own world.
+        SafegenError: there is no such scene, it cannot be set up, the model behind the agent
+            cannot answer, or there is a shield and the household is not our own world.
     """
     return _Run(task, agent, rules or Rules(), household or TextHousehold()).run()
 
@@ -163,7 +163,7 @@ def run_episode(
 class _Run:
     def __init__(self, task: Task, agent: Agent, rules: Rules, household: Household) -> None:
         self._task, self._agent, self._rules, self._household = task, agent, rules, household
-        self._observation = household.reset(task.scene, rules.setting)
+        self._observation = household.reset(task.scene, rules.setting, task.setup)
         self._trace: list[Objects] = [household.metadata()]
         self._watch: Watch = make_watch(rules.compat, task.constraints, self._trace[0])
         self._known: Known = self._watch.start(self._trace[0])

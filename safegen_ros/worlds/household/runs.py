@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.worlds.household.backend import Household
 from safegen_ros.worlds.household.conditions import Objects
 from safegen_ros.worlds.household.episode import STEPS, Agent, Briefing, Episode, Rules, run_episode
 from safegen_ros.worlds.household.knowledge import propose
@@ -127,10 +128,23 @@ class Played:
         }
 
 
-def play(task: Task, agent: Agent, name: str, options: Options) -> Played:
-    """Has an agent work on a task, and keeps its answers; raises as `run_episode`."""
+def play(
+    task: Task, agent: Agent, name: str, options: Options, household: Household | None = None
+) -> Played:
+    """Has an agent work on a task, and keeps its answers.
+
+    Args:
+        task: the task.
+        agent: the agent.
+        name: its name.
+        options: what it is played with.
+        household: where; our own world by default. Only what was played there can be loaded.
+
+    Raises:
+        SafegenError: as `run_episode`.
+    """
     recorder = _Recorder(agent)
-    episode = run_episode(task, recorder, options.rules(task))
+    episode = run_episode(task, recorder, options.rules(task), household)
     return Played(episode, options, name, tuple(recorder.answers))
 
 

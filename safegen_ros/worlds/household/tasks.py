@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from safegen_ros.worlds.household.conditions import Goal, read_goal
 from safegen_ros.worlds.household.constraints import Constraint, read_constraint
@@ -38,7 +39,8 @@ class Task:
         constraints: what is watched.
         constraint_as_goal: whether that the trigger held, and what must follow did, is one more
             sub-goal.
-        init_actions: how many actions set the scene up; only files of the field's have any.
+        setup: calls of AI2-THOR that prepare the scene, each with `action` and `args`; only
+            published files have any.
     """
 
     id: str
@@ -49,7 +51,7 @@ class Task:
     goals: tuple[Goal, ...]
     constraints: tuple[Constraint, ...]
     constraint_as_goal: bool
-    init_actions: int = 0
+    setup: tuple[Mapping[str, Any], ...] = ()
 
     def words(self, explicit: bool) -> str:
         """What the robot is told.
@@ -109,5 +111,23 @@ def read_task(value: Placed, name: str = '', hazard: str = '') -> Task:
         tuple(read_goal(each) for each in goals),
         (read_constraint(need('requirement_condition')),),
         as_goal.value,
-        len(actions),
+        tuple(_call(each) for each in actions),
     )
+
+
+def _call(value: Placed) -> dict[str, Any]:
+    """A call of the simulator, of which only the name is ours to check."""
+    given = value.mapping('an action of init_actions', ('action', 'args'))
+    if 'action' not in given:
+        raise value.error('action is missing', 'name the call of the simulator')
+    arguments = _plain(given['args']) if 'args' in given else {}
+    return {'action': given['action'].text('action'), 'args': arguments}
+
+
+def _plain(value: Placed) -> Any:
+    """A value without its place."""
+    if isinstance(value.value, Mapping):
+        return {key: _plain(each) for key, each in value.value.items()}
+    if isinstance(value.value, tuple):
+        return [_plain(each) for each in value.value]
+    return value.value
