@@ -18,13 +18,12 @@ import shutil
 from pathlib import Path
 
 import torch
+from transformers import AutoTokenizer
 
 from safegen_ros.evaluation.subjects import STAGES_FILE
-from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.training.config import load_config
 from safegen_ros.training.export import MODEL, PROSE, write_checksums, write_model
 from safegen_ros.training.network import new_decoder
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
 
 def ship(sft: Path, grpo: Path | None, recipe: Path, out: Path) -> None:
@@ -47,8 +46,8 @@ def ship(sft: Path, grpo: Path | None, recipe: Path, out: Path) -> None:
     if config.model.network is None:
         raise SystemExit(f'{recipe}: trains no new network: give the recipe of the first stage')
     # Random numbers do not become better by more digits.
-    before = new_decoder(config.model.network, config.seed).to(torch.bfloat16)
-    tokenizer = word_tokenizer(vocabulary(), config.model.network.context)
+    tokenizer = AutoTokenizer.from_pretrained(partial, local_files_only=True)
+    before = new_decoder(config.model.network, config.seed, len(tokenizer)).to(torch.bfloat16)
     made = write_model(before, tokenizer, config, partial / 'untrained')
     (partial / stages['PT']).parent.mkdir(exist_ok=True)
     shutil.move(made, partial / stages['PT'])

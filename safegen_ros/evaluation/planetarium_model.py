@@ -6,45 +6,57 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.worlds.pddl3.dataset.failures import writing
 from safegen_ros.worlds.pddl3.dataset.rows import read_lines
 from safegen_ros.worlds.planetarium.dataset.pairs import Pair, read_pairs
 from safegen_ros.worlds.planetarium.domains import planetarium_domain
-from safegen_ros.worlds.planetarium.front_door import prompt
 from safegen_ros.worlds.planetarium.request import Request
+from safegen_ros.worlds.planetarium.styles import (
+    InstructTranslation,
+    Translation,
+    TranslationStyle,
+)
 
 ANSWERS = 'answers.jsonl'
 
 Notify = Callable[[str, int, int], None]
 
 
-def choose(rows: Path, most: int, seed: int) -> list[Pair]:
+def choose(
+    rows: Path, most: int, seed: int, domains: Collection[str] = (), fold: int | None = None
+) -> list[Pair]:
     """Rows of a file, by chance and in its order; all of them for 0.
 
     Args:
         rows: the file.
         most: how many at most.
         seed: the same seed chooses the same rows.
+        domains: only rows of these; of all when there is none.
+        fold: only rows of this one; of all when None.
 
     Raises:
         DatasetError: it cannot be read.
     """
+
+    def fits(pair: Pair) -> bool:
+        return (not domains or pair.domain in domains) and fold in (None, pair.fold)
+
     if not most:
-        return list(read_pairs(rows))
+        return [*filter(fits, read_pairs(rows))]
 
     def rank(numbered: tuple[int, Pair]) -> bytes:
         return sha256(f'{seed} {numbered[1].id}'.encode()).digest()
 
     # Only the chosen rows are kept, however many there are.
-    chosen = heapq.nsmallest(most, enumerate(read_pairs(rows)), key=rank)
+    chosen = heapq.nsmallest(most, enumerate(filter(fits, read_pairs(rows))), key=rank)
     return [pair for _, pair in sorted(chosen, key=lambda numbered: numbered[0])]
 
 
@@ -55,6 +67,7 @@ def answer_rows(
     folder: Path,
     *,
     batch: int,
+    style: TranslationStyle | None = None,
     notify: Notify = lambda what, done, total: None,
 ) -> Path:
     """Asks for each row once, with the prompt of the front door and no second chance.
@@ -65,6 +78,7 @@ def answer_rows(
         sampling: how it answers.
         folder: where the answers go; those that are there already are not asked for again.
         batch: rows that are answered together.
+        style: how the model is asked; as a chat model when None.
         notify: told of the progress.
 
     Returns:
@@ -76,6 +90,7 @@ def answer_rows(
         SafegenError: the folder holds answers that were drawn otherwise.
     """
     wanted = list(pairs)
+    asked, model = style or InstructTranslation(), _Model(backend, sampling)
     path, kept = folder / ANSWERS, folder / 'drawn.json'
     drawn = json.dumps(asdict(sampling), indent=1) + '\n'
     with writing(folder):
@@ -93,13 +108,9 @@ def answer_rows(
     with writing(path), path.open('a', encoding='utf-8') as file:
         done = len(wanted) - len(missing)
         for part in _parts(missing, batch):
-            asked = [
-                [{'role': 'user', 'content': prompt(Request(p.text, planetarium_domain(p.domain)))}]
-                for p in part
-            ]
-            answers = backend.generate_batch(asked, replace(sampling, seed=sampling.seed + done))
-            for pair, answer in zip(part, answers, strict=True):
-                known[pair.id] = json.dumps({**asdict(pair), 'answer': answer.text}) + '\n'
+            texts = _translated(part, model, asked, sampling.seed + done)
+            for pair, text in zip(part, texts, strict=True):
+                known[pair.id] = json.dumps({**asdict(pair), 'answer': text}) + '\n'
                 file.write(known[pair.id])
             file.flush()
             done += len(part)
@@ -107,6 +118,55 @@ def answer_rows(
     with writing(path):
         path.write_text(''.join(known[pair.id] for pair in wanted), encoding='utf-8')
     return path
+
+
+class _Model:
+    """Asks a model; where it is greedy, what was asked before is not asked again."""
+
+    def __init__(self, backend: Backend, sampling: Sampling) -> None:
+        self._backend = backend
+        self._sampling = sampling
+        self._answered: dict[str, str] = {}
+
+    def answers(self, conversations: list[list[Message]], seed: int) -> list[str]:
+        """The answers to some conversations; empty where there is no room for one."""
+        keys = [json.dumps(each) for each in conversations]
+        if self._sampling.temperature > 0:
+            self._answered.clear()
+        fresh = [key for key in dict.fromkeys(keys) if key not in self._answered]
+        texts = self._generate(list(map(json.loads, fresh)), replace(self._sampling, seed=seed))
+        self._answered.update(zip(fresh, texts, strict=True))
+        return [self._answered[key] for key in keys]
+
+    def _generate(self, conversations: list[list[Message]], sampling: Sampling) -> list[str]:
+        if not conversations:
+            return []
+        try:
+            return [e.text for e in self._backend.generate_batch(conversations, sampling)]
+        except Unsupported:
+            if len(conversations) == 1:
+                return ['']
+            return [text for each in conversations for text in self._generate([each], sampling)]
+
+
+def _translated(pairs: list[Pair], model: _Model, style: TranslationStyle, seed: int) -> list[str]:
+    """The answers to some rows, whose questions are asked together."""
+    found = [''] * len(pairs)
+    waiting: dict[int, tuple[Translation, list[list[Message]]]] = {}
+    for place, pair in enumerate(pairs):
+        translation = style.translation(Request(pair.text, planetarium_domain(pair.domain)))
+        waiting[place] = (translation, next(translation))
+    while waiting:
+        asked = [each for _, conversations in waiting.values() for each in conversations]
+        answers = iter(model.answers(asked, seed))
+        for place, (translation, conversations) in list(waiting.items()):
+            try:
+                more = translation.send(list(islice(answers, len(conversations))))
+                waiting[place] = (translation, more)
+            except StopIteration as end:
+                found[place] = str(end.value)
+                del waiting[place]
+    return found
 
 
 def _known(path: Path) -> dict[str, str]:

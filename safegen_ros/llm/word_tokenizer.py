@@ -1,11 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The word-level tokenizer of the small model, as any `AutoTokenizer` loads it."""
+"""Word-level tokenizers of small models, as any `AutoTokenizer` loads them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from safegen_ros.llm.marks import BETWEEN_WORDS, BOS, EOS, MARKS, PAD, PLAN, UNK
 
@@ -33,20 +33,52 @@ def word_tokenizer(words: Sequence[str], context: int) -> PreTrainedTokenizerFas
         words: every token; the place is its id, `MARKS` come first.
         context: longest sequence of the model, in tokens.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer
-    from tokenizers.models import WordLevel
+    from tokenizers import Regex
     from tokenizers.normalizers import Lowercase, Replace
     from tokenizers.normalizers import Sequence as Steps
+
+    return _tokenizer(words, context, Steps([Lowercase(), Replace(Regex(BETWEEN_WORDS), ' ')]))
+
+
+def blank_tokenizer(texts: Iterable[str], context: int) -> PreTrainedTokenizerFast:
+    """The tokenizer of a corpus whose words have blanks between them; each has a token.
+
+    Args:
+        texts: the corpus.
+        context: longest sequence of the model, in tokens.
+    """
+    words = sorted({word for text in texts for word in text.split()} - set(MARKS))
+    return _tokenizer([*MARKS, *words], context, None)
+
+
+def _tokenizer(words: Sequence[str], context: int, normalizer: Any) -> PreTrainedTokenizerFast:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import WhitespaceSplit
-    from transformers import PreTrainedTokenizerFast
 
     model = WordLevel(vocab={word: number for number, word in enumerate(words)}, unk_token=UNK)
     found = Tokenizer(model)
-    found.normalizer = Steps([Lowercase(), Replace(Regex(BETWEEN_WORDS), ' ')])
+    if normalizer is not None:
+        found.normalizer = normalizer
     found.pre_tokenizer = WhitespaceSplit()
-    found.add_special_tokens([AddedToken(mark, normalized=False, special=True) for mark in MARKS])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=found,
+    return marked(found, context, CHAT_TEMPLATE)
+
+
+def marked(tokenizer: Any, context: int, template: str) -> PreTrainedTokenizerFast:
+    """A tokenizer as `AutoTokenizer` loads it, with the marks as special tokens.
+
+    Args:
+        tokenizer: of the library `tokenizers`; its vocabulary has the marks.
+        context: longest sequence of the model, in tokens.
+        template: how a conversation is written.
+    """
+    from tokenizers import AddedToken
+    from transformers import PreTrainedTokenizerFast
+
+    special = [AddedToken(mark, normalized=False, special=True) for mark in MARKS]
+    tokenizer.add_special_tokens(special)
+    found = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
         bos_token=BOS,
         eos_token=EOS,
         pad_token=PAD,
@@ -55,5 +87,5 @@ def word_tokenizer(words: Sequence[str], context: int) -> PreTrainedTokenizerFas
         model_max_length=context,
         clean_up_tokenization_spaces=False,
     )
-    tokenizer.chat_template = CHAT_TEMPLATE
-    return tokenizer
+    found.chat_template = template
+    return found

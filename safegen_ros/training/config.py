@@ -80,18 +80,27 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class DataConfig:
-    """The problems to learn from.
+    """What to learn from.
 
     Attributes:
-        folder: a dataset as `safegen dataset build` writes it.
+        world: `pddl3` for planning problems; `text` for any pairs of texts, see `text_world`.
+        folder: a dataset as `safegen dataset build` writes it, or of a text world.
+        tokens: of a new network in a text world: `text` keeps every character, `words` has one
+            token for what stands between blanks.
+        style: of a new network in a text world: what `safegen.json` says of how it is asked.
+        reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
         repair_share: share of the SFT examples whose prompt shows a failed attempt.
         validation: problems of the test split for the validation loss; 0 for none.
-        shares: how often SFT takes each domain, compared with the others; 1 where it is not named.
-            GRPO takes all equally often.
+        shares: how often SFT takes each domain, or group, compared with the others; 1 where it is
+            not named. GRPO takes all equally often.
     """
 
+    world: Literal['pddl3', 'text'] = 'pddl3'
     folder: str = 'data/safegen-bench'
+    tokens: Literal['text', 'words'] = 'text'
+    style: str = 'text'
+    reward: str = ''
     formats: dict[str, float] = field(default_factory=lambda: {'pddl': 1.0})
     repair_share: float = 0.0
     validation: int = 64
@@ -291,7 +300,7 @@ def _faults(config: TrainConfig) -> Iterator[str]:
     for form in data.formats:
         if form not in FORMATS:
             yield f'data.formats: there is no format {form!r}: use {" ".join(FORMATS)}'
-    for domain in data.shares:
+    for domain in data.shares if data.world == 'pddl3' else ():
         if domain not in domain_folders():
             yield f'data.shares: there is no domain {domain!r}: use {" ".join(domain_folders())}'
     if bool(model.base) == (network is not None):

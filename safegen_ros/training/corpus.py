@@ -16,6 +16,7 @@ from safegen_ros.pddl.model import Atom
 from safegen_ros.training.config import ConfigError, TrainConfig
 from safegen_ros.training.encoding import encoded
 from safegen_ros.training.examples import Example, changing_atoms, example
+from safegen_ros.training.lengths import longest, that_fit, token_count
 from safegen_ros.training.pairs import Pair, for_all_rows, instruction_pairs
 from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, faults, load_manifest
 from safegen_ros.worlds.pddl3.dataset.rows import Row, read_rows
@@ -91,15 +92,13 @@ def load_corpus(config: TrainConfig) -> Corpus:
         partial(example, repair=config.data.repair_share > 0), training_rows(config)
     )
     held_out = for_all_rows(example, _validation_rows(config))
-    network = config.model.network
-    most = min(config.budget.max_length, network.context if network else config.budget.max_length)
-    items = [item for item in _items(train, 0, config) if len(item['input_ids']) <= most]
-    if not items:
-        raise ConfigError(f'no example has at most {most} tokens: raise budget.max_length')
+    most = longest(config)
+    items = list(_items(train, 0, config))
+    kept = that_fit([len(item['input_ids']) for item in items], most)
     others = _items(held_out, len(train), config)
     return Corpus(
         (*train, *held_out),
-        items,
+        [items[place] for place in kept],
         [item for item in others if len(item['input_ids']) <= most],
         changing_atoms(train),
     )
@@ -122,7 +121,7 @@ def load_pairs(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Instruction pairs for a model from a folder, to train on and to validate with.
 
-    Each has `prompt` and `completion` as chat messages in the model's own prompt style, `domain`,
+    Each has `prompt` and `completion` as chat messages in the model's own prompt style, `group`,
     `weight` and its `tokens`. Pairs that are longer than `budget.max_length` are left out, since
     cut plans teach the model to stop early.
 
@@ -139,12 +138,10 @@ def load_pairs(
     ):
         make = partial(instruction_pairs, style=style, formats=formats, repair_share=share)
         items = [_item(pair, tokenizer) for pairs in for_all_rows(make, rows) for pair in pairs]
-        found.append([item for item in items if item['tokens'] <= config.budget.max_length])
-    if not found[0]:
-        raise ConfigError(
-            f'no example has at most {config.budget.max_length} tokens: raise budget.max_length'
-        )
-    return found[0], found[1]
+        found.append(items)
+    most = longest(config)
+    kept = that_fit([item['tokens'] for item in found[0]], most)
+    return [found[0][n] for n in kept], [item for item in found[1] if item['tokens'] <= most]
 
 
 def _item(pair: Pair, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
@@ -152,20 +149,7 @@ def _item(pair: Pair, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     return {
         'prompt': pair.prompt,
         'completion': completion,
-        'domain': pair.domain,
+        'group': pair.domain,
         'weight': pair.weight,
         'tokens': token_count(tokenizer, pair.prompt + completion),
     }
-
-
-def token_count(
-    tokenizer: PreTrainedTokenizerBase,
-    messages: Sequence[Mapping[str, str]],
-    *,
-    asking: bool = False,
-) -> int:
-    """Tokens of a conversation; `asking` counts those that ask for an answer, too."""
-    text = tokenizer.apply_chat_template(
-        list(messages), tokenize=False, add_generation_prompt=asking
-    )
-    return len(tokenizer(text, add_special_tokens=False)['input_ids'])

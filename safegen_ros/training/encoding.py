@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from safegen_ros.llm.marks import BOS, EOS, PAD, PLAN
+from safegen_ros.llm.marks import BOS, EOS, MARKS, PAD, PLAN
 from safegen_ros.pddl.model import Atom
 from safegen_ros.training.examples import MOST_MONITORS, Example
 from safegen_ros.worlds.pddl3.prompts.words import vocabulary
@@ -64,8 +64,24 @@ class StateTargets:
         return StateTargets(*(part.to(device, non_blocking=non_blocking) for part in parts))
 
 
+def padded(features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A batch with `input_ids` and `labels`, shape (B, L), padded on the right.
+
+    Causal attention makes a mask unnecessary.
+    """
+    longest = max(len(f['input_ids']) for f in features)
+    # Few lengths, so that memory which was given back fits the next batch.
+    length = -(-longest // _LENGTHS) * _LENGTHS
+    ids = np.full((len(features), length), MARKS.index(PAD))
+    labels = np.full((len(features), length), IGNORE)
+    for row, feature in enumerate(features):
+        ids[row, : len(feature['input_ids'])] = feature['input_ids']
+        labels[row, : len(feature['labels'])] = feature['labels']
+    return {'input_ids': torch.from_numpy(ids), 'labels': torch.from_numpy(labels)}
+
+
 class Collator:
-    """Pads examples to a batch, on the right: causal attention makes a mask unnecessary.
+    """Makes batches of examples, see `padded`, with what the state heads are to say.
 
     Args:
         examples: all examples; a feature names its own by `number`.
@@ -80,18 +96,7 @@ class Collator:
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """A batch with `input_ids` and `labels`, shape (B, L), and `states`."""
-        longest = max(len(f['input_ids']) for f in features)
-        # Few lengths, so that memory which was given back fits the next batch.
-        length = -(-longest // _LENGTHS) * _LENGTHS
-        ids = np.full((len(features), length), WORD_ID[PAD])
-        labels = np.full((len(features), length), IGNORE)
-        for row, feature in enumerate(features):
-            ids[row, : len(feature['input_ids'])] = feature['input_ids']
-            labels[row, : len(feature['labels'])] = feature['labels']
-        batch: dict[str, Any] = {
-            'input_ids': torch.from_numpy(ids),
-            'labels': torch.from_numpy(labels),
-        }
+        batch: dict[str, Any] = padded(features)
         if self._atoms:
             batch['states'] = self._states([f['number'] for f in features])
         return batch

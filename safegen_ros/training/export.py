@@ -16,6 +16,7 @@ from transformers.utils import logging
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder
+from safegen_ros.training.world import world_of
 from safegen_ros.worlds.pddl3.prompts.styles import SETTINGS
 
 CHECKSUMS = 'checksums.sha256'
@@ -123,10 +124,11 @@ def _keep_history(start: Path, folder: Path) -> None:
 
 
 def _write_settings(config: TrainConfig, folder: Path) -> None:
-    """The prompt style: that of words for a new network, otherwise that of the base."""
+    """The prompt style: that of its world for a new network, otherwise that of the base."""
     settings = folder / SETTINGS
     if config.model.network is not None:
-        settings.write_text(json.dumps({'prompt_style': 'words'}) + '\n', encoding='utf-8')
+        named = {'prompt_style': world_of(config).prompt_style}
+        settings.write_text(json.dumps(named) + '\n', encoding='utf-8')
     elif (Path(config.model.base) / SETTINGS).exists():
         shutil.copy(Path(config.model.base) / SETTINGS, settings)
 

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from safegen_ros.llm.marks import BOS, EOS, PAD
+from safegen_ros.llm.marks import BOS, EOS, MARKS, PAD
 from safegen_ros.training.base import start_weights
 from safegen_ros.training.config import NetworkConfig
 from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets
 from safegen_ros.training.examples import MOST_MONITORS, MOST_STANDING
 
 _HEADS = 'state_heads.'
+_SHORT = 512  # longest context [tokens] for which attention is written out when compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,15 @@ class Losses:
     whole: int
 
 
-def decoder_config(config: NetworkConfig) -> LlamaConfig:
-    """The configuration of the network."""
+def decoder_config(config: NetworkConfig, words: int = len(WORD_ID)) -> LlamaConfig:
+    """The configuration of the network.
+
+    Args:
+        config: its sizes.
+        words: tokens that it knows; the marks are the first ones.
+    """
     return LlamaConfig(
-        vocab_size=len(WORD_ID),
+        vocab_size=words,
         hidden_size=config.width,
         intermediate_size=config.mlp,
         num_hidden_layers=config.layers,
@@ -53,17 +59,17 @@ def decoder_config(config: NetworkConfig) -> LlamaConfig:
         max_position_embeddings=config.context,
         tie_word_embeddings=True,
         attention_bias=False,
-        pad_token_id=WORD_ID[PAD],
-        bos_token_id=WORD_ID[BOS],
-        eos_token_id=WORD_ID[EOS],
+        pad_token_id=MARKS.index(PAD),
+        bos_token_id=MARKS.index(BOS),
+        eos_token_id=MARKS.index(EOS),
         attn_implementation='sdpa',
     )
 
 
-def new_decoder(config: NetworkConfig, seed: int) -> LlamaForCausalLM:
-    """A freshly initialised Llama decoder over the words of `prompts.words`."""
+def new_decoder(config: NetworkConfig, seed: int, words: int = len(WORD_ID)) -> LlamaForCausalLM:
+    """A freshly initialised Llama decoder; over the words of `prompts.words` by default."""
     torch.manual_seed(seed)
-    return LlamaForCausalLM(decoder_config(config))
+    return LlamaForCausalLM(decoder_config(config, words))
 
 
 class TaughtDecoder(LlamaForCausalLM):
@@ -79,9 +85,10 @@ class TaughtDecoder(LlamaForCausalLM):
         super().__init__(config)
         self.state_heads = StateHeads(config.hidden_size, atoms) if atoms else None
         if compiled:
-            # Written out, attention is fused by the compiler; torch's own backward pass of fused
-            # attention takes half of a step on a CPU.
-            self.config._attn_implementation = 'eager'
+            # Written out, attention is fused by the compiler, which is faster for short sequences
+            # on a CPU; what it keeps for the backward pass grows with the square of their length.
+            if config.max_position_embeddings <= _SHORT:
+                self.config._attn_implementation = 'eager'
             for layer in self.model.layers:
                 layer.compile(dynamic=True)
 

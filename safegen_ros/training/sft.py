@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Supervised fine-tuning with TRL (SafeGen-LLM section IV-B), of a model or of a new network.
 
-The loss is that of equation 4: the negative log-likelihood of the plan given the task.
+The loss is that of equation 4: the negative log-likelihood of the answer, a plan, given the task.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch
 from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
 
-from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.training.arguments import (
     adapters,
     model_arguments,
@@ -24,13 +23,11 @@ from safegen_ros.training.arguments import (
 )
 from safegen_ros.training.base import base_tokenizer, check_base, check_compiler
 from safegen_ros.training.config import NetworkConfig, TrainConfig
-from safegen_ros.training.corpus import Corpus, load_corpus, load_pairs
-from safegen_ros.training.encoding import Collator
 from safegen_ros.training.muon import MuonWithAdamW
 from safegen_ros.training.network import Losses, TaughtDecoder, decoder_config
 from safegen_ros.training.resuming import RecipeRates
 from safegen_ros.training.samplers import BalancedSampler
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
+from safegen_ros.training.world import Material, world_of
 
 
 class BalancedTrainer(RecipeRates, SFTTrainer):
@@ -49,10 +46,10 @@ class BalancedTrainer(RecipeRates, SFTTrainer):
 
 
 class WordTrainer(BalancedTrainer):
-    """Trains a new network on words, with its state heads.
+    """Trains a new network on the words of its world, with its state heads.
 
     Args:
-        corpus: the examples.
+        material: what it learns from.
         config: the recipe.
         out: the folder of the run.
     """
@@ -61,14 +58,17 @@ class WordTrainer(BalancedTrainer):
     loss_is_scaled_for_ga: bool | None = True
     model_accepts_loss_kwargs: bool
 
-    def __init__(self, corpus: Corpus, config: TrainConfig, out: Path) -> None:
+    def __init__(self, material: Material, config: TrainConfig, out: Path) -> None:
         network = config.model.network or NetworkConfig()
         if network.compiled:
             check_compiler()
         self._state_weight = network.state_weight
-        atoms = corpus.atoms if network.state_weight > 0 else {}
         torch.manual_seed(config.seed)
-        model = TaughtDecoder(decoder_config(network), len(atoms), compiled=network.compiled)
+        model = TaughtDecoder(
+            decoder_config(network, len(material.tokenizer)),
+            material.atoms,
+            compiled=network.compiled,
+        )
         if network.start:
             model.start_from(Path(network.start))
         arguments = SFTConfig(
@@ -77,23 +77,23 @@ class WordTrainer(BalancedTrainer):
             remove_unused_columns=False,
             dataset_kwargs={'skip_prepare_dataset': True},
             prediction_loss_only=True,
-            **validation_arguments(config, corpus.validation),
+            **validation_arguments(config, material.validation),
         )
         super().__init__(
             lambda batch: BalancedSampler(
-                [corpus.examples[item['number']].domain for item in corpus.items],
-                [len(item['input_ids']) for item in corpus.items],
-                [item['weight'] for item in corpus.items],
+                material.groups,
+                [len(item['input_ids']) for item in material.items],
+                [item['weight'] for item in material.items],
                 batch,
                 config.seed,
                 config.data.shares,
             ),
             model=model,
             args=arguments,
-            train_dataset=Dataset.from_list(corpus.items),
-            eval_dataset=Dataset.from_list(corpus.validation) if corpus.validation else None,
-            data_collator=Collator(corpus.examples, atoms),
-            processing_class=word_tokenizer(vocabulary(), network.context),
+            train_dataset=Dataset.from_list(material.items),
+            eval_dataset=Dataset.from_list(material.validation) if material.validation else None,
+            data_collator=material.collate,
+            processing_class=material.tokenizer,
         )
         self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
         self._recipe = config.optimizer
@@ -148,12 +148,13 @@ def sft_trainer(config: TrainConfig, out: Path) -> SFTTrainer:
     Raises:
         SafegenError: the dataset or the model is no good.
     """
+    world = world_of(config)
     if config.model.network is not None:
-        return WordTrainer(load_corpus(config), config, out)
+        return WordTrainer(world.material(), config, out)
     base = Path(config.model.base)
     check_base(base, config.budget.max_length)
     tokenizer = base_tokenizer(base)
-    train, validation = load_pairs(config, tokenizer)
+    train, validation = world.pairs(tokenizer)
     arguments = SFTConfig(
         **shared_arguments(config, out),
         max_length=config.budget.max_length,
@@ -162,7 +163,7 @@ def sft_trainer(config: TrainConfig, out: Path) -> SFTTrainer:
     )
     return BalancedTrainer(
         lambda batch: BalancedSampler(
-            [pair['domain'] for pair in train],
+            [pair['group'] for pair in train],
             [pair['tokens'] for pair in train],
             [pair['weight'] for pair in train],
             batch,

@@ -48,7 +48,7 @@ def test_groups_stay_together(
 
 
 def test_rows_are_enough_for_what_is_asked() -> None:
-    from safegen_ros.training.grpo import enough_rows  # seconds, which no collection needs
+    from safegen_ros.training.pddl3_world import enough_rows  # seconds, which no collection needs
 
     rows = [row for domain in ('ferry', 'spanner') for row in drawn(domain, 'train', 12)]
     assert enough_rows(rows, 100, 1) == rows

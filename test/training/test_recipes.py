@@ -176,6 +176,44 @@ def test_recipes_of_the_small_model_run(
 
 
 @pytest.mark.slow
+def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
+    """From rows of the benchmark to a model that the front door asks."""
+    from safegen_ros.worlds.planetarium.dataset.layouts import tasks_of
+    from safegen_ros.worlds.planetarium.dataset.pairs import kits, make_pairs
+    from safegen_ros.worlds.planetarium.dataset.texts import (
+        made_up_texts,
+        pair_texts,
+        spoken_text,
+    )
+    from safegen_ros.worlds.planetarium.request import read_request
+    from safegen_ros.worlds.planetarium.styles import translation_style_of
+
+    texts = [spoken_text(str(number)) for number in range(24)] + [*made_up_texts('0')]
+    for kit in kits().values():
+        task = next(task for task in tasks_of(kit) if len(task.abstractions) == 4)
+        texts += [text for pair in make_pairs(task, 0, 4, False, 0) for text in pair_texts(pair)]
+    for split in ('train', 'test'):
+        (tmp_path / f'{split}.jsonl').write_text(''.join(text.to_line() for text in texts))
+    network = shipped('words')['model']['network']
+    recipe = write_recipe(
+        tmp_path / 'words.yaml', shipped('words'), data__folder=str(tmp_path),
+        data__validation=4, model__network=network | {'width': 16, 'layers': 1, 'mlp': 32},
+        budget__steps=2, budget__log_steps=1, budget__save_steps=2, optimizer__warmup=1,
+        optimizer__batch=8,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / 'run', stage='sft')
+    style = translation_style_of(str(model), strict=False)
+    assert style is not None
+    world = (
+        '(define (problem w) (:domain blocksworld) (:objects b1) (:init (on-table b1))'
+        '(:goal (clear b1)))'
+    )
+    (messages,) = next(style.translation(read_request('put b1 on the table', '', '', world)))
+    backend = TransformersBackend(model, 'cpu')
+    assert backend.generate(messages, Sampling(0, max_new_tokens=8)).completion_tokens
+
+
+@pytest.mark.slow
 def test_the_smoke_recipe_learns(tmp_path: Path) -> None:
     """On rows of the kits, as many as the command in the recipe builds."""
     dataset = write_dataset(tmp_path / 'data', 600, 16, ['ferry'])
@@ -225,4 +263,12 @@ def test_the_recipes_say_what_the_paper_says() -> None:
 def test_there_are_recipes() -> None:
     names = {f'{name}-{stage}' for name in ARCHITECTURES for stage in ('sft', 'grpo')}
     found = {path.stem for path in RECIPES.glob('*.yaml')}
-    assert found == names | {'mini', 'mini-grpo', 'mini-more', 'mini-smoke'}
+    assert found == names | {
+        'boxnet-mini',
+        'boxnet-mini-grpo',
+        'mini',
+        'mini-grpo',
+        'mini-more',
+        'mini-smoke',
+        'words',
+    }

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.llm.backend import Backend, Message, Sampling, never
+from safegen_ros.llm.backend import Backend, Sampling, never
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.sexpr import read_sexpr
-from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
+from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.rules.reading import AmbiguousRule
@@ -29,9 +29,11 @@ from safegen_ros.worlds.planetarium.fragments import MAX_ANSWER, THOUGHT, proble
 from safegen_ros.worlds.planetarium.planner import find_plan
 from safegen_ros.worlds.planetarium.request import Request, joined, spoken_constraints
 from safegen_ros.worlds.planetarium.soundness import contradiction
-
-QUESTION = 'QUESTION:'
-"""What an answer begins with that asks instead of guessing."""
+from safegen_ros.worlds.planetarium.styles import (
+    QUESTION,
+    InstructTranslation,
+    TranslationStyle,
+)
 
 _SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not share any
 
@@ -43,7 +45,8 @@ class Answer:
     Attributes:
         reading: which of the independent translations it belongs to, from 1.
         attempt: of that reading, from 1.
-        text: as the model wrote it; of one that is longer than `MAX_ANSWER`, the beginning.
+        text: as the model wrote it, or in PDDL where it writes in words of its own; of one that is
+            longer than `MAX_ANSWER`, the beginning.
         refused: why it cannot be used; empty when it can, and when it is a question.
     """
 
@@ -91,6 +94,7 @@ def understand(
     cancelled: Callable[[], bool] = never,
     asking: Callable[[int, int], None] = lambda reading, attempt: None,
     answered: Callable[[Answer], None] = lambda answer: None,
+    style: TranslationStyle | None = None,
 ) -> Understood | Question:
     """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
 
@@ -106,6 +110,7 @@ def understand(
         cancelled: asked while the model answers, and while a plan is searched for.
         asking: told the reading and the attempt before the model is asked.
         answered: told each answer; what it raises ends all.
+        style: how the model is asked; as a chat model when None.
 
     Raises:
         SafegenError: the constraints are not one formula or do not fit the observed world, or no
@@ -119,10 +124,11 @@ def understand(
         ways = (f'{number}. {meaning}' for number, meaning in enumerate(error.meanings, start=1))
         return Question('\n'.join(['A rule of the request can mean several things:', *ways]))
     request = replace(request, constraints=joined(request.constraints, spoken))
+    style = style or InstructTranslation()
     first: Understood | None = None
     for number in range(1, readings + 1):
         drawn = replace(sampling, seed=sampling.seed + (number - 1) * _SEED_STEP)
-        reading = _Reading(request, number, time_limit_s, cancelled, asking, answered)
+        reading = _Reading(request, number, time_limit_s, cancelled, asking, answered, style)
         found = reading.understand(backend, drawn, attempts)
         if isinstance(found, Question):
             return found
@@ -180,24 +186,6 @@ def _with_constraints(problem: Problem, constraints: str) -> Sequence[Constraint
     return read_problem(text, problem.domain, '<constraints>').constraints
 
 
-def prompt(request: Request) -> str:
-    """What the model is told."""
-    parts = [
-        'Translate a request into one PDDL problem of the domain below.',
-        f'Answer with (define (problem ...) ...) alone. If the request can be understood in more '
-        f'than one way, or leaves out what the problem needs, do not guess: answer with {QUESTION} '
-        'and one question.',
-        f'Domain:\n{domain_text(request.domain, constraints=True).rstrip()}',
-    ]
-    if request.start is not None:
-        objects = ' '.join(f'{name} - {kind}' for name, kind in request.start.objects.items())
-        init = ' '.join(map(atom_text, sorted(request.start.init)))
-        parts.append(f'Take exactly these objects and this initial state:\n{objects}\n{init}')
-    if request.constraints:
-        parts.append(f'These constraints hold in any case:\n{request.constraints}')
-    return '\n\n'.join([*parts, f'Request:\n{request.text}'])
-
-
 class _Refused(SafegenError):
     """Why an answer cannot be used, in words for the model."""
 
@@ -213,8 +201,10 @@ class _Reading:
         cancelled: Callable[[], bool],
         asking: Callable[[int, int], None],
         answered: Callable[[Answer], None],
+        style: TranslationStyle,
     ) -> None:
         self._request = request
+        self._style = style
         self._number = number
         self._time_limit_s = time_limit_s
         self._cancelled = cancelled
@@ -224,12 +214,12 @@ class _Reading:
     def understand(
         self, backend: Backend, sampling: Sampling, attempts: int
     ) -> Understood | Question:
-        messages: list[Message] = [{'role': 'user', 'content': prompt(self._request)}]
+        refused: tuple[str, str] | None = None
         reason = 'no attempt was allowed'
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
             self._asking(self._number, attempt)
-            text = backend.generate(messages, drawn, self._cancelled).text[: MAX_ANSWER + 1]
+            text = self._asked(backend, drawn, refused)[: MAX_ANSWER + 1]
             answer = Answer(self._number, attempt, text[:MAX_ANSWER])
             spoken = THOUGHT.sub('', text).strip()
             if spoken.startswith(QUESTION):
@@ -244,23 +234,23 @@ class _Reading:
             else:
                 self._answered(answer)
                 return Understood(problem, words, attempt)
-            messages = self._told(text, reason)
+            refused = (text, reason)
         raise SafegenError(
             f'the request could not be translated in {attempts} attempts: {reason}: say it in '
             'other words, or write the problem in PDDL',
             ErrorCode.TRANSLATION_FAILED,
         )
 
-    def _told(self, text: str, reason: str) -> list[Message]:
-        """The request again, with the last answer and what is wrong with it."""
-        return [
-            {'role': 'user', 'content': prompt(self._request)},
-            {'role': 'assistant', 'content': text},
-            {
-                'role': 'user',
-                'content': f'This cannot be used: {reason}\nWrite the whole problem again.',
-            },
-        ]
+    def _asked(self, backend: Backend, sampling: Sampling, refused: tuple[str, str] | None) -> str:
+        """The answer of the model to the request."""
+        translation = self._style.translation(self._request, refused)
+        conversations = next(translation)
+        while True:
+            texts = [backend.generate(c, sampling, self._cancelled).text for c in conversations]
+            try:
+                conversations = translation.send(texts)
+            except StopIteration as end:
+                return str(end.value)
 
     def _problem(self, answer: str) -> Problem:
         """The problem in an answer, with all constraints and a plan; raises `_Refused`."""

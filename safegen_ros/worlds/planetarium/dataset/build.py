@@ -22,7 +22,7 @@ from safegen_ros.worlds.pddl3.dataset.assemble import Notify, in_order
 from safegen_ros.worlds.pddl3.dataset.blocks import WORK, tree_digest, write_atomically
 from safegen_ros.worlds.pddl3.dataset.build import locked
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError, RecipeError, writing
-from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, Manifest, faults, load_manifest
+from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, Manifest, is_whole
 from safegen_ros.worlds.pddl3.dataset.workers import Workers
 from safegen_ros.worlds.planetarium.dataset.lint import check_description
 from safegen_ros.worlds.planetarium.dataset.pairs import Pair, make_pairs, pair_of
@@ -74,11 +74,6 @@ def check_pairs(pairs: list[Pair]) -> int:
     return len(pairs)
 
 
-def is_built(folder: Path) -> bool:
-    """Whether the dataset is there and whole."""
-    return (folder / MANIFEST).exists() and not any(faults(folder, load_manifest(folder)))
-
-
 def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> bool:
     """Builds a dataset, or what is missing of it.
 
@@ -97,7 +92,7 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
         RecipeError: the folder is that of another recipe, or the recipe asks for too much.
     """
     _open(folder, recipe)
-    if is_built(folder):
+    if is_whole(folder):
         return False
     with locked(folder):
         _make(folder, recipe, workers, notify)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safegen_ros.worlds.pddl3.dataset.assemble import Notify, in_order
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, faults, load_manifest
+from safegen_ros.worlds.pddl3.dataset.manifest import check_files
 from safegen_ros.worlds.pddl3.dataset.workers import Workers
 from safegen_ros.worlds.planetarium.dataset.build import RECIPE, check_pairs
 from safegen_ros.worlds.planetarium.dataset.layouts import tasks_of
@@ -36,11 +36,7 @@ def check(folder: Path, workers: Workers, notify: Notify) -> int:
         DatasetError: the first thing that is wrong.
     """
     recipe = load_recipe(folder / RECIPE)
-    manifest = load_manifest(folder)
-    if manifest.recipe != recipe.digest:
-        raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
-    for fault in faults(folder, manifest):
-        raise DatasetError(fault)
+    check_files(folder, recipe.digest)
     done, total = 0, sum(map(recipe.total, SPLITS))
     for count in in_order(workers, check_pairs, ((each,) for each in _problems(folder, recipe))):
         done += count

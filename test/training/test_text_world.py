@@ -1,0 +1,126 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Any pairs of texts can be trained on, with any reward."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from training_small import SHORT, reports, train, write_recipe
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.llm.marks import EOS, PLAN
+from safegen_ros.training.config import ConfigError, load_config
+from safegen_ros.training.encoding import IGNORE
+from safegen_ros.training.text_world import TextWorld, named_reward, read_text_rows
+from safegen_ros.training.world import world_of
+
+MODULE = 'a_world_of_the_tests'
+
+
+@pytest.fixture
+def rewards(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module of a world that nobody has told training about."""
+    module = ModuleType(MODULE)
+    module.reward = lambda task, completion: float(completion == task['right'])  # type: ignore[attr-defined]
+    module.endless = lambda task, completion: float('inf')  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, MODULE, module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Numbers to write backwards."""
+    rows = [
+        {
+            'prompt': f'turn {n:03}',
+            'completion': f'{n:03}'[::-1],
+            'group': 'odd' if n % 2 else 'even',
+            'bucket': ('easy', 'medium', 'hard')[n % 3],
+            'task': {'right': f'{n:03}'[::-1]},
+        }
+        for n in range(64)
+    ]
+    for name, part in (('train', rows[:48]), ('test', rows[48:])):
+        text = ''.join(json.dumps(row) + '\n' for row in part)
+        (tmp_path / f'{name}.jsonl').write_text(text, encoding='utf-8')
+    return tmp_path
+
+
+def recipe(folder: Path, **changes: Any) -> Path:
+    data = {'world': 'text', 'folder': str(folder), 'validation': 4}
+    return write_recipe(folder / 'recipe.yaml', SHORT | {'data': data}, **changes)
+
+
+def test_only_completions_are_learned(folder: Path) -> None:
+    world = world_of(load_config(recipe(folder)))
+    assert isinstance(world, TextWorld)
+    material = world.material()
+    assert (len(material.items), len(material.validation)) == (48, 4)
+    assert material.groups[:2] == ['even', 'odd']
+    assert not material.atoms
+    tokenizer = material.tokenizer
+    for item in material.items:
+        asked = item['input_ids'].index(tokenizer.convert_tokens_to_ids(PLAN)) + 1
+        assert item['labels'] == [IGNORE] * asked + item['input_ids'][asked:]
+        assert item['input_ids'][-1] == tokenizer.convert_tokens_to_ids(EOS)
+        assert tokenizer.unk_token_id not in item['input_ids']
+    batch = material.collate(material.items[:3])
+    assert batch['input_ids'].shape == batch['labels'].shape == (3, 16)
+
+
+def test_rows_that_are_too_long_are_left_out(folder: Path) -> None:
+    row = {'prompt': 'turn ' + '1' * 90, 'completion': '1'}
+    with (folder / 'train.jsonl').open('a') as file:
+        file.write(json.dumps(row) + '\n')
+    assert len(world_of(load_config(recipe(folder, budget__max_length=40))).material().items) == 48
+    with pytest.raises(ConfigError, match='no example has at most 3 tokens'):
+        world_of(load_config(recipe(folder, budget__max_length=3))).material()
+
+
+@pytest.mark.parametrize(
+    ('line', 'message'),
+    [
+        ('{"prompt": "a"}', 'is no row'),
+        ('{"prompt": "a", "completion": 1}', 'is no row'),
+        ('{"prompt": "a", "completion": "b", "more": 1}', 'is no row'),
+        ('{"prompt": "a", "completion": "b", "bucket": "huge"}', 'bucket is'),
+        ('["a"]', 'is no row'),
+        ('{', 'train.jsonl'),
+    ],
+)
+def test_what_is_no_row(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / 'train.jsonl').write_text(line + '\n')
+    with pytest.raises(SafegenError, match=message):
+        list(read_text_rows(tmp_path / 'train.jsonl'))
+
+
+def test_what_is_no_folder_and_no_reward(tmp_path: Path, rewards: ModuleType) -> None:
+    with pytest.raises(ConfigError, match='there is no such file'):
+        world_of(load_config(recipe(tmp_path))).material()
+    assert named_reward(f'{MODULE}:reward')({'right': 'b'}, 'b') == 1
+    for name in ('', 'nowhere:reward', f'{MODULE}:other', f'{MODULE}'):
+        with pytest.raises(ConfigError, match=r'data\.reward'):
+            named_reward(name)
+
+
+@pytest.mark.slow
+def test_both_stages_run_in_a_world_of_texts(folder: Path, rewards: ModuleType) -> None:
+    model = train(recipe(folder, data__style='mine'), folder / 'sft')
+    assert json.loads((model / 'safegen.json').read_text()) == {'prompt_style': 'mine'}
+    changes: dict[str, Any] = {
+        'stage': 'grpo', 'model': {'base': str(model)}, 'grpo': {
+            'generations': 4, 'temperature': 1.0, 'kl': 0, 'max_completion': 8},
+        'budget__steps': 2, 'budget__max_length': 64, 'budget__log_steps': 1, 'optimizer__batch': 8,
+    }  # fmt: skip
+    train(recipe(folder, data__reward=f'{MODULE}:reward', **changes), folder / 'grpo')
+    lines = reports(folder / 'grpo')
+    assert all(0 <= line['reward'] <= 1 for line in lines)
+    assert {'reward_even', 'reward_odd'} <= lines[0].keys()
+    with pytest.raises(SafegenError, match='must be finite'):
+        train(recipe(folder, data__reward=f'{MODULE}:endless', **changes), folder / 'endless')
