@@ -18,11 +18,16 @@ from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import MODEL, Attempt, Deadline, History, Level, plan_with_levels
 from safegen_ros.verdict import Verdict
 from safegen_ros.worlds.boxnet.admissible import Admissible
-from safegen_ros.worlds.boxnet.answers import AnswerError, has_form, read_plan, read_step
+from safegen_ros.worlds.boxnet.answers import (
+    AnswerError,
+    has_form,
+    read_plan,
+    read_step,
+    without_strays,
+)
 from safegen_ros.worlds.boxnet.findings import Fault
 from safegen_ros.worlds.boxnet.model import Plan, State, Step, Task, plan_json, step_json
-from safegen_ros.worlds.boxnet.prompts import feedback as told
-from safegen_ros.worlds.boxnet.prompts import full_prompt, observation, step_prompt
+from safegen_ros.worlds.boxnet.styles import InstructStyle, Style
 from safegen_ros.worlds.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
 
 FULL, NEXT = 'full', 'next'
@@ -92,6 +97,7 @@ def plan_with_model(
     sampling: Sampling,
     options: Options | None = None,
     cancelled: Cancelled = never,
+    style: Style | None = None,
 ) -> Run:
     """Has a model plan a task.
 
@@ -101,13 +107,16 @@ def plan_with_model(
         sampling: how the first answer is drawn; each later one takes the next seed.
         options: how it is asked.
         cancelled: whether the caller wants to stop.
+        style: how a map is put to the model; that of chat models by default.
 
     Raises:
         BackendError: the model cannot answer.
         SafegenError: `cancelled` said so (`PLANNING_CANCELED`), or the backend cannot choose.
     """
-    planner = _Planner(task, backend, sampling, options or Options(), cancelled)
-    return planner.whole() if planner.options.mode == FULL else planner.by_steps()
+    planner = _Planner(
+        task, backend, sampling, options or Options(), cancelled, style or InstructStyle()
+    )
+    return planner.whole() if planner.full else planner.by_steps()
 
 
 class _Planner:
@@ -118,16 +127,18 @@ class _Planner:
         sampling: Sampling,
         options: Options,
         cancelled: Cancelled,
+        style: Style,
     ) -> None:
         self.task, self.backend, self.sampling = task, backend, sampling
-        self.options, self.cancelled = options, cancelled
+        self.options, self.cancelled, self.style = options, cancelled, style
+        self.full = options.mode == FULL
         self.admissible = Admissible(task, options.idle_arms)
         self.show = feedback_named(options.feedback)
         self.asked = 0
 
     def whole(self) -> Run:
         """All steps in one answer."""
-        asked = [_user(full_prompt(self.task))]
+        asked = self.style.asked(self.task, whole=True)
         propose = partial(self._answers, asked, self._filtered_plan)
         attempts = self._attempts(propose, lambda text: self._judge(text).verdict)
         return Run(self._judge(attempts[-1].text), attempts)
@@ -136,7 +147,7 @@ class _Planner:
         """One step after the other, each from the state that those before it have led to."""
         states, steps = [self.task.start], list[Step]()
         attempts = list[Attempt]()
-        messages = [_user(step_prompt(self.task))]
+        messages = self.style.asked(self.task, whole=False)
         formatted = True
         while not self.task.solved(states[-1]) and len(steps) < self.options.most_steps:
             propose = self._step_proposals(messages, states[-1])
@@ -149,7 +160,7 @@ class _Planner:
                 return Run(_failed(found, steps, states), tuple(attempts))
             steps += found.plan
             states.append(found.states[-1])
-            messages += [_assistant(new[-1].text), _user(observation(self.task, states[-1]))]
+            messages = self.style.observed(messages, new[-1].text, self.task, states[-1])
         judged = judge(self.task, tuple(steps), self.options.idle_arms)
         return Run(replace(judged, formatted=formatted), tuple(attempts))
 
@@ -194,29 +205,25 @@ class _Planner:
         while True:
             sampling = replace(self.sampling, seed=self.sampling.seed + self.asked)
             self.asked += 1
-            text = self.backend.generate(messages, sampling, deadline.over).text
+            said = self.backend.generate(messages, sampling, deadline.over).text
+            text = self.style.answer(said, self.task, whole=self.full)
             yield shield(text) if self.options.shield == FILTER else text
             refused = self.show(history[-1].verdict)
-            whole = self.options.mode == FULL
-            messages += [_assistant(text), _user(told(refused, whole=whole))]
+            messages = self.style.refused(messages, text, refused, whole=self.full)
 
     def _filtered_plan(self, text: str) -> str:
         try:
-            answer = read_plan(text, self.task.robots)
+            known = without_strays(text, self.task.robots)
+            answer = read_plan(known, self.task.robots, self.task.form(self.task.start))
         except AnswerError:
             return text
-        return (
-            text
-            if answer.refused
-            else _with(text, plan_json(self.admissible.filtered_plan(answer.plan)))
-        )
+        return _with(text, plan_json(self.admissible.filtered_plan(answer.plan)))
 
     def _filtered_step(self, state: State, text: str) -> str:
         try:
-            answer = read_step(text, self.task.robots)
+            known = without_strays(text, self.task.robots)
+            answer = read_step(known, self.task.robots, self.task.form(state))
         except AnswerError:
-            return text
-        if answer.refused:
             return text
         return _with(text, step_json(self.admissible.filtered(state, answer.plan[0])))
 

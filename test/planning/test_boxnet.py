@@ -17,6 +17,7 @@ from safegen_ros.verdict import Category
 from safegen_ros.worlds.boxnet.answers import REFUSAL
 from safegen_ros.worlds.boxnet.dataset.draw import tasks
 from safegen_ros.worlds.boxnet.findings import Finding
+from safegen_ros.worlds.boxnet.model import plan_json, step_json
 from safegen_ros.worlds.boxnet.prompts import (
     EXAMPLE,
     EXAMPLE_PLAN,
@@ -173,3 +174,12 @@ def test_options_that_make_no_sense_are_refused(
     with pytest.raises(SafegenError) as raised:
         Options(mode, shield, attempts, feedback=feedback)
     assert raised.value.code is ErrorCode.UNKNOWN_STRATEGY
+
+
+def test_a_shield_leaves_out_strangers_and_what_a_robot_does_again() -> None:
+    first, second = (step_json(step)[1:-1] for step in (PLAN[0], PLAN[0][:1]))
+    strange = f'[{{{first}, "Robot 7": "x", {second}}}, {plan_json(PLAN[1:])[1:]}'
+    backend = ScriptedPlanner(lambda messages, sampling: strange)
+    plain = plan_with_model(EXAMPLE, backend, SAMPLING)
+    assert plain.judged.finding is Finding.UNKNOWN_ROBOT
+    assert plan_with_model(EXAMPLE, backend, SAMPLING, Options(shield=FILTER)).judged.verdict.ok

@@ -47,9 +47,9 @@ class Admissible:
                 continue
             if place == tip:
                 ends = (end for end in self._routes.reach[robot] if end != tip)
-                found += [Move(robot, tip, end, True) for end in ends]
+                found += [self.task.move(robot, tip, end, True) for end in ends]
             else:
-                found.append(Move(robot, tip, place, False))
+                found.append(self.task.move(robot, tip, place, False))
         return found
 
     def _may(self, state: State, step: Step) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,9 @@ _MOVE = re.compile(
 _NUMBER = re.compile(r'\s*(-?)([0-9]+)(?:\.([0-9]+))?\s*')
 _FORM = '"[x, y] -> [x, y], True" or "... False"'
 _CLOSE = '</think>'
+
+MoveReader = Callable[[Any, int, str, int], Move]
+"""Reads the value of a robot: the value, the robot, the place for messages, the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,13 @@ class _Pairs(list[tuple[str, Any]]):
     """The fields of an object of JSON as they were written, those given twice among them."""
 
 
-def read_plan(text: str, robots: Mapping[str, int]) -> Answer:
+def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> Answer:
     """The plan of an answer that gives all steps at once.
 
     Args:
         text: the answer.
         robots: the index of each robot by its name.
+        form: reads a move that is written otherwise than in BoxNet2D.
 
     Raises:
         AnswerError: it is none.
@@ -72,18 +76,22 @@ def read_plan(text: str, robots: Mapping[str, int]) -> Answer:
         return Answer((), formatted, refused=True)
     value = _json(body)
     if isinstance(value, _Pairs) or not isinstance(value, list):
-        raise _error(f'the answer is {_kind(value)}: give a JSON list with an object for each step')
+        raise unreadable(
+            f'the answer is {_kind(value)}: give a JSON list with an object for each step'
+        )
     if len(value) > MOST_STEPS:
-        raise _error(f'the answer has {len(value)} steps: {MOST_STEPS} at most')
-    return Answer(tuple(_step(each, at, robots) for at, each in enumerate(value)), formatted)
+        raise unreadable(f'the answer has {len(value)} steps: {MOST_STEPS} at most')
+    steps = (_step(each, at, robots, form or _move) for at, each in enumerate(value))
+    return Answer(tuple(steps), formatted)
 
 
-def read_step(text: str, robots: Mapping[str, int]) -> Answer:
+def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> Answer:
     """The step of an answer that gives the next one alone, as a plan of one step.
 
     Args:
         text: the answer.
         robots: the index of each robot by its name.
+        form: reads a move that is written otherwise than in BoxNet2D.
 
     Raises:
         AnswerError: it is none.
@@ -91,7 +99,34 @@ def read_step(text: str, robots: Mapping[str, int]) -> Answer:
     body, formatted = _body(text)
     if _refuses(body):
         return Answer((), formatted, refused=True)
-    return Answer((_step(_json(body), 0, robots),), formatted)
+    return Answer((_step(_json(body), 0, robots, form or _move),), formatted)
+
+
+def without_strays(text: str, robots: Mapping[str, int]) -> str:
+    """The JSON of an answer without robots that there are not, and without what one does again.
+
+    Args:
+        text: the answer.
+        robots: the index of each robot by its name.
+
+    Raises:
+        AnswerError: there is no JSON.
+    """
+    value = _json(_body(text)[0])
+    if isinstance(value, _Pairs):
+        return json.dumps(_known(value, robots))
+    steps = value if isinstance(value, list) else [value]
+    return json.dumps([_known(step, robots) for step in steps])
+
+
+def _known(step: Any, robots: Mapping[str, int]) -> Any:
+    if not isinstance(step, _Pairs):
+        return step
+    found: dict[str, Any] = {}
+    for name, said in step:
+        if name in robots:
+            found.setdefault(name, said)
+    return found
 
 
 def has_form(text: str) -> bool:
@@ -105,14 +140,14 @@ def has_form(text: str) -> bool:
 def _body(text: str) -> tuple[str, bool]:
     """The part of an answer behind its thoughts and inside its fence."""
     if len(text) > MOST_CHARACTERS:
-        raise _error(f'the answer has {len(text):,} characters: {MOST_CHARACTERS:,} at most')
+        raise unreadable(f'the answer has {len(text):,} characters: {MOST_CHARACTERS:,} at most')
     thoughts, closed, rest = text.rpartition(_CLOSE)
     if not closed and '<think>' in text:
-        raise _error(f'the thoughts do not end: close them with {_CLOSE}, then give the JSON')
+        raise unreadable(f'the thoughts do not end: close them with {_CLOSE}, then give the JSON')
     tagged = bool(closed) and thoughts.lstrip().startswith('<think>')
     fenced = _FENCE.findall(rest)
     if len(fenced) > 1:
-        raise _error(f'there are {len(fenced)} fenced texts: give one with the whole answer')
+        raise unreadable(f'there are {len(fenced)} fenced texts: give one with the whole answer')
     if fenced:
         return fenced[0], tagged
     return rest, tagged and _refuses(rest)
@@ -126,63 +161,81 @@ def _json(body: str) -> Any:
     try:
         return json.loads(body, object_pairs_hook=_Pairs, parse_constant=_no_constant)
     except RecursionError:
-        raise _error('the JSON is nested too deeply') from None
+        raise unreadable('the JSON is nested too deeply') from None
     except ValueError as error:
-        raise _error(
+        raise unreadable(
             f'the answer is not JSON: {error}: give the JSON alone, in one fence'
         ) from None
 
 
-def _step(value: Any, at: int, robots: Mapping[str, int]) -> Step:
+def _step(value: Any, at: int, robots: Mapping[str, int], read: MoveReader) -> Step:
     place = f'step {at + 1}'
     if not isinstance(value, _Pairs):
-        raise _error(f'{place}: is {_kind(value)}: give an object of robots and moves', at)
+        raise unreadable(f'{place}: is {_kind(value)}: give an object of robots and moves', at)
     moves: dict[int, Move] = {}
     for name, said in value:
         robot = robots.get(name)
         if robot is None:
-            raise _error(
+            raise unreadable(
                 f'{place}: there is no robot {name[:40]!a}: use {next(iter(robots))} to '
                 f'{next(reversed(list(robots)))}',
                 at,
                 Finding.UNKNOWN_ROBOT,
             )
         if robot in moves:
-            raise _error(
+            raise unreadable(
                 f'{place}: {name} is named twice: give it one move in a step',
                 at,
                 Finding.REPEATED_ROBOT,
                 robot,
             )
-        moves[robot] = _move(said, robot, f'{place}: {name}', at)
+        moves[robot] = read(said, robot, f'{place}: {name}', at)
     return tuple(moves.values())
 
 
 def _move(said: Any, robot: int, place: str, at: int) -> Move:
     match = _MOVE.fullmatch(said) if isinstance(said, str) and len(said) <= 200 else None
     if match is None:
-        raise _error(f'{place}: is not a move: write {_FORM}', at, robot=robot)
-    x, y, u, v = (_coordinate(match[n], place, at) for n in range(1, 5))
+        raise unreadable(f'{place}: is not a move: write {_FORM}', at, robot=robot)
+    x, y, u, v = (coordinate(match[n], place, at) for n in range(1, 5))
     start: Point = (x, y)
     return Move(robot, start, (u, v), match[5] == 'True')
 
 
-def _coordinate(text: str, place: str, at: int) -> int:
+def coordinate(text: str, place: str, at: int) -> int:
+    """A number of a text in the unit of coordinates.
+
+    Args:
+        text: the number.
+        place: where it stands, for messages.
+        at: index of its step.
+
+    Raises:
+        AnswerError: it is none, or has too many digits.
+    """
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise _error(f'{place}: {text.strip()[:20]!a} is no coordinate: write it as 1.25', at)
+        raise unreadable(f'{place}: {text.strip()[:20]!a} is no coordinate: write it as 1.25', at)
     sign, whole, part = match[1], match[2].lstrip('0'), (match[3] or '').rstrip('0')
     if len(whole) > 4:
-        raise _error(f'{place}: {text.strip()[:20]!a} is far outside of every map', at)
+        raise unreadable(f'{place}: {text.strip()[:20]!a} is far outside of every map', at)
     if len(part) > 6:
-        raise _error(f'{place}: {text.strip()[:20]!a} has more than six decimals: round it', at)
+        raise unreadable(f'{place}: {text.strip()[:20]!a} has more than six decimals: round it', at)
     value = int(whole or '0') * UNIT + int(part.ljust(6, '0'))
     return -value if sign else value
 
 
-def _error(
+def unreadable(
     reason: str, step: int = -1, finding: Finding = Finding.UNPARSEABLE, robot: int | None = None
 ) -> AnswerError:
+    """What to raise of an answer that cannot be read.
+
+    Args:
+        reason: what is wrong and how to mend it.
+        step: index of the step; -1 where no single one is meant.
+        finding: of what kind.
+        robot: who it is about.
+    """
     return AnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))
 
 

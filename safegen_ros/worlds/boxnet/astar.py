@@ -27,16 +27,6 @@ MOST_SUCCESSORS = 20
 MOST_AT_ONCE = 4
 
 
-def rest_tip(task_size: tuple[int, int], base: Point) -> Point:
-    """Where the arm of a robot is at first: a quarter to the right and above, inside the map."""
-    quarter = UNIT // 4
-    x, y = (
-        at + (quarter if at + quarter < size * UNIT else -quarter)
-        for at, size in zip(base, task_size, strict=True)
-    )
-    return x, y
-
-
 def plan_as_paper(task: Task, seed: int = 0, most: int = MOST_EXPANSIONS) -> Plan | None:
     """The plan that the reference planner of the paper finds; None where it finds none.
 
@@ -53,7 +43,7 @@ class _Search:
         self.task = task
         self.random = Random(seed)  # noqa: S311  # no secret
         self.routes = Routes(task)
-        self.rest = [rest_tip((task.width, task.height), base) for base in task.bases]
+        self.rest = [task.rest_tip(robot) for robot in range(len(task.bases))]
 
     def run(self, most: int) -> Plan | None:
         start = self.task.start
@@ -80,7 +70,7 @@ class _Search:
         return None
 
     def _quality(self, index: int, place: Point) -> float:
-        return (2 * distance(place, self.task.targets[index])) ** 2
+        return (2 * distance(place, self.task.targets[index]) * UNIT / self.task.side) ** 2
 
     def _heuristic(self, objects: Sequence[Point]) -> float:
         return math.sqrt(sum(self._quality(n, place) for n, place in enumerate(objects)))
@@ -96,11 +86,11 @@ class _Search:
             better = [p for p in self.routes.reach[robot] if self._quality(index, p) < now]
             if not better:
                 if tip != self.rest[robot]:
-                    found.append(Move(robot, tip, self.rest[robot], False))
+                    found.append(self.task.move(robot, tip, self.rest[robot], False))
             elif tip == place:
-                found += [Move(robot, tip, point, True) for point in better]
+                found += [self.task.move(robot, tip, point, True) for point in better]
             else:
-                found.append(Move(robot, tip, place, False))
+                found.append(self.task.move(robot, tip, place, False))
         return list(dict.fromkeys(found))
 
     def _successors(self, state: State) -> list[tuple[Step, State]]:

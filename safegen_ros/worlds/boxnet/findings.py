@@ -22,6 +22,7 @@ class Finding(Enum):
     NOTHING_TO_CARRY = 'nothing_to_carry'
     UNREACHABLE = 'unreachable'
     ROBOT_COLLISION = 'robot_collision'
+    ROBOT_OBJECT_COLLISION = 'robot_object_collision'
     OBJECT_COLLISION = 'object_collision'
     INCOMPLETE = 'incomplete'
     REFUSED = 'refused'
@@ -50,6 +51,7 @@ _KINDS = {
     Finding.NOTHING_TO_CARRY: (Category.PRECONDITION_VIOLATION, UNREACHABLE),
     Finding.UNREACHABLE: (Category.PRECONDITION_VIOLATION, UNREACHABLE),
     Finding.ROBOT_COLLISION: (Category.SAFETY_VIOLATION, COLLISION),
+    Finding.ROBOT_OBJECT_COLLISION: (Category.SAFETY_VIOLATION, COLLISION),
     Finding.OBJECT_COLLISION: (Category.SAFETY_VIOLATION, COLLISION),
     Finding.INCOMPLETE: (Category.GOAL_NOT_SATISFIED, INCOMPLETE),
     Finding.REFUSED: (Category.GOAL_NOT_SATISFIED, INCOMPLETE),

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.worlds.boxnet.findings import Fault
 from safegen_ros.worlds.boxnet.geometry import UNIT, Point, distance, point_text
 
 LARGEST = 20
@@ -82,6 +83,16 @@ def object_name(index: int) -> str:
     return f'Object {index}'
 
 
+class Rules(Protocol):
+    """What decides of a step in a world whose rules are not those of BoxNet2D."""
+
+    def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
+        """The state after a step, or what keeps it from being taken."""
+
+    def arms_touch(self, task: Any, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A map with its robots, objects and targets.
@@ -125,22 +136,61 @@ class Task:
             len(set(self.bases)) == len(self.bases), 'two bases are at one joint', 'part them'
         )
         for point in (*objects, *self.targets, *self.bases):
-            inside = 0 <= point[0] <= self.width * UNIT and 0 <= point[1] <= self.height * UNIT
+            inside = all(0 <= a <= n * self.side for a, n in zip(point, self.size, strict=True))
             self._need(inside, f'{point_text(point)} is outside of the map', 'move it inside')
         for robot, base in enumerate(self.bases):
-            joint = base[0] % UNIT == base[1] % UNIT == 0
+            joint = base[0] % self.side == base[1] % self.side == 0
             self._need(
-                joint, f'base {point_text(base)} is at no joint of the grid', 'use whole numbers'
+                joint,
+                f'base {point_text(base)} is at no joint of the grid',
+                f'use multiples of {self.side / UNIT:g}',
             )
             self._need(
                 self.reaches(robot, tips[robot]),
                 f'the tip {point_text(tips[robot])} is out of reach of {robot_name(robot)}',
-                'put it closer to its base than 1 in x and in y',
+                f'put it where {self.reach_rule}',
             )
 
     def _need(self, holds: bool, what: str, cure: str) -> None:
         if not holds:
             raise BoxnetError(f'{self.id}: {what}: {cure}')
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Cells along x and y."""
+        return self.width, self.height
+
+    @property
+    def side(self) -> int:
+        """Of a cell [cell / UNIT]."""
+        return UNIT
+
+    @property
+    def reach_rule(self) -> str:
+        """In words, where the tip of an arm can be."""
+        return 'it is less than 1 away from its base in x and in y'
+
+    @property
+    def rules(self) -> Rules | None:
+        """What decides of a step; None where the rules of BoxNet2D do."""
+        return None
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Where a planner puts objects and arms, beside places of objects and targets."""
+        return sites(self.width, self.height)
+
+    def rest_tip(self, robot: int) -> Point:
+        """Where the arm of a robot is put at first."""
+        return rest_tip(self.size, self.bases[robot])
+
+    def move(self, robot: int, start: Point, end: Point, carry: bool) -> Move:
+        """A move as answers in this world write it."""
+        return Move(robot, start, end, carry)
+
+    def form(self, state: State) -> Callable[[Any, int, str, int], Move] | None:
+        """Reads moves that begin in a state; None where they are written as in BoxNet2D."""
+        return None
 
     def reaches(self, robot: int, point: Point) -> bool:
         """Whether the arm of a robot can go to a point: less than 1 away in x and in y."""
@@ -180,6 +230,16 @@ class Task:
             'tips': _numbers(self.start.tips),
         }
         return json.dumps(values)
+
+
+def rest_tip(size: tuple[int, int], base: Point) -> Point:
+    """Where an arm is at first: a quarter to the right of its base and above, inside the map."""
+    quarter = UNIT // 4
+    x, y = (
+        at + (quarter if at + quarter < cells * UNIT else -quarter)
+        for at, cells in zip(base, size, strict=True)
+    )
+    return x, y
 
 
 def sites(width: int, height: int) -> tuple[Point, ...]:
@@ -263,8 +323,12 @@ def task_of(text: str, source: str) -> Task:
     for name in ('width', 'height'):
         if type(values[name]) is not int:
             raise BoxnetError(f'{source}: {name}: must be a whole number')
+    if 'arm' in values:
+        from safegen_ros.worlds.boxnet3d.reading import task_of_values
+
+        return task_of_values(values, source)
     points = {
-        name: _points(values[name], f'{source}: {name}')
+        name: points_of(values[name], f'{source}: {name}')
         for name in ('objects', 'targets', 'bases', 'tips')
     }
     try:
@@ -284,7 +348,16 @@ def _numbers(points: Iterable[Point]) -> list[list[float]]:
     return [[x / UNIT, y / UNIT] for x, y in points]
 
 
-def _points(value: Any, place: str) -> tuple[Point, ...]:
+def points_of(value: Any, place: str) -> tuple[Point, ...]:
+    """Points from the values of a JSON list of them.
+
+    Args:
+        value: the list.
+        place: where it stands, for messages.
+
+    Raises:
+        BoxnetError: it is none, or has numbers that are too large or too fine.
+    """
     if not isinstance(value, list):
         raise BoxnetError(f'{place}: must be a list of points')
     return tuple(_point(each, f'{place}[{at}]') for at, each in enumerate(value))

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import islice
 from random import Random
+from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.worlds.boxnet.astar import plan_as_paper
-from safegen_ros.worlds.boxnet.geometry import Point
+from safegen_ros.worlds.boxnet.geometry import Point, distance
 from safegen_ros.worlds.boxnet.model import Move, Plan, Task
 from safegen_ros.worlds.boxnet.routes import FAR, Routes, certificate
 from safegen_ros.worlds.boxnet.verifier import arms_touch, judge
@@ -31,11 +33,14 @@ MOST_NODES = 20_000
 RESTARTS = 20
 """Searches for each number of steps, each in another order; what one misses, another may find."""
 
-_MORE = 24
-"""Steps above the lower bound that are tried."""
+_MORE, _FEW = 24, 4
+"""Lengths of plans that are tried, from the lower bound on; few, with few searches for each, where
+it is to be soon."""
 
 _EXPANSIONS = 200
 """Of the planner of the paper, which is asked, too, where the plan may not be the shortest."""
+
+_Item = TypeVar('_Item')
 
 
 class NoPlan(SafegenError):
@@ -60,12 +65,14 @@ class Solution:
         return len(self.plan) == self.lower_bound
 
 
-def solve(task: Task, most_nodes: int = MOST_NODES) -> Solution:
+@singledispatch
+def solve(task: Task, most_nodes: int = MOST_NODES, *, soon: bool = False) -> Solution:
     """A plan of few steps, of the fewest where `certified`; idle arms are ignored.
 
     Args:
         task: to be solved.
         most_nodes: of the search for each number of steps; fewer give longer plans sooner.
+        soon: whether to give up where a plan is hard to find, and to take a longer one.
 
     Raises:
         NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
@@ -75,14 +82,30 @@ def solve(task: Task, most_nodes: int = MOST_NODES) -> Solution:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     routes = Routes(task)
     bound = _lower_bound(routes, most_nodes)
-    plan = _shortest(routes, bound, most_nodes)
-    if plan is None or len(plan) > bound:
+    more, restarts = (_FEW, _FEW) if soon else (_MORE, RESTARTS)
+    plan = _shortest(routes, range(bound, bound + more), restarts, most_nodes)
+    if not soon and (plan is None or len(plan) > bound):
         other = plan_as_paper(task, most=_EXPANSIONS)
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
+    return checked(task, plan, bound, bound + more - 1)
+
+
+def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> Solution:
+    """A plan that was found, with its bound.
+
+    Args:
+        task: that it is to solve.
+        plan: None where none was found.
+        bound: no plan has fewer steps.
+        tried: plans of up to so many steps were looked for.
+
+    Raises:
+        NoPlan: there is none, or the verifier refuses it.
+    """
     if plan is None:
         raise NoPlan(
-            f'{task.id}: no plan within {bound + _MORE - 1} steps was found: allow more nodes',
+            f'{task.id}: no plan within {tried} steps was found: allow more nodes',
             ErrorCode.ATTEMPTS_EXHAUSTED,
         )
     verdict = judge(task, plan).verdict
@@ -94,9 +117,9 @@ def solve(task: Task, most_nodes: int = MOST_NODES) -> Solution:
     return Solution(plan, bound)
 
 
-def _shortest(routes: Routes, bound: int, most_nodes: int) -> Plan | None:
-    for steps in range(bound, bound + _MORE):
-        for seed in range(RESTARTS):
+def _shortest(routes: Routes, lengths: range, restarts: int, most_nodes: int) -> Plan | None:
+    for steps in lengths:
+        for seed in range(restarts):
             search = _Search(routes, steps, most_nodes // RESTARTS, seed=seed)
             if search.found():
                 return search.plan()
@@ -152,10 +175,10 @@ class _Search:
         self.last = [-1] * len(self.tips)  # the step in which each robot moved last
         self.moves: list[list[Move]] = [[] for _ in range(steps)]
         self.failed = set[tuple[object, ...]]()
-        self.robots = {
-            place: self.random.sample(robots, len(robots))
-            for place, robots in routes.robots.items()
-        }
+        # The first search takes all that is equally good in one order, so that alike tasks get
+        # alike plans; a model learns those sooner.
+        self.tidy = seed == 0
+        self.robots = {place: self._order(robots) for place, robots in routes.robots.items()}
         self.ends = [self._ends(robot) for robot in range(len(self.tips))]
 
     def found(self) -> bool:
@@ -174,11 +197,14 @@ class _Search:
         """
         points = self.routes.reach[robot]
         if not self.free:
-            return self.random.sample(points, len(points))
+            return self._order(points)
         alike = {frozenset(self.routes.robots[point]): point for point in points}
         best = [point for own, point in alike.items() if not any(own < other for other in alike)]
         targets = [point for point in self.task.targets if point in points]
         return list(dict.fromkeys((*targets, *best)))
+
+    def _order(self, items: list[_Item]) -> list[_Item]:
+        return items if self.tidy else self.random.sample(items, len(items))
 
     def _left(self, index: int) -> int:
         return self.routes.carries[index][self.places[index]]
@@ -286,22 +312,26 @@ class _Search:
         targets = {*self.task.targets} - {self.task.targets[index]}
         options = sorted(
             (
-                (carries[end], end in targets, robot, end)
+                (carries[end], end in targets, self._short_of(index, end), robot, end)
                 for robot in self.robots[place]
                 if robot not in busy
                 for end in self.ends[robot]
                 if carries[end] <= min(rest, FAR - 1) and end != place and end not in taken
             ),
-            key=lambda option: option[:2],
+            key=lambda option: option[:3],
         )
         fetches: dict[int, list[tuple[Move | None, int]]] = {}
-        for _, _, robot, end in options:
+        for *_, robot, end in options:
             if robot not in fetches:
                 fetches[robot] = list(self._fetches(robot, place, now))
             move = Move(robot, place, end, True)
             clear = self.free or not any(arms_touch(self.task, move, c.move) for c in chosen)
             if clear and fetches[robot] and self._fits(move, now):
                 yield from (_Carry(robot, index, end, move, *fetch) for fetch in fetches[robot])
+
+    def _short_of(self, index: int, end: Point) -> float:
+        """How far from the target an object comes to lie, where that is to count."""
+        return distance(end, self.task.targets[index]) if self.tidy else 0.0
 
     def _fetches(self, robot: int, place: Point, now: int) -> Iterator[tuple[Move | None, int]]:
         """How the arm of a robot may come to an object, and in which step, the latest first."""

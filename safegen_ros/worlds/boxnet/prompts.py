@@ -8,6 +8,8 @@ the verifier accepts.
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.worlds.boxnet.answers import REFUSAL, read_plan
 from safegen_ros.worlds.boxnet.geometry import UNIT
@@ -68,54 +70,59 @@ arm covers [0.75, 0.25].
 - A step lasts as long as its longest move. So let robots that are far apart move in one step, and \
 hand objects on where both robots reach."""
 
-_FULL = """\
+FULL = """\
 How to answer
 - First think between <think> and </think>: who reaches what, which moves would collide, what can \
 be done at once.
 - Then give the whole plan in one ```json fence: a list with an object for each step. Its keys are \
-robots, its values "[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is \
-then to where it goes.
+robots, its values {form}.
 - If no plan can bring an object to its target, answer instead of the fence: {refusal}
 
 Example
 {example}
 
 Answer
-<think> Robot 0 reaches Object 0, Robot 1 reaches its target; both reach [1.25, 1.75], so it is \
-handed on there. Robot 1 first brings Object 1 to its target. </think>
+<think> {thoughts} </think>
 ```json
 {plan}
 ```
 
 Your task
 {map}"""
+"""What asks for a whole plan, in any world."""
 
-_NEXT = """\
+NEXT = """\
 How to answer
 - You are shown the map between <observation> and </observation>, again after each step of yours.
 - First think between <think> and </think>: who reaches what, which moves would collide, what can \
 be done at once.
 - Then give the next step alone in one ```json fence: an object whose keys are robots and whose \
-values are "[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is to where \
-it goes.
+values are {form}.
 - If no plan can bring an object to its target, answer instead of the fence: {refusal}
 
 Example
 {example}
 
 Answer
-<think> Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay apart. </think>
+<think> {thoughts} </think>
 ```json
 {step}
 ```
 
 Your task
 {map}"""
+"""What asks for the next step, likewise."""
+
+_FORM = '"[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is'
 
 
+@singledispatch
 def full_prompt(task: Task) -> str:
     """What asks for all steps of a plan (FULLPLAN)."""
-    asked = _FULL.format(
+    asked = FULL.format(
+        form=f'{_FORM} then to where it goes',
+        thoughts='Robot 0 reaches Object 0, Robot 1 reaches its target; both reach [1.25, 1.75], '
+        'so it is handed on there. Robot 1 first brings Object 1 to its target.',
         refusal=REFUSAL,
         example=map_text(EXAMPLE, EXAMPLE.start),
         plan=EXAMPLE_PLAN,
@@ -124,9 +131,12 @@ def full_prompt(task: Task) -> str:
     return f'{_RULES}\n\n{asked}'
 
 
+@singledispatch
 def step_prompt(task: Task) -> str:
     """What asks for the first step, and tells that others will be asked for (REPLAN)."""
-    asked = _NEXT.format(
+    asked = NEXT.format(
+        form=f'{_FORM} to where it goes',
+        thoughts='Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay apart.',
         refusal=REFUSAL,
         example=observation(EXAMPLE, EXAMPLE.start),
         step=step_json(read_plan(EXAMPLE_PLAN, EXAMPLE.robots).plan[0]),

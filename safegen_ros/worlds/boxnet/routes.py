@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from safegen_ros.worlds.boxnet.geometry import UNIT, Point, point_text
-from safegen_ros.worlds.boxnet.model import Task, object_name, robot_name, sites
+from safegen_ros.worlds.boxnet.model import Task, object_name, robot_name
 
 FAR = 10**6
 """Number of carries where no number is enough."""
@@ -68,13 +68,18 @@ def proves(found: Unsolvable, task: Task) -> bool:
     )
 
 
-def connected(bases: Iterable[Point]) -> bool:
-    """Whether an object can be handed on from each robot to each other one."""
+def connected(bases: Iterable[Point], side: int = UNIT) -> bool:
+    """Whether an object can be handed on from each robot to each other one.
+
+    Args:
+        bases: of the robots.
+        side: of a cell, in the unit of coordinates.
+    """
     rest = set(bases)
     front = [rest.pop()]
     while front:
         x, y = front.pop()
-        near = {b for b in rest if abs(b[0] - x) <= UNIT and abs(b[1] - y) <= UNIT}
+        near = {b for b in rest if abs(b[0] - x) <= side and abs(b[1] - y) <= side}
         front += near
         rest -= near
     return not rest
@@ -94,14 +99,12 @@ class Routes:
     """The points of a task with who reaches them, and how far each is from the targets.
 
     Args:
-        task: of which the four points of each cell, the objects and the targets are used.
+        task: of which the points that planners use, the objects and the targets are used.
     """
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.points = list(
-            dict.fromkeys((*sites(task.width, task.height), *task.start.objects, *task.targets))
-        )
+        self.points = list(dict.fromkeys((*task.points, *task.start.objects, *task.targets)))
         self.reach = [
             [point for point in self.points if task.reaches(robot, point)]
             for robot in range(len(task.bases))

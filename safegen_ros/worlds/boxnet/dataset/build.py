@@ -18,7 +18,7 @@ from safegen_ros.worlds.pddl3.dataset.assemble import Notify, in_order
 from safegen_ros.worlds.pddl3.dataset.blocks import WORK, tree_digest, write_atomically
 from safegen_ros.worlds.pddl3.dataset.build import locked
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError, RecipeError, writing
-from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, Manifest, faults, load_manifest
+from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, Manifest, check_files, is_whole
 from safegen_ros.worlds.pddl3.dataset.workers import Workers
 
 RECIPE = 'recipe.json'
@@ -56,7 +56,7 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
         RecipeError: the folder is that of another recipe.
     """
     _open(folder, recipe)
-    if (folder / MANIFEST).exists() and not any(faults(folder, load_manifest(folder))):
+    if is_whole(folder):
         return False
     with locked(folder):
         _make(folder, recipe, workers, notify)
@@ -76,11 +76,7 @@ def check(folder: Path, workers: Workers, notify: Notify) -> int:
         DatasetError: the first thing that is wrong.
     """
     recipe = load_recipe(folder / RECIPE)
-    manifest = load_manifest(folder)
-    if manifest.recipe != recipe.digest:
-        raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
-    for fault in faults(folder, manifest):
-        raise DatasetError(fault)
+    check_files(folder, recipe.digest)
     given = ((folder / f'{split.name}.jsonl', list(blocks(split))) for split in recipe.splits)
     total = 0
     for done, count in enumerate(in_order(workers, _check_split, given), 1):

@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from random import Random
 
-from safegen_ros.worlds.boxnet.astar import rest_tip
 from safegen_ros.worlds.boxnet.geometry import UNIT, Point
-from safegen_ros.worlds.boxnet.model import State, Task, sites
+from safegen_ros.worlds.boxnet.model import State, Task, rest_tip, sites
 from safegen_ros.worlds.boxnet.routes import certificate, connected
+from safegen_ros.worlds.boxnet3d.drawing import SpatialMap
 
 Size = tuple[int, int]
 """Cells along x and y."""
@@ -39,13 +40,19 @@ _OFFSET = 20
 
 
 def inner_joints(size: Size) -> tuple[Point, ...]:
-    """The joints of the grid that are not on the border: where the paper puts its robots."""
+    """The joints of the grid that are not on the border, where the paper puts its robots [cell]."""
     width, height = size
-    return tuple((x * UNIT, y * UNIT) for x in range(1, width) for y in range(1, height))
+    return tuple((x, y) for x in range(1, width) for y in range(1, height))
 
 
 def tasks(
-    size: Size, objects: int, seed: str, *, variant: str = GRID, held_out: bool = False
+    size: Size,
+    objects: int,
+    seed: str,
+    *,
+    variant: str = GRID,
+    held_out: bool = False,
+    arm: str = '',
 ) -> Iterator[Task]:
     """Different tasks of one size, until there are none left or many draws bring nothing new.
 
@@ -55,58 +62,97 @@ def tasks(
         seed: the same seed draws the same tasks.
         variant: one of `VARIANTS`.
         held_out: whether those for tests are drawn, or those for training; no task is both.
+        arm: kind of the arms of BoxNet3D, a key of `FAMILIES`; empty for BoxNet2D.
     """
     label = f'{size[0]}x{size[1]}-{objects}'
-    random = Random(f'{seed} {label} {variant} {held_out}')  # noqa: S311  # no secret
+    map = SpatialMap(size, arm) if arm else FlatMap(size)
+    if objects >= len(map.points):
+        return  # nothing could be moved
+    random = Random(f'{seed} {label} {variant} {held_out}{arm}')  # noqa: S311  # no secret
     if variant == MOVED_POINTS:
-        base = tasks(size, objects, seed, held_out=held_out)
+        base = tasks(size, objects, seed, held_out=held_out, arm=arm)
         yield from (_moved(task, random) for task in base)
         return
     seen = set[str]()
     misses = 0
     while misses < _TRIES:
         misses += 1
-        task = _draw(size, objects, random, variant != GRID)
+        task = _draw(map, objects, random, variant != GRID)
         key = task.to_json()
-        digest = sha256(key.encode()).digest()[0]
-        if key in seen or (digest % _HELD_OUT == 0) != held_out:
+        if key in seen or _for_tests(key) != held_out:
             continue
         proof = certificate(task)
         wanted = proof is not None if variant == UNSOLVABLE else proof is None
-        if not wanted or (variant == RANDOM_ROBOTS and not connected(task.bases)):
+        if not wanted or (variant == RANDOM_ROBOTS and not connected(task.bases, task.side)):
             continue
         seen.add(key)
         misses = 0
         yield _named(task, f'{label}-{len(seen):05d}')
 
 
-def _draw(size: Size, objects: int, random: Random, anywhere: bool) -> Task:
-    bases = inner_joints(size)
+def is_held_out(task: Task) -> bool:
+    """Whether a task is for tests, whatever its name is and wherever its arms are."""
+    size = task.width, task.height
+    bases = tuple(sorted(task.bases))
+    start = State(tuple(rest_tip(size, base) for base in bases), task.start.objects)
+    return _for_tests(Task('', *size, bases, start, task.targets).to_json())
+
+
+def _for_tests(key: str) -> bool:
+    return sha256(key.encode()).digest()[0] % _HELD_OUT == 0
+
+
+def _draw(map: FlatMap | SpatialMap, objects: int, random: Random, anywhere: bool) -> Task:
+    bases = tuple((x * map.side, y * map.side) for x, y in inner_joints(map.size))
     if anywhere:
-        joints = [(x * UNIT, y * UNIT) for x, y in product(*(range(side + 1) for side in size))]
+        width, height = map.size
+        joints = [
+            (x * map.side, y * map.side) for x, y in product(range(width + 1), range(height + 1))
+        ]
         bases = tuple(sorted(random.sample(joints, len(bases))))
-    tips = tuple(rest_tip(size, base) for base in bases)
-    points = sites(*size)
     while True:
-        places = tuple(random.sample(points, objects))
-        targets = tuple(random.sample(points, objects))
+        places = tuple(random.sample(map.points, objects))
+        targets = tuple(random.sample(map.points, objects))
         if all(place != target for place, target in zip(places, targets, strict=True)):
-            return Task('', *size, bases, State(tips, places), targets)
+            return map.task(bases, places, targets)
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    """A map of BoxNet2D without anything on it.
+
+    Attributes:
+        size: cells along x and y.
+    """
+
+    size: Size
+    side = UNIT
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Where objects and targets are put."""
+        return sites(*self.size)
+
+    def task(
+        self, bases: Sequence[Point], places: Sequence[Point], targets: Sequence[Point]
+    ) -> Task:
+        """A task with robots at rest."""
+        tips = tuple(rest_tip(self.size, base) for base in bases)
+        start = State(tips, tuple(places))
+        return Task('', *self.size, tuple(bases), start, tuple(targets))
 
 
 def _moved(task: Task, random: Random) -> Task:
     def moved(point: Point) -> Point:
         x, y = (
-            at + random.randint(-_OFFSET, _OFFSET) * UNIT // 100 for at in point
+            at + random.randint(-_OFFSET, _OFFSET) * task.side // 100 for at in point
         )  # cells are kept: the points of a cell are 0.25 away from its sides
         return x, y
 
     places = tuple(map(moved, task.start.objects))
     targets = tuple(map(moved, task.targets))
-    return Task(
-        task.id, task.width, task.height, task.bases, State(task.start.tips, places), targets
-    )
+    return replace(task, start=State(task.start.tips, places), targets=targets)
 
 
 def _named(task: Task, name: str) -> Task:
-    return Task(name, task.width, task.height, task.bases, task.start, task.targets)
+    return replace(task, id=name)

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.worlds.boxnet.dataset.draw import VARIANTS, Size
 from safegen_ros.worlds.pddl3.dataset.failures import RecipeError
 
@@ -34,6 +35,7 @@ class Split:
         objects: how many there may be.
         rows: tasks in all.
         each: most of one size and number of objects.
+        arm: kind of the arms, a key of `FAMILIES`, for BoxNet3D; empty for BoxNet2D.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Split:
     objects: tuple[int, ...]
     rows: int
     each: int
+    arm: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,11 @@ class Recipe:
 
     def to_json(self) -> str:
         """The text of its file."""
-        return json.dumps(asdict(self), indent=1) + '\n'
+        values = asdict(self)
+        for split in values['splits']:
+            if not split['arm']:  # recipes are older than BoxNet3D, and their digests count
+                del split['arm']
+        return json.dumps(values, indent=1) + '\n'
 
     @property
     def digest(self) -> str:
@@ -141,6 +148,8 @@ def _check(recipe: Recipe, source: str) -> None:
         place = f'splits.{split.name!s:.40}'
         plain = isinstance(split.name, str) and split.name.isidentifier() and split.name.isascii()
         need(plain, place, 'its name is that of a file: use letters, digits and _')
+        known = ('', *FAMILIES)
+        need(split.arm in known, f'{place}.arm', f'use one of {", ".join(FAMILIES)}, or none')
         need(split.variant in VARIANTS, f'{place}.variant', f'use one of {", ".join(VARIANTS)}')
         need(type(split.held_out) is bool, f'{place}.held_out', 'write true or false')
         sides = [side for size in split.sizes for side in size]

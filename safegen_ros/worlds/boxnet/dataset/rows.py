@@ -11,12 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from safegen_ros.errors import ErrorCode
 from safegen_ros.worlds.boxnet.answers import AnswerError, read_plan
 from safegen_ros.worlds.boxnet.astar import plan_as_paper
 from safegen_ros.worlds.boxnet.dataset.draw import UNSOLVABLE, tasks
 from safegen_ros.worlds.boxnet.dataset.recipe import Block
 from safegen_ros.worlds.boxnet.model import BoxnetError, Plan, Task, plan_json, task_of
-from safegen_ros.worlds.boxnet.optimal import parallelism, solve
+from safegen_ros.worlds.boxnet.optimal import NoPlan, parallelism, solve
 from safegen_ros.worlds.boxnet.routes import Unsolvable, certificate, proves
 from safegen_ros.worlds.boxnet.verifier import judge
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
@@ -66,17 +67,28 @@ def make_rows(block: Block, seed: int) -> Iterator[Row]:
     """The rows of a block, fewer where there are not so many different tasks."""
     split = block.split
     drawn = tasks(
-        block.size, block.objects, str(seed), variant=split.variant, held_out=split.held_out
+        block.size,
+        block.objects,
+        str(seed),
+        variant=split.variant,
+        held_out=split.held_out,
+        arm=split.arm,
     )
-    for task in islice(drawn, block.rows):
-        yield _row(split.name, replace(task, id=f'{split.name}-{task.id}'))
+    made = (_row(split.name, replace(task, id=f'{split.name}-{task.id}')) for task in drawn)
+    yield from islice((row for row in made if row is not None), block.rows)
 
 
-def _row(split: str, task: Task) -> Row:
+def _row(split: str, task: Task) -> Row | None:
+    """A row; None for a task for which no plan is found and that is not proved to have none."""
     proof = certificate(task)
     if proof is not None:
         return Row(split, task, None, 0, None, None, proof)
-    found, other = solve(task), plan_as_paper(task)
+    try:
+        found, other = solve(task), plan_as_paper(task)
+    except NoPlan as error:
+        if error.code is not ErrorCode.ATTEMPTS_EXHAUSTED:
+            raise
+        return None
     return Row(
         split,
         task,
@@ -116,7 +128,8 @@ def row_of(values: Any, place: str) -> Row:
     try:
         task = task_of(json.dumps(values), place)
         plan, proof = values['plan'], values['proof']
-        steps = None if plan is None else read_plan(json.dumps(plan), task.robots).plan
+        form = task.form(task.start)
+        steps = None if plan is None else read_plan(json.dumps(plan), task.robots, form).plan
         found = proof and Unsolvable(proof['object'], frozenset(proof['carriers']), '')
         bound, length, at_once = (
             _whole(values[name], place) for name in ('lower_bound', 'paper_steps', _AT_ONCE)

@@ -22,7 +22,7 @@ from safegen_ros.worlds.pddl3.dataset.blocks import (
     write_atomically,
 )
 from safegen_ros.worlds.pddl3.dataset.failures import DatasetError, RecipeError, writing
-from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, faults, load_manifest
+from safegen_ros.worlds.pddl3.dataset.manifest import is_whole
 from safegen_ros.worlds.pddl3.dataset.recipe import RECIPE, Recipe, load_recipe
 from safegen_ros.worlds.pddl3.dataset.walk import Walk
 from safegen_ros.worlds.pddl3.dataset.workers import Workers
@@ -72,13 +72,6 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(part, f'{place}.{name}' if place else name)
 
 
-def is_built(folder: Path) -> bool:
-    """Whether the dataset is there and whole."""
-    if not (folder / MANIFEST).exists():
-        return False
-    return not any(faults(folder, load_manifest(folder)))
-
-
 def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> bool:
     """Builds a dataset, or what is missing of it.
 
@@ -96,7 +89,7 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
             is damaged, or a file cannot be written.
     """
     open_folder(folder, recipe)
-    if is_built(folder):
+    if is_whole(folder):
         return False
     with locked(folder):
         store = BlockStore(folder, recipe)

@@ -56,6 +56,28 @@ def load_manifest(folder: Path) -> Manifest:
         raise DatasetError(f'{path}: is no manifest: {error}: build the dataset again') from error
 
 
+def is_whole(folder: Path) -> bool:
+    """Whether a dataset is there, and every file is what its manifest says."""
+    return (folder / MANIFEST).exists() and not any(faults(folder, load_manifest(folder)))
+
+
+def check_files(folder: Path, recipe: str) -> None:
+    """Checks the files of a dataset.
+
+    Args:
+        folder: of the dataset.
+        recipe: digest of the recipe there.
+
+    Raises:
+        DatasetError: the manifest belongs to another recipe, or a file is not what it says.
+    """
+    manifest = load_manifest(folder)
+    if manifest.recipe != recipe:
+        raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
+    for fault in faults(folder, manifest):
+        raise DatasetError(fault)
+
+
 def faults(folder: Path, manifest: Manifest, *, partial: bool = False) -> Iterator[str]:
     """What in a folder is not what its manifest says, a line for each.
 

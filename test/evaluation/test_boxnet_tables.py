@@ -1,0 +1,102 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A small model on all splits of BoxNet2D: both modes, plain and shielded, beside the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from boxnet_planner import ScriptedPlanner
+
+from safegen_ros.evaluation.boxnet_tables import SPLITS, UNTRAINED, Asked, Study, tables
+from safegen_ros.evaluation.tables import markdown
+from safegen_ros.llm.backend import Message, Sampling
+from safegen_ros.worlds.boxnet.dataset.draw import GRID, UNSOLVABLE
+from safegen_ros.worlds.boxnet.dataset.recipe import Block, Split
+from safegen_ros.worlds.boxnet.dataset.rows import Row, make_rows
+from safegen_ros.worlds.boxnet.styles import WordStyle
+from safegen_ros.worlds.boxnet.words import WHOLE, answer_words, map_words
+
+SIZES = (3, 2), (2, 2)
+
+
+def rows(split: str) -> list[Row]:
+    variant = UNSOLVABLE if split == 'test_unsolvable' else GRID
+    return [
+        row
+        for size in SIZES
+        for row in make_rows(Block(Split(split, variant, True, SIZES, (1,), 4, 2), size, 1, 1), 0)
+    ]
+
+
+DATA = {split: rows(split) for split in SPLITS}
+KNOWN = {
+    word
+    for found in DATA.values()
+    for row in found
+    for word in map_words(row.task, row.task.start, WHOLE)
+}
+SAID = {
+    ' '.join(map_words(row.task, row.task.start, WHOLE)): answer_words(
+        row.task, row.task.start, row.plan
+    )
+    for found in DATA.values()
+    for row in found
+}
+
+
+def right(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Whole plans alone, with a move that does not reach before them."""
+    del sampling
+    words = SAID.get(messages[-1]['content'], [])
+    bad = [*words[2:7], 'go', 'then'] if len(words) > 8 else []
+    bad[3:5] = ['9.25', '9.25'] if bad else []
+    return ' '.join([*words[:2], *bad, *words[2:]])
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    for split, found in DATA.items():
+        lines = ''.join(row.to_line() for row in found)
+        (tmp_path / f'{split}.jsonl').write_text(lines, encoding='utf-8')
+    return Study(tmp_path, tmp_path / 'runs', Sampling(seed=0), trials=2, rows=0, at_once=2)
+
+
+def ignore(what: str, done: int, total: int) -> None:
+    del what, done, total
+
+
+def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -> None:
+    style = WordStyle({*KNOWN, 'next'})
+    models = [
+        Asked('mini', ScriptedPlanner(right), style),
+        Asked(UNTRAINED, ScriptedPlanner(lambda *_: 'so so'), style, SPLITS[:1]),
+    ]
+    every, by_objects = tables(models, study, 'DATA', ('a fact',), ignore)
+    success = {(line.group, line.case, line.whose): line.figures.success for line in every.lines}
+    for split in SPLITS[:-1]:
+        assert success[split, 'FULLPLAN, plain', 'mini'] == 0
+        assert success[split, 'FULLPLAN, shielded', 'mini'] == 100
+        assert success[split, 'REPLAN, shielded', 'mini'] == 0
+    assert success['test_unsolvable', 'FULLPLAN, plain', 'mini'] == 100
+    assert success['test_unsolvable', 'FULLPLAN, plain', 'paper: Qwen3-4B-RL*'] == 98
+    assert success['test', 'FULLPLAN, shielded', UNTRAINED] == 0
+    assert success['test', 'REPLAN, plain', 'paper: Qwen3-4B-RL'] == 75
+    assert ('randrob', 'FULLPLAN, plain', UNTRAINED) not in success
+    assert {line.case for line in by_objects.lines} == {'1 object'}
+    page = markdown(every)
+    assert 'Printed by `safegen boxnet tables DATA`' in page
+    assert 'Shielded, moves that cannot begin' in page
+    first = every.measured[0]
+    assert (first['split'], first['findings']) == ('test', {'unreachable': 4})
+
+
+def test_runs_that_are_kept_are_not_made_again(study: Study) -> None:
+    backend = ScriptedPlanner(right)
+    models = [Asked('mini', backend, WordStyle({*KNOWN, 'next'}))]
+    before = tables(models, study, 'DATA', (), ignore)
+    asked = len(backend.asked)
+    assert tables(models, study, 'DATA', (), ignore)[0].lines == before[0].lines
+    assert len(backend.asked) == asked
