@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from safegen_ros.cli.dataset import working
+from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
+from safegen_ros.cli.dataset import build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
@@ -23,8 +25,14 @@ app = typer.Typer(
     help='Many arms on a grid carry objects to their targets: reach, collisions, plans.',
 )
 
+app.command()(run)
+app.command()(compare)
+
 PAPER_RECIPE = 'config/boxnet/paper.json'
 """The recipe with the splits and sizes of the paper."""
+
+LESSON_RECIPE = 'config/boxnet/mini.json'
+"""That of what the small model learned from."""
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
 Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
@@ -46,6 +54,7 @@ def solve(
         str, typer.Option(help='optimal, or paper: the A* of the paper with its pruning')
     ] = 'optimal',
     seed: Annotated[int, typer.Option(min=0, help='of the choices of the paper planner')] = 0,
+    depth: Depth = 'analytic',
     render: Annotated[Path | None, typer.Option(help='draw the plan into this file')] = None,
 ) -> None:
     """Print a plan as JSON; its length and what is proved of it go to standard error."""
@@ -55,7 +64,7 @@ def solve(
 
     if planner not in ('optimal', 'paper'):
         raise typer.BadParameter(f'{planner!r} is none of optimal paper')
-    asked = _task(task, id)
+    asked = with_depth(_task(task, id), depth)
     plan, told = _plan(asked, planner, seed)
     console = Console(stderr=True)
     if plan is not None:
@@ -68,8 +77,6 @@ def solve(
     if plan is None:
         raise typer.Exit(EXIT_FAILED)
     if render is not None:
-        from safegen_ros.evaluation.boxnet_plots import draw_judged
-
         draw_judged(asked, judge(asked, plan), render)
 
 
@@ -79,18 +86,17 @@ def verify(
     answer: Annotated[Path, typer.Argument(dir_okay=False, help='plan as a planner wrote it')],
     id: Id = '',
     idle_arms_block: Idle = False,
+    depth: Depth = 'analytic',
     render: Annotated[Path | None, typer.Option(help='draw the steps into this file')] = None,
 ) -> None:
     """Say whether a plan solves a task, or which robots do what wrong, and where."""
     from safegen_ros.cli.files import read_text
     from safegen_ros.worlds.boxnet.verifier import verify as judge_text
 
-    asked = _task(task, id)
+    asked = with_depth(_task(task, id), depth)
     found = judge_text(asked, read_text(answer, 'answer'), _idle(idle_arms_block))
     print(f'{found.verdict.category.name} ({found.finding.value}): {found.verdict.reason}')
     if render is not None:
-        from safegen_ros.evaluation.boxnet_plots import draw_judged
-
         draw_judged(asked, found, render)
     raise typer.Exit(EXIT_OK if found.verdict.ok else EXIT_FAILED)
 
@@ -102,8 +108,6 @@ def render(
     id: Id = '',
 ) -> None:
     """Draw a task; `solve --render` and `verify --render` draw plans and what is wrong in them."""
-    from safegen_ros.evaluation.boxnet_plots import draw_task
-
     draw_task(_task(task, id), out)
     print(out)
 
@@ -118,6 +122,10 @@ def build(
         int | None, typer.Option(min=1, help='most in each split; else as the recipe')
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help='else as the recipe')] = None,
+    traces: Annotated[
+        bool,
+        typer.Option('--traces', help='write prompts, thoughts and answers to learn from, too'),
+    ] = False,
     jobs: Jobs = None,
 ) -> None:
     """Build a dataset, each plan and proof checked; after a kill the same command goes on."""
@@ -130,10 +138,30 @@ def build(
     asked = load_recipe(data_path(recipe or PAPER_RECIPE))
     asked = asked if rows is None else scaled(asked, rows)
     asked = asked if seed is None else replace(asked, seed=seed)
+    build_with(jobs, out, partial(make, out, asked), _show)
+    if traces:
+        from safegen_ros.worlds.boxnet.dataset.traces import write_traces
+
+        for found in write_traces(out):
+            print(f'{out / found.name}: {found.count:,} traces, {found.words:.0f} words on average')
+
+
+@app.command()
+def lessons(
+    out: Folder,
+    recipe: Annotated[
+        Path | None, typer.Option('--recipe', help=f'by default {LESSON_RECIPE}')
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Write what a small model learns from: maps in words, with the steps that should follow."""
+    from safegen_ros.paths import data_path
+    from safegen_ros.worlds.boxnet.dataset.lessons import load_lessons, write_lessons
+
+    asked = load_lessons(data_path(recipe or LESSON_RECIPE))
     with working(jobs, '') as (workers, notify, console):
-        fresh = make(out, asked, workers, notify)
-    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
-    _show(out, console)
+        count = write_lessons(out, asked, workers, notify)
+    console.print(f'{count:,} lessons: {out}', soft_wrap=True)
 
 
 @app.command()
@@ -141,9 +169,7 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, plan and proof of a dataset."""
     from safegen_ros.worlds.boxnet.dataset.build import check as examine
 
-    with working(jobs, '') as (workers, notify, console):
-        rows = examine(folder, workers, notify)
-    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+    check_with(jobs, folder, examine)
 
 
 @app.command()
@@ -184,10 +210,12 @@ def evaluate(
         str, typer.Option(help='what a retry is told: binary, category or diagnosis')
     ] = 'diagnosis',
     idle_arms_block: Idle = False,
+    depth: Depth = 'analytic',
     plots: Annotated[bool, typer.Option(help='whether the successes are drawn')] = False,
 ) -> None:
     """Have a model plan the tasks of a split, and print its score beside the paper's."""
     from contextlib import closing
+    from dataclasses import replace
     from itertools import islice
 
     from safegen_ros.cli.progress import stages
@@ -199,16 +227,19 @@ def evaluate(
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.boxnet import Options
     from safegen_ros.worlds.boxnet.dataset.rows import read_rows
+    from safegen_ros.worlds.boxnet.styles import style_of
 
     options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))
-    chosen = list(islice(read_rows(data / f'{split}.jsonl'), rows or None))
+    read = islice(read_rows(data / f'{split}.jsonl'), rows or None)
+    chosen = [replace(row, task=with_depth(row.task, depth)) for row in read]
     sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
     console = Console()
     opened = open_backend(named_model(model), batch=batch)
     with closing(opened) as backend, stages(console) as notify:
         found = run_rows(
-            chosen, backend, sampling, options, out, trials=trials, at_once=batch, notify=notify
-        )
+            chosen, backend, sampling, options, out, trials=trials, at_once=batch,
+            style=style_of(named_model(model)), notify=notify,
+        )  # fmt: skip
     facts = (
         f'{len(chosen)} tasks, {trials} runs each, temperature {temperature:g}, seed {seed}, '
         f'answers of at most {max_new_tokens} tokens',
@@ -221,6 +252,64 @@ def evaluate(
         from safegen_ros.evaluation.plots import draw_comparison
 
         console.print(f'plot: {draw_comparison(comparison, out)}', soft_wrap=True)
+
+
+@app.command()
+def tables(
+    data: Folder,
+    model: Annotated[Path, typer.Option(file_okay=False, help='folder of a model with its stages')],
+    work: Annotated[Path, typer.Option(file_okay=False, help='folder for the runs; goes on there')],
+    out: Annotated[Path, typer.Option(file_okay=False, help='folder for the figures')],
+    trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
+    rows: Annotated[
+        int, typer.Option(min=0, help='most of each split, from all over it; 0 takes all')
+    ] = 0,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 600,
+    seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 64,
+) -> None:
+    """Measure a small model on all splits, plain and shielded, beside the network untrained."""
+    from contextlib import ExitStack, closing
+
+    from safegen_ros.cli.progress import stages
+    from safegen_ros.evaluation.boxnet_tables import SHIELDS, SPLITS, UNTRAINED, Asked, Study
+    from safegen_ros.evaluation.boxnet_tables import tables as measure
+    from safegen_ros.evaluation.comparison import write_comparison
+    from safegen_ros.evaluation.subjects import load_stages, model_checksum
+    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.llm.backend import Sampling
+    from safegen_ros.llm.batching_backend import BatchingBackend
+    from safegen_ros.paths import data_path
+    from safegen_ros.worlds.boxnet.styles import style_of
+
+    folder = data_path(model)
+    before = load_stages(folder)['PT']
+    console = Console()
+    with ExitStack() as opened:
+        given = [
+            (folder.name, folder, SPLITS, tuple(SHIELDS)),
+            (UNTRAINED, before, SPLITS[:1], tuple(SHIELDS)[:2]),
+        ]
+        models = [
+            Asked(
+                name,
+                opened.enter_context(closing(BatchingBackend(path, batch=batch))),
+                style_of(str(path)),
+                splits,
+                shields,
+            )
+            for name, path, splits, shields in given
+        ]
+        sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
+        study = Study(data, work, sampling, trials, rows, batch)
+        told = f'{folder.name}: weights {model_checksum(folder)[:16]}'
+        notify = opened.enter_context(stages(console))
+        found = measure(models, study, f'{data} --model {model}', (told,), notify)
+    for comparison in found:
+        print_comparison(comparison, console)
+        for path in write_comparison(comparison, out, markdown(comparison)):
+            console.print(f'figures: {path}', soft_wrap=True)
 
 
 def _show(folder: Path, console: Console) -> None:

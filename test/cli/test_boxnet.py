@@ -117,3 +117,20 @@ def test_a_model_at_a_server_that_chooses_does_nothing_bad(built: Path, tmp_path
     assert (line['format'], line['precond'], line['safety']) == (0, 0, 0)
     (kept,) = (tmp_path / 'runs.jsonl').read_text().splitlines()
     assert json.loads(kept)['finding'] in ('ok', 'incomplete')
+
+
+def test_what_models_learn_from_is_written(tmp_path: Path) -> None:
+    sizes = {'held_out': False, 'sizes': [[2, 2]], 'objects': [1], 'rows': 2, 'each': 2}
+    splits = [{'name': 'train', 'variant': 'grid', **sizes}]
+    recipe = tmp_path / 'small.json'
+    recipe.write_text(json.dumps({'name': 'small', 'seed': 0, 'splits': splits}))
+    done = run('build', tmp_path / 'data', '--recipe', recipe, '--traces', '--jobs', 1)
+    assert done.exit_code == 0, done.output
+    assert 'full/train.jsonl: 2 traces' in done.stdout
+    few = json.loads(Path('config/boxnet/mini.json').read_text())
+    few |= {'tasks': 8, 'refusals': 0, 'validation': 1, 'sides': [2], 'objects': [1, 2]}
+    recipe.write_text(json.dumps(few))
+    done = run('lessons', tmp_path / 'lessons', '--recipe', recipe, '--jobs', 1)
+    assert done.exit_code == 0, done.output
+    assert ' lessons: ' in done.stdout
+    assert (tmp_path / 'lessons' / 'train.jsonl').stat().st_size > 1_000

@@ -1,0 +1,185 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of `safegen boxnet` for arms of real shape, and what tells both worlds apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from safegen_ros.cli.failures import EXIT_FAILED
+
+if TYPE_CHECKING:
+    from safegen_ros.evaluation.boxnet3d import Agreement, Planned
+    from safegen_ros.worlds.boxnet.model import Rules, Task
+    from safegen_ros.worlds.boxnet.verifier import Judged
+
+DEPTHS = ('analytic', 'kinematic', 'physics')
+
+Depth = Annotated[
+    str,
+    typer.Option(
+        help='of BoxNet3D: analytic, the rules; kinematic, arms of real shape; physics, MuJoCo'
+    ),
+]
+
+
+def with_depth(task: Task, depth: str) -> Task:
+    """A task whose steps are judged at a depth; those of BoxNet2D have but one."""
+    from safegen_ros.worlds.boxnet3d.model import SpatialTask
+
+    if depth not in DEPTHS:
+        raise typer.BadParameter(f'{depth!r} is none of {" ".join(DEPTHS)}')
+    if not isinstance(task, SpatialTask):
+        return task
+    return replace(task, depth=_rules(depth))
+
+
+def _rules(depth: str) -> Rules:
+    from safegen_ros.worlds.boxnet3d.analytic import ANALYTIC
+    from safegen_ros.worlds.boxnet3d.kinematic import KINEMATIC
+
+    if depth != 'physics':
+        return ANALYTIC if depth == 'analytic' else KINEMATIC
+    from safegen_ros.cells.physics import Physics
+
+    return Physics()
+
+
+def draw_task(task: Task, path: Path) -> None:
+    """Draws a task, by MuJoCo where its arms have a shape."""
+    from safegen_ros.worlds.boxnet3d.model import SpatialTask
+
+    if isinstance(task, SpatialTask):
+        from safegen_ros.cells import pictures
+
+        pictures.draw_task(task, path)
+        return
+    from safegen_ros.evaluation import boxnet_plots
+
+    boxnet_plots.draw_task(task, path)
+
+
+def draw_judged(task: Task, judged: Judged, path: Path) -> None:
+    """Draws the steps of a plan, and what is wrong in it, likewise."""
+    from safegen_ros.worlds.boxnet3d.model import SpatialTask
+
+    if isinstance(task, SpatialTask):
+        from safegen_ros.cells import pictures
+
+        pictures.draw_judged(task, judged, path)
+        return
+    from safegen_ros.evaluation import boxnet_plots
+
+    boxnet_plots.draw_judged(task, judged, path)
+
+
+def run(
+    task: Annotated[Path, typer.Argument(dir_okay=False, help='task of BoxNet3D in JSON')],
+    answer: Annotated[
+        Path | None, typer.Argument(dir_okay=False, help='plan as a planner wrote it; else solved')
+    ] = None,
+    id: Annotated[str, typer.Option('--id', help='which task of the file; else the first')] = '',
+    seed: Annotated[int, typer.Option(min=0, help='of ways that are looked for')] = 0,
+    film: Annotated[Path | None, typer.Option(help='film of the run, such as run.mp4')] = None,
+) -> None:
+    """Carry a plan out in MuJoCo, every step proved anew before it is taken."""
+    from safegen_ros.cells.box_cell import BoxCell, CellSample
+    from safegen_ros.cli.files import read_text
+    from safegen_ros.paths import data_path
+    from safegen_ros.worlds.boxnet.model import plan_json, read_task
+    from safegen_ros.worlds.boxnet.optimal import solve
+    from safegen_ros.worlds.boxnet.verifier import verify
+    from safegen_ros.worlds.boxnet3d.model import SpatialTask
+
+    asked = with_depth(read_task(data_path(task), id), 'kinematic')
+    if not isinstance(asked, SpatialTask):
+        raise typer.BadParameter(f'{task}: has arms without a shape: name a task of BoxNet3D')
+    text = read_text(answer, 'answer') if answer else plan_json(solve(asked).plan)
+    judged = verify(asked, text)
+    print(f'{judged.verdict.category.name}: {judged.verdict.reason}')
+    if not judged.verdict.ok:
+        raise typer.Exit(EXIT_FAILED)
+    samples = list[CellSample]()
+    with BoxCell(asked, seed=seed, sample=samples.append) as cell:
+        for number, step in enumerate(judged.plan, 1):
+            prepared = cell.prepare(step)
+            state = cell.run(prepared)
+            told = 'as proved' if state == prepared.expected else 'NOT as proved'
+            print(f'step {number}: {prepared.way.kind}, {prepared.way.duration:.1f} s, ends {told}')
+            if state != prepared.expected:
+                raise typer.Exit(EXIT_FAILED)
+    if film is not None:
+        from safegen_ros.cells.pictures import write_film
+
+        print(f'{film}: {write_film(asked, samples, film)} frames')
+
+
+def compare(
+    arm: Annotated[str, typer.Option(help='kind of the arms: ur5e, mycobot_280')] = 'ur5e',
+    steps: Annotated[int, typer.Option(min=1, help='random steps')] = 300,
+    tasks: Annotated[int, typer.Option(min=0, help='tasks whose plans are judged')] = 30,
+    seed: Annotated[int, typer.Option(min=0, help='of steps, tasks and ways')] = 0,
+) -> None:
+    """Judge random steps and plans at all depths of BoxNet3D, and say why they differ."""
+    from safegen_ros.cli.progress import stages
+    from safegen_ros.evaluation.boxnet3d import agreement, clearance_text, planned, random_cases
+    from safegen_ros.robot.families.known import FAMILIES
+
+    if arm not in FAMILIES:
+        raise typer.BadParameter(f'{arm!r} is none of {" ".join(FAMILIES)}')
+    console = Console()
+    with stages(console) as notify:
+        found = agreement(random_cases(arm, steps, seed, notify=notify))
+        plans = planned(arm, tasks, seed, notify) if tasks else []
+    console.print(f'{clearance_text(FAMILIES[arm])}; seed {seed}', soft_wrap=True, highlight=False)
+    _show_steps(found, steps, console)
+    if plans:
+        _show_plans(plans, console)
+
+
+def _show_steps(found: Agreement, steps: int, console: Console) -> None:
+    lines: list[tuple[str, int]] = [
+        ('rules and physics take it', found.both_take),
+        ('both refuse it', found.both_refuse),
+    ]
+    for who, counts in (('rules', found.only_rules), ('physics', found.only_physics)):
+        lines += [(f'only {who}: {why}', count) for why, count in counts.most_common()]
+    lines += [(f'kinematic and physics: {why}', n) for why, n in found.kinematic.most_common()]
+    lines += [('run in simulation', found.ran), ('  of them not as proved', found.failed)]
+    _table(f'{steps} random steps', ('', 'steps'), [(what, str(n)) for what, n in lines], console)
+
+
+def _show_plans(plans: Sequence[Planned], console: Console) -> None:
+    rows = [
+        (
+            each.planner, f'{each.tasks}', f'{each.solved}', f'{each.certified}',
+            f'{each.steps / max(1, each.solved):.2f}', f'{each.at_once / max(1, each.solved):.2f}',
+            f'{each.kinematic}', f'{each.physics}',
+        )
+        for each in plans
+    ]  # fmt: skip
+    heads = (
+        'planner, depth', 'tasks', 'solved', 'proved shortest', 'steps', 'at once',
+        'kinematic takes', 'physics takes',
+    )  # fmt: skip
+    _table('plans', heads, rows, console)
+
+
+def _table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify='left', box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, head in enumerate(heads):
+        table.add_column(head, justify='right' if number else 'left')
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

@@ -1,0 +1,201 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be known of one kind of arm: where its tip gets, with which joints, and its hull.
+
+All arms here have the wrist of six joints with parallel joints 2, 3 and 4. With the tool straight
+down joint 5 is square and the closed form of `robot.kinematics` holds with the lengths of the kind;
+one branch of it is used, elbow up, so that a place of the tip is a posture of the arm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from safegen_ros.robot.description.links import Segment
+from safegen_ros.robot.families.capsules import Floats
+from safegen_ros.robot.kinematics import DhRow
+
+Quaternion = tuple[float, float, float, float]
+
+JOINTS = 6
+
+NEIGHBOURS = frozenset((a, b) for a in range(7) for b in range(a + 1, 7) if b - a <= 2) | {(0, 3)}
+"""Links that overlap or come close by construction; 0 is the base."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArmFamily:
+    """A kind of arm, and the cell that is made for it.
+
+    Attributes:
+        name: in tasks.
+        rows: DH table, standard convention; joint angles are without the offset of a row.
+        limits: lowest and highest angle of each joint [rad].
+        base: hull of what does not move, in the base frame.
+        hull: of each link in the frame of its joint; the last one has the tool, too.
+        masses: of the links [kg].
+        tool: flange to tip [m].
+        cell: side of a cell of the grid [m].
+        reach: what planners are told: the tip gets to distances between these from the base [m].
+        dead: azimuths about the base that the first joint does not get to [rad]; None where it
+            turns all the way round.
+        box: edge of a box [m].
+        radius: of the disc that holds a tip or a box, seen from above [m].
+        gap: between the tip and the box below it [m].
+        rest: where the tip of an arm is at first, from its base [m].
+        speed: of the tip [m/s].
+        joint_speed: of a joint on a planned way [rad/s].
+        gains: of the servo of each joint in simulation [N m/rad].
+        torques: most of each joint [N m].
+    """
+
+    name: str
+    rows: tuple[DhRow, ...]
+    limits: tuple[tuple[float, float], ...]
+    base: tuple[Segment, ...]
+    hull: tuple[tuple[Segment, ...], ...]
+    masses: tuple[float, ...]
+    tool: float
+    cell: float
+    reach: tuple[float, float]
+    dead: tuple[float, float] | None
+    box: float
+    radius: float
+    gap: float
+    rest: tuple[float, float]
+    speed: float
+    joint_speed: float
+    gains: tuple[float, ...]
+    torques: tuple[float, ...]
+
+    @property
+    def tip_height(self) -> float:
+        """Of a tip above the table, wherever it is: just above the boxes [m]."""
+        return self.box + self.gap
+
+    @property
+    def clearance(self) -> float:
+        """What parts must keep from each other on a way that is looked at in samples [m]."""
+        return self.radius * 0.4
+
+    @cached_property
+    def bounds(self) -> Floats:
+        """The limits, shape (6, 2) [rad]."""
+        return np.array(self.limits)
+
+    def postures(self, places: ArrayLike, lifted: ArrayLike = 0.0) -> Floats:
+        """The joints that hold the tip at places with the tool down, shape (n, 6) [rad].
+
+        Args:
+            places: of the tip from the base, seen from above, shape (n, 2) [m].
+            lifted: above its usual height, one value or shape (n,) [m].
+
+        Returns:
+            A row of NaN for each place that the arm does not get to.
+        """
+        at = np.asarray(places, dtype=np.float64).reshape(-1, 2)
+        shoulder, lateral, wrist = self.rows[0].d, self.rows[3].d, self.rows[4].d
+        upper, forearm = -self.rows[1].a, -self.rows[2].a
+        with np.errstate(invalid='ignore'):
+            along = np.sqrt((at**2).sum(axis=1) - lateral**2)
+            out = along - wrist
+            up = self.tip_height + np.asarray(lifted) + self.tool + self.rows[5].d - shoulder
+            straight = np.hypot(out, up)
+            bend = np.arccos((upper**2 + straight**2 - forearm**2) / (2 * upper * straight))
+            lift = np.arctan2(up, out) + bend
+            drop = np.arctan2(up - upper * np.sin(lift), out - upper * np.cos(lift))
+        turn = np.arctan2(at[:, 1], at[:, 0]) - np.arctan2(-lateral, along)
+        quarter = math.pi / 2
+        angles = np.stack(
+            [
+                turn,
+                lift - math.pi,
+                drop - lift,
+                3 * quarter - drop,
+                np.full(len(at), quarter),
+                turn * 0,
+            ],
+            axis=1,
+        )
+        joints = angles - [row.offset for row in self.rows]
+        joints = math.pi - (math.pi - joints) % (2 * math.pi)
+        joints[~self.within(joints)] = math.nan
+        return np.asarray(joints, dtype=np.float64)
+
+    def within(self, joints: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether each row of joints (n, 6) [rad] keeps the limits; one with NaN does not."""
+        low, high = self.bounds.T
+        return np.asarray(((joints >= low) & (joints <= high)).all(axis=1))
+
+    @cached_property
+    def radii(self) -> Floats:
+        """Of the capsules that `capsules` returns, in its order, shape (m,) [m]."""
+        return np.array([each.radius for part in (self.base, *self.hull) for each in part])
+
+    @cached_property
+    def parts(self) -> tuple[int, ...]:
+        """Which link each capsule belongs to, in the same order; 0 is the base."""
+        return tuple(link for link, part in enumerate((self.base, *self.hull)) for _ in part)
+
+    def capsules(self, joints: ArrayLike) -> Floats:
+        """Both ends of all capsules in the base frame, shape (n, m, 2, 3) [m].
+
+        Args:
+            joints: shape (n, 6) [rad].
+        """
+        turns = np.asarray(joints, dtype=np.float64).reshape(-1, JOINTS)
+        rotation = np.broadcast_to(np.eye(3), (len(turns), 3, 3))
+        origin = np.zeros((len(turns), 3))
+        found = [np.broadcast_to(_ends(self.base), (len(turns), len(self.base), 2, 3))]
+        for row, turn, part in zip(self.rows, turns.T, self.hull, strict=True):
+            rotation = rotation @ _about_z(turn + row.offset)
+            ends = np.einsum('nij,mkj->nmki', rotation, _ends(part))
+            found.append(ends + origin[:, None, None, :])
+            origin = origin + rotation @ np.array([row.a, 0.0, row.d])
+            rotation = rotation @ _about_x(row.alpha)
+        return np.concatenate(found, axis=1)
+
+    def tip(self, joints: ArrayLike) -> Floats:
+        """Where the tip is in the base frame, shape (3,) [m].
+
+        Args:
+            joints: shape (6,) [rad].
+        """
+        pose = np.eye(4)
+        for row, turn in zip(self.rows, np.asarray(joints, dtype=np.float64), strict=True):
+            step = np.eye(4)
+            step[:3, :3] = _about_z(np.array([turn + row.offset]))[0]
+            step[:3, 3] = step[:3, :3] @ [row.a, 0.0, row.d]
+            step[:3, :3] = step[:3, :3] @ _about_x(row.alpha)
+            pose = pose @ step
+        return np.asarray(pose[:3, 3] + self.tool * pose[:3, 2])
+
+    def frame(self, link: int) -> tuple[tuple[float, float, float], Quaternion]:
+        """Where a joint is in the frame of the one before, at angle zero: [m], and w, x, y, z."""
+        before = self.rows[link - 1] if link else DhRow(0.0, 0.0, 0.0, 0.0)
+        tilt, turn = before.alpha / 2, self.rows[link].offset / 2
+        cx, sx, cz, sz = math.cos(tilt), math.sin(tilt), math.cos(turn), math.sin(turn)
+        return (before.a, 0.0, before.d), (cx * cz, sx * cz, -sx * sz, cx * sz)
+
+
+def _ends(segments: tuple[Segment, ...]) -> Floats:
+    return np.array([(each.start, each.end) for each in segments], dtype=np.float64).reshape(
+        -1, 2, 3
+    )
+
+
+def _about_z(angles: Floats) -> Floats:
+    c, s, zero = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    rows = [np.stack(row, axis=-1) for row in ((c, -s, zero), (s, c, zero))]
+    last = np.broadcast_to(np.array([0.0, 0.0, 1.0]), rows[0].shape)
+    return np.stack([*rows, last], axis=-2)
+
+
+def _about_x(angle: float) -> Floats:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
