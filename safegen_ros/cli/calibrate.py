@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from safegen_ros.robot.arm import Arm
     from safegen_ros.robot.limits import Joints
     from safegen_ros.robot.scene import Scene
-    from safegen_ros.robot.twin import MujocoTwin
+    from safegen_ros.robot.twin.twin import MujocoTwin
 
 #: Where the table is touched, as shares of the way from the first slot to the last.
 _TABLE_POINTS = (0.08, 0.42, 0.75)
@@ -161,14 +161,14 @@ def _slow(scene: Scene) -> Scene:
 
 
 def _twin(scene: Scene) -> MujocoTwin:
-    from safegen_ros.robot.twin import MujocoTwin
+    from safegen_ros.robot.twin.twin import MujocoTwin
 
     return MujocoTwin(scene, {slot.name: scene.slot_pose(slot) for slot in scene.slots})
 
 
 def _real(values: dict[str, str]) -> Arm:
     from safegen_ros.cli.doctor_arm import arm_settings
-    from safegen_ros.robot.real import connect_arm
+    from safegen_ros.robot.cell.real import connect_arm
 
     specs = {spec.name: spec for spec in node_specs('mycobot', values)}
     return connect_arm(arm_settings(parameters(specs['executor'])), lambda sample: None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from safegen_ros.bringup import CELLS
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.run import SYMBOLIC, TWIN
-from safegen_ros.robot.layout import initial_layout
+from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.worlds.pddl3.domains import require_same_actions
 from safegen_ros.worlds.pddl3.task import Pddl3Task

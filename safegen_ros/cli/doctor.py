@@ -203,7 +203,7 @@ def _scene(executor: Mapping[str, Any]) -> str:
 
 def _twin() -> str:
     from safegen_ros.robot.scene import load_scene
-    from safegen_ros.robot.twin import MujocoTwin
+    from safegen_ros.robot.twin.twin import MujocoTwin
 
     with MujocoTwin(load_scene()) as twin:
         joints = twin.joint_positions() + 0.05
@@ -212,6 +212,6 @@ def _twin() -> str:
 
 
 def _gl() -> str:
-    from safegen_ros.robot.render import backend
+    from safegen_ros.robot.twin.render import backend
 
     return backend()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safegen_ros.cli.checkup import Check, NotTried, Wrong
-from safegen_ros.robot.real import ArmSettings, ssh_address
+from safegen_ros.robot.cell.real import ArmSettings, ssh_address
+from safegen_ros.robot.scene import GRIPPER
 
 if TYPE_CHECKING:
     from safegen_ros.robot.arm import Arm
@@ -30,20 +31,19 @@ def arm_checks(executor: Mapping[str, Any], pump: bool) -> list[Check]:
         pump: whether the tool may be switched.
     """
     settings = arm_settings(executor)
-    look = _Arm(settings, pump)
+    look = _Arm(settings, str(executor.get('scene_file') or ''), pump)
+    both = [
+        Check('joint readings', look.joints),
+        Check('tool and scene', look.fits),
+        Check('tool', look.tool),
+    ]
     if settings.transport == 'ssh':
         return [
             Check('SSH', look.ssh),
             Check('agent, port and arm', look.connected),
-            Check('joint readings', look.joints),
-            Check('tool', look.tool),
+            *both,
         ]
-    return [
-        Check('port and firmware', look.firmware),
-        Check('arm', look.connected),
-        Check('joint readings', look.joints),
-        Check('tool', look.tool),
-    ]
+    return [Check('port and firmware', look.firmware), Check('arm', look.connected), *both]
 
 
 def arm_settings(executor: Mapping[str, Any]) -> ArmSettings:
@@ -55,15 +55,16 @@ def arm_settings(executor: Mapping[str, Any]) -> ArmSettings:
 class _Arm:
     """One arm, connected by the first check that needs it and used by those after it."""
 
-    def __init__(self, settings: ArmSettings, pump: bool) -> None:
+    def __init__(self, settings: ArmSettings, scene_file: str, pump: bool) -> None:
         self._settings = settings
+        self._scene_file = scene_file
         self._pump = pump
         self._arm: Arm | None = None
         self._answers = False
 
     def ssh(self) -> str:
         """Logs in, and ends the connection again."""
-        from safegen_ros.robot.ssh_link import connect, fingerprint
+        from safegen_ros.robot.remote.ssh_link import connect, fingerprint
 
         address = ssh_address(self._settings)
         client = connect(address)
@@ -94,7 +95,7 @@ class _Arm:
 
     def connected(self) -> str:
         """Connects as the executor does: power, servos and error code are looked at."""
-        from safegen_ros.robot.real import connect_arm
+        from safegen_ros.robot.cell.real import connect_arm
 
         if not self._answers:
             raise NotTried('there is no way to it')
@@ -110,15 +111,44 @@ class _Arm:
             raise Wrong(f'a joint moves by {moved:.1f} deg between two readings', 'hold the arm')
         return f'{_text(second)} deg'
 
+    def fits(self) -> str:
+        """Compares the tool that is told with that of the scene, and with what the arm has."""
+        from safegen_ros.robot.mycobot.tools import scene_for
+        from safegen_ros.robot.scene import default_scene_path, load_scene
+
+        told, path = self._settings.tool, self._scene_file or str(default_scene_path())
+        wanted, example = scene_for(told)
+        scene = load_scene(path)
+        if scene.tool != wanted:
+            other = 'gripper' if scene.tool == GRIPPER else 'basic-pump'
+            raise Wrong(
+                f'the tool is {told}, and {path} is made for tool: {scene.tool}',
+                f'add scene_file:={example}, or tool:={other}',
+            )
+        opening = self._connected().opening()
+        if told == GRIPPER and opening is None:
+            raise Wrong(
+                'the tool is gripper, and no gripper answers at the arm',
+                'look at its cable at the flange; with a pump: '
+                'add tool:=basic-pump scene_file:=config/scene.yaml',
+            )
+        if told != GRIPPER and opening is not None:
+            raise Wrong(
+                f'the tool is {told}, and a gripper answers at the arm',
+                'add tool:=gripper scene_file:=config/gripper_scene.yaml, or take the gripper off',
+            )
+        measured = '' if opening is None else f', open by {1000 * opening:.0f} mm'
+        return f'{told}{measured}, as in {path}'
+
     def tool(self) -> str:
         """Switches the tool on and off, where that is allowed."""
         try:
             arm = self._connected()
             if not self._pump:
                 raise NotTried('give --pump to switch it; a held block falls')
-            arm.set_suction(True)
+            arm.set_tool(True)
             arm.wait(0.5)
-            arm.set_suction(False)
+            arm.set_tool(False)
             return f'{self._settings.tool} was switched on and off: did you hear it?'
         finally:
             if self._arm is not None:
@@ -126,7 +156,7 @@ class _Arm:
 
     def _version(self, settings: ArmSettings) -> float:
         """Version of the firmware; 0 when nothing answers."""
-        from safegen_ros.robot.mycobot_link import open_serial, open_tcp
+        from safegen_ros.robot.mycobot.link import open_serial, open_tcp
 
         if settings.transport == 'tcp':
             robot: Any = open_tcp(settings.host, settings.tcp_port)

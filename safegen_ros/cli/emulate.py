@@ -55,10 +55,10 @@ def mycobot(
         return
     from safegen_ros.cli.files import find_problem, read_task
     from safegen_ros.paths import data_path
+    from safegen_ros.robot.cell.layout import initial_layout
     from safegen_ros.robot.emulator.emulator import Emulator
-    from safegen_ros.robot.layout import initial_layout
     from safegen_ros.robot.scene import load_scene
-    from safegen_ros.robot.twin import MujocoTwin
+    from safegen_ros.robot.twin.twin import MujocoTwin
 
     cell = load_scene(None if scene is None else data_path(scene))
     poses = {}

@@ -13,7 +13,7 @@ from rich.table import Table
 from safegen_ros.cli.failures import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from safegen_ros.robot.fault_runs import FaultRun
+    from safegen_ros.robot.emulator.fault_runs import FaultRun
 
 
 def faults(
@@ -22,7 +22,7 @@ def faults(
     seed: Annotated[int, typer.Option(min=0, help='of the first run')] = 0,
 ) -> None:
     """Whether each fault of an emulated arm ends in a stop, or well; and how soon a stop holds."""
-    from safegen_ros.robot.fault_runs import run_all
+    from safegen_ros.robot.emulator.fault_runs import run_all
     from safegen_ros.robot.scene import load_scene
 
     console = Console()
@@ -42,7 +42,7 @@ def faults(
 
 def summary(found: list[FaultRun]) -> list[str]:
     """The figures over all runs, each as a sentence."""
-    from safegen_ros.robot.fault_runs import STOP_LIMIT
+    from safegen_ros.robot.emulator.fault_runs import STOP_LIMIT
 
     good = sum(run.ended != 'wrong' for run in found)
     lines = [f'ended in a stop or well: {good}/{len(found)} ({100 * good / len(found):.1f} %)']

@@ -2,5 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm and its twin: limits, kinematics, scene, skills, and what was measured, as facts.
 
-Only `twin`, `mjcf`, `render` and `bench` need MuJoCo; everything else imports without it.
+Here is what every arm shares. One folder each has the twin (`twin`, on the models in
+`description`), the real arm (`mycobot`; `emulator` answers in its place), the arm elsewhere
+(`remote`), and the cells in which plans are carried out (`cell`). Only `twin`, `emulator` and
+`description.mjcf` need MuJoCo; everything else imports without it.
 """

@@ -33,14 +33,14 @@ class Sample:
         time: of the twin, simulated time since the last reset; of a real arm, Unix time [s].
         joints: measured, shape (6,) [rad].
         poses: pose of each block; none of a driver that sees no blocks.
-        suction: whether the tool is on: the pump runs, or the fingers were told to close.
+        tool_on: whether the tool is on: the pump runs, or the fingers were told to close.
         opening: measured distance between the fingers [m]; None of a pump, or when not known.
     """
 
     time: float
     joints: Joints
     poses: dict[str, Pose]
-    suction: bool
+    tool_on: bool
     opening: float | None = None
 
 
@@ -65,12 +65,16 @@ class Arm(Protocol):
         """
         ...
 
-    def set_suction(self, on: bool) -> None:
+    def set_tool(self, on: bool) -> None:
         """Takes hold or lets go; may return at once, the caller waits for vacuum or fingers."""
         ...
 
-    def suction(self) -> bool:
+    def tool_on(self) -> bool:
         """Whether the tool is on."""
+        ...
+
+    def opening(self) -> float | None:
+        """Measured distance between the fingers [m]; None where no gripper answers."""
         ...
 
     def wait(self, seconds: float) -> None:

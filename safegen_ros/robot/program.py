@@ -54,8 +54,8 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Suction:
-    """The pump on or off."""
+class ToolSwitch:
+    """The tool takes hold, or lets go."""
 
     on: bool
 
@@ -67,7 +67,7 @@ class Wait:
     seconds: float
 
 
-ProgramStep = Move | Suction | Wait
+ProgramStep = Move | ToolSwitch | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class Program:
         for step in self.steps:
             if isinstance(step, Move):
                 steps.append({'move': list(step.target), 'speed': step.speed})
-            elif isinstance(step, Suction):
-                steps.append({'suction': step.on})
+            elif isinstance(step, ToolSwitch):
+                steps.append({'tool': step.on})
             else:
                 steps.append({'wait': step.seconds})
         return json.dumps({'version': VERSION, 'steps': steps}).encode('ascii')
@@ -136,8 +136,8 @@ def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda c
     for index, step in enumerate(program.steps):
         if isinstance(step, Move):
             arm.move_joints(step.target, step.speed)
-        elif isinstance(step, Suction):
-            arm.set_suction(step.on)
+        elif isinstance(step, ToolSwitch):
+            arm.set_tool(step.on)
         else:
             arm.wait(step.seconds)
         done(index + 1)
@@ -148,12 +148,12 @@ class Recorder(Closing, Arm):
 
     Args:
         joints: where the real arm is now, shape (6,) [rad].
-        suction: whether its pump is on.
+        tool_on: whether its tool is on.
     """
 
-    def __init__(self, joints: Joints, suction: bool) -> None:
+    def __init__(self, joints: Joints, tool_on: bool) -> None:
         self._joints = np.array(joints, dtype=np.float64)
-        self._suction = suction
+        self._tool_on = tool_on
         self._steps: list[ProgramStep] = []
 
     @property
@@ -171,14 +171,17 @@ class Recorder(Closing, Arm):
         joints = tuple(float(each) for each in self._joints)
         self._steps.append(Move(joints, check_speed(speed)))
 
-    def set_suction(self, on: bool) -> None:
+    def set_tool(self, on: bool) -> None:
         """Writes the switch down."""
-        self._suction = on
-        self._steps.append(Suction(on))
+        self._tool_on = on
+        self._steps.append(ToolSwitch(on))
 
-    def suction(self) -> bool:
+    def tool_on(self) -> bool:
         """The last switch."""
-        return self._suction
+        return self._tool_on
+
+    def opening(self) -> None:
+        """Nothing is measured here."""
 
     def wait(self, seconds: float) -> None:
         """Writes the wait down."""
@@ -212,8 +215,8 @@ def _parse_step(fields: Fields) -> ProgramStep:
     if 'move' in fields:
         # The limits are those of `check_joints`; here it only matters that these are numbers.
         step = Move(fields.numbers('move', 6, -10.0, 10.0), fields.number('speed', 0.0, 1.0))
-    elif 'suction' in fields:
-        step = Suction(fields.flag('suction'))
+    elif 'tool' in fields:
+        step = ToolSwitch(fields.flag('tool'))
     else:
         step = Wait(fields.number('wait', 0.0, MAX_WAIT))
     fields.end()

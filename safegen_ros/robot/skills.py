@@ -45,11 +45,11 @@ def pick(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> None
     others = list(others)
     arm.expect_contacts((TOOL, target.block))
     if scene.tool == GRIPPER:
-        arm.set_suction(False)  # fingers stay as somebody has left them before the start
+        arm.set_tool(False)  # fingers stay as somebody has left them before the start
     _travel(arm, scene, target.pose, travel_height(scene, [*others, target.pose], carrying=False))
     _vertical(arm, scene, target.pose, scene.grasp_height(target.pose.position[2]))
     arm.wait(motion.settle_s)
-    arm.set_suction(True)
+    arm.set_tool(True)
     arm.wait(motion.grasp_s)
     _vertical(arm, scene, target.pose, travel_height(scene, others, carrying=True))
 
@@ -73,7 +73,7 @@ def place(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> Non
     _travel(arm, scene, target.pose, travel_height(scene, others, carrying=True))
     _vertical(arm, scene, target.pose, scene.release_height(target.pose.position[2]))
     arm.wait(motion.place_settle_s)
-    arm.set_suction(False)
+    arm.set_tool(False)
     arm.wait(motion.release_s)
     _vertical(arm, scene, target.pose, travel_height(scene, [*others, target.pose], carrying=False))
 

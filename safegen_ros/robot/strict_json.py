@@ -101,6 +101,15 @@ class Fields:
         """
         return self._number(name, self.take(name), low, high)
 
+    def optional_number(self, name: str, low: float, high: float) -> float | None:
+        """A finite number in a range, or None for null.
+
+        Raises:
+            FieldError: it is missing or something else.
+        """
+        value = self.take(name)
+        return None if value is None else self._number(name, value, low, high)
+
     def numbers(self, name: str, count: int, low: float, high: float) -> tuple[float, ...]:
         """A list of so many finite numbers, each in the range.
 

@@ -28,7 +28,7 @@ from safegen_ros.robot.calibration import (
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.scene import SceneError, default_scene_path, load_scene
-from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.robot.twin.twin import MujocoTwin
 
 SCENE = load_scene()
 SHIPPED = default_scene_path()

@@ -17,12 +17,12 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.evaluation.towers import build_towers
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL
-from safegen_ros.robot.blocks import BlocksworldCell
-from safegen_ros.robot.contacts import CollisionError
-from safegen_ros.robot.effectors import AdaptiveGripper
+from safegen_ros.robot.cell.blocks import BlocksworldCell
+from safegen_ros.robot.cell.real import MyCobotCell
+from safegen_ros.robot.description.mjcf import build_mjcf
+from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.firmware import Firmware
-from safegen_ros.robot.frames import Command, Frame
 from safegen_ros.robot.gripper import (
     FINGER_JOINTS,
     HALF_WIDTH,
@@ -33,15 +33,15 @@ from safegen_ros.robot.gripper import (
     percent_of,
 )
 from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.mjcf import build_mjcf
-from safegen_ros.robot.mycobot import MyCobot
-from safegen_ros.robot.mycobot_link import open_serial
+from safegen_ros.robot.mycobot.driver import MyCobot
+from safegen_ros.robot.mycobot.effectors import AdaptiveGripper
+from safegen_ros.robot.mycobot.frames import Command, Frame
+from safegen_ros.robot.mycobot.link import open_serial
+from safegen_ros.robot.mycobot.tools import check_tool
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.real import MyCobotCell
 from safegen_ros.robot.scene import SceneError, load_scene
-from safegen_ros.robot.tools import check_tool
-from safegen_ros.robot.twin import MujocoTwin
-from safegen_ros.robot.urdf import build_urdf
+from safegen_ros.robot.twin.contacts import CollisionError
+from safegen_ros.robot.twin.twin import MujocoTwin
 
 FILE = Path(__file__).parents[2] / 'config' / 'gripper_scene.yaml'
 SCENE = load_scene(FILE)
@@ -220,15 +220,15 @@ def test_the_vendors_library_picks_a_block_with_the_gripper():
         ) as cell:
             cell.prepare(('a',), ALONE)
             cell.execute('pickup', ('a',))
-            assert cell.arm.suction()
+            assert cell.arm.tool_on()
             assert samples[-1].opening == pytest.approx(SIZE, abs=0.001)
             assert twin.block_poses()['a'].position[2] > 1.5 * SIZE
             believed, measured = cell.poses()['a'], twin.block_poses()['a']
             np.testing.assert_allclose(believed.position, measured.position, atol=0.005)
             # Somebody takes the block away: now there is nothing to close on.
-            cell.arm.set_suction(False)
+            cell.arm.set_tool(False)
             with pytest.raises(RobotError, match='holds nothing'):
-                cell.arm.set_suction(True)
+                cell.arm.set_tool(True)
 
 
 def test_blocks_of_other_sizes_are_held_as_well():

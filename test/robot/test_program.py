@@ -21,7 +21,7 @@ from safegen_ros.robot.program import (
     Move,
     Program,
     Recorder,
-    Suction,
+    ToolSwitch,
     Wait,
     carry_out,
     parse_program,
@@ -34,7 +34,7 @@ SCENE = load_scene()
 joints = st.tuples(*(st.floats(float(low), float(high)) for low, high in JOINT_LIMITS))
 steps = st.one_of(
     st.builds(Move, joints, st.floats(0.01, 1.0)),
-    st.builds(Suction, st.booleans()),
+    st.builds(ToolSwitch, st.booleans()),
     st.builds(Wait, st.floats(0.0, 60.0)),
 )
 programs = st.builds(Program, st.lists(steps, max_size=10).map(tuple))
@@ -64,7 +64,7 @@ def test_a_program_that_lost_its_end_is_refused(program: Program, data: st.DataO
     [
         ('{"version": 2, "steps": []}', 'version'),
         ('{"version": 1, "steps": [], "more": 1}', 'more'),
-        ('{"version": 1, "steps": [{"wait": 1, "suction": true}]}', "steps[0].'wait'"),
+        ('{"version": 1, "steps": [{"wait": 1, "tool": true}]}', "steps[0].'wait'"),
         ('{"version": 1, "steps": [{"wait": true}]}', 'wait'),
         ('{"version": 1, "steps": [{"wait": NaN}]}', 'NaN'),
         ('{"version": 1, "steps": [{"wait": 1e9}]}', 'wait'),
@@ -102,19 +102,19 @@ def test_a_recorded_skill_is_the_motion_of_the_skill() -> None:
     """What a recorder is told, and what a second one is told by the program of the first."""
     target = Target('b1', SCENE.slot_pose(SCENE.slots[2]), '<table>')
     others = [SCENE.slot_pose(SCENE.slots[4])]
-    first = Recorder(SCENE.home_joints, suction=False)
+    first = Recorder(SCENE.home_joints, tool_on=False)
     skills.pick(first, SCENE, target, others)
     assert sum(isinstance(step, Move) for step in first.program.steps) >= 3
-    assert Suction(True) in first.program.steps
-    second = Recorder(SCENE.home_joints, suction=False)
+    assert ToolSwitch(True) in first.program.steps
+    second = Recorder(SCENE.home_joints, tool_on=False)
     carry_out(parse_program(first.program.to_json()), second)
     assert second.program == first.program
     assert np.allclose(second.joint_positions(), first.joint_positions())
-    assert second.suction()
+    assert second.tool_on()
 
 
 def test_a_skill_out_of_reach_leaves_no_program() -> None:
-    recorder = Recorder(SCENE.home_joints, suction=False)
+    recorder = Recorder(SCENE.home_joints, tool_on=False)
     far = Target('b1', Pose.upright(0.6, 0.0, 0.015, 0.0), '<table>')
     with pytest.raises(RobotError) as caught:
         skills.pick(recorder, SCENE, far, [])

@@ -11,7 +11,7 @@ from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.robot.twin.twin import MujocoTwin
 
 SCENE = load_scene()
 SIZE = SCENE.block_size
@@ -40,7 +40,7 @@ def test_a_pick_descends_and_rises_in_a_straight_line(slot):
     pose = SCENE.slot_pose(slot)
     with MujocoTwin(SCENE, {'a': pose}, sample=samples.append) as twin:
         skills.pick(twin, SCENE, skills.Target('a', pose, TABLE), [SCENE.slot_pose(slot, 4)])
-        assert twin.suction()
+        assert twin.tool_on()
     tips = np.array([forward(sample.joints, SCENE.tool_length)[:3, 3] for sample in samples])
     first = int(np.argmin(np.abs(tips[:, 2] - SIZE)))
     picked = [np.hypot(tip[0] - slot.x, tip[1] - slot.y) for tip in tips[first:]]

@@ -21,8 +21,8 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.emulator.faults import Fault, Line
 from safegen_ros.robot.emulator.firmware import Firmware
-from safegen_ros.robot.frames import MOTION, Command, Frame, FrameReader
-from safegen_ros.robot.twin import TICK, MujocoTwin
+from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, FrameReader
+from safegen_ros.robot.twin.twin import TICK, MujocoTwin
 
 #: An emulator that was held up for longer than this does not catch up [s].
 _LAG = 0.5
@@ -162,8 +162,12 @@ class Emulator(Closing):
 
     def _accept(self, listener: socket.socket) -> None:
         """One connection at a time, as the vendor's server has; the newest is served."""
+        try:
+            connection = listener.accept()[0]
+        except OSError:
+            return  # who called has hung up already
         self._drop()
-        self._connection = listener.accept()[0]
+        self._connection = connection
         self._connection.setblocking(False)
         self._clients.append(_Client(self._connection.fileno()))
 

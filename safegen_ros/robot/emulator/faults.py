@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.robot.frames import Command, Frame
+from safegen_ros.robot.mycobot.frames import Command, Frame
 
 
 class FaultError(SafegenError):

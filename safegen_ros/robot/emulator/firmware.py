@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from safegen_ros.robot.effectors import PUMP_PIN
 from safegen_ros.robot.emulator.coords import coords_of, joints_for
 from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory
-from safegen_ros.robot.frames import Command, Frame, pack, unpack
 from safegen_ros.robot.gripper import opening_of, percent_of
 from safegen_ros.robot.limits import JOINT_LIMITS, Joints
-from safegen_ros.robot.twin import TICK, MujocoTwin
+from safegen_ros.robot.mycobot.effectors import PUMP_PIN
+from safegen_ros.robot.mycobot.frames import Command, Frame, pack, unpack
+from safegen_ros.robot.twin.twin import TICK, MujocoTwin
 
 VERSION = 73  # 7.3
 #: Encoder counts of a turn, and the count of the zero position.
@@ -259,7 +259,7 @@ class Firmware:
         pin, value = payload[0], payload[1]
         self.pins[pin] = value
         if pin == PUMP_PIN and self.twin.opening() is None:
-            self.twin.set_suction(value == 0)
+            self.twin.set_tool(value == 0)
         return bytes((pin, value))
 
     def _is_in_position(self, payload: bytes) -> bytes:

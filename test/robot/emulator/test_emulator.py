@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from pymycobot import MyCobot280, MyCobot280Socket
 from waiting import wait_until
 
-from safegen_ros.robot.effectors import PUMP_PIN
 from safegen_ros.robot.emulator.coords import coords_of, joints_for
 from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError
 from safegen_ros.robot.emulator.firmware import NO_GRIPPER, Firmware
-from safegen_ros.robot.frames import Command, Frame, pack
 from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.mycobot.effectors import PUMP_PIN
+from safegen_ros.robot.mycobot.frames import Command, Frame, pack
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.robot.twin.twin import MujocoTwin
 
 SCENE = load_scene()
 UP = [0.0, -20.0, -60.0, 30.0, 0.0, 45.0]
@@ -114,9 +114,9 @@ def test_in_fresh_mode_the_newest_target_wins_else_the_next_one_waits(robot):
 
 def test_pins_of_the_base_switch_the_pump_and_there_is_no_gripper(robot, emulator):
     assert robot.set_basic_output(PUMP_PIN, 0) == 1
-    assert emulator.firmware.twin.suction()
+    assert emulator.firmware.twin.tool_on()
     assert robot.set_basic_output(PUMP_PIN, 1) == 1
-    assert not emulator.firmware.twin.suction()
+    assert not emulator.firmware.twin.tool_on()
     assert robot.set_gripper_value(20, 100) == 1
     assert robot.get_gripper_value() == NO_GRIPPER
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_ros.robot.emulator.faults import KNOBS, Fault, FaultError, Line, parse_fault
-from safegen_ros.robot.frames import Command, Frame, FrameReader, pack
+from safegen_ros.robot.mycobot.frames import Command, Frame, FrameReader, pack
 
 ANGLES = Frame(Command.GET_ANGLES, pack([1000, -2000, -6000, 3000, 0, 4500]))
 

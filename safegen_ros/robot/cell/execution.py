@@ -1,0 +1,354 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Executes a plan in a cell, step by step, under the constraints' monitors.
+
+The plan is verified here, whoever sent it and whatever they claim. After each step the observed
+world is compared with the proved one, and the constraints are progressed on what was observed: the
+first difference stops the arm.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.robot.cell.job import Job, JointStep, Stoppable
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.run_monitor import RunMonitor
+from safegen_ros.verify.validator import Validator
+
+
+class Cell(Stoppable, Protocol):
+    """A robot and its surroundings, which symbolic actions change and atoms describe."""
+
+    def prepare(self, objects: Sequence[str], init: State) -> None:
+        """Brings the cell into the initial state of a task, or raises."""
+        ...
+
+    def execute(self, action: str, arguments: Sequence[str]) -> None:
+        """Carries out one ground action, or raises."""
+        ...
+
+    def observe(self) -> State:
+        """The atoms that are observed to be true now, or raises when nothing fits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionProgress:
+    """What the executor does: verifying, rehearsing, preparing, moving, observed or done.
+
+    Attributes:
+        seen: what was observed; only of the phase `observed`.
+    """
+
+    phase: str
+    step: int
+    total: int
+    current: JointStep = ()
+    seen: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOutcome:
+    """How an execution ended.
+
+    Attributes:
+        verdict: the executor's own verdict on the plan.
+        steps_done: steps that were carried out and observed to have worked.
+        observed: the last observed state; None when nothing was observed.
+        remaining: after success and after a `STATE_MISMATCH` what is left of the task from that
+            state on; None where that cannot be said.
+        taken: steps that were carried out and looked at, whatever was seen then.
+    """
+
+    verdict: Verdict
+    steps_done: int
+    observed: State | None
+    error_code: ErrorCode
+    message: str
+    seconds: float
+    remaining: object | None = None
+    taken: int = 0
+
+
+class Watch(Protocol):
+    """A second monitor beside the execution's own."""
+
+    def begin(self) -> None:
+        """Called before anything moves; raises where the execution is not watched."""
+        ...
+
+    def look(self, steps: int, observed: State) -> Callable[[], None]:
+        """Takes the number of steps taken, and what was observed then.
+
+        What it returns waits for an answer, and raises where the execution must not go on.
+        """
+        ...
+
+
+def execute_plan(
+    problem: Problem,
+    plan: Plan,
+    cell: Cell,
+    *,
+    time_budget_s: float,
+    cancelled: Callable[[], bool] = lambda: False,
+    notify: Callable[[ExecutionProgress], None] = lambda progress: None,
+    resume: bool = False,
+    watch: Watch | None = None,
+    rehearse: Callable[[Plan, Verdict], Verdict] | None = None,
+) -> ExecutionOutcome:
+    """Verifies a plan, then carries it out.
+
+    Args:
+        problem: the task; its initial state is what the cell is prepared to.
+        plan: the plan, from anybody.
+        cell: the robot cell, or a symbolic one.
+        time_budget_s: the cell is stopped after this time [s].
+        cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
+            calls `cell.stop()`, which ends the motion under way.
+        notify: told of each phase and step.
+        resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
+            state of the task.
+        watch: a second monitor.
+        rehearse: what else a proved plan has to pass before anything moves; returns the verdict
+            that it is given, or one that refuses the plan.
+
+    Returns:
+        The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
+        moved.
+    """
+    return carry_out(
+        PddlJob(problem, plan, cell),
+        time_budget_s=time_budget_s,
+        cancelled=cancelled,
+        notify=notify,
+        resume=resume,
+        watch=watch,
+        rehearse=None if rehearse is None else partial(rehearse, plan),
+    )
+
+
+def carry_out(
+    job: Job,
+    *,
+    time_budget_s: float,
+    cancelled: Callable[[], bool] = lambda: False,
+    notify: Callable[[ExecutionProgress], None] = lambda progress: None,
+    resume: bool = False,
+    watch: Watch | None = None,
+    rehearse: Callable[[Verdict], Verdict] | None = None,
+) -> ExecutionOutcome:
+    """Verifies a plan of any world, then carries it out.
+
+    Args:
+        job: the plan, its task and its cell.
+        time_budget_s: as in `execute_plan`, and so are all others [s].
+        cancelled: whether the caller wants to stop.
+        notify: told of each phase and step.
+        resume: whether the cell is taken as it is.
+        watch: a second monitor.
+        rehearse: what else a proved plan has to pass; takes its verdict and returns one.
+    """
+    start = time.monotonic()
+
+    def late() -> bool:
+        return not time.monotonic() - start < time_budget_s
+
+    run = _Execution(job, resume, lambda: cancelled() or late(), notify, watch, rehearse)
+    code, message = ErrorCode.NONE, ''
+    try:
+        with time_limit(time_budget_s, job.cell):
+            run.verify()
+            run.carry_out()
+            run.check_stop()
+    except SafegenError as error:
+        job.cell.stop()
+        code, message = _reason(error, cancelled(), late(), time_budget_s)
+    except BaseException:
+        job.cell.stop()
+        raise
+    seconds = time.monotonic() - start
+    rest = job.remaining() if code is ErrorCode.NONE else run.remaining
+    return ExecutionOutcome(
+        run.verdict,
+        run.done,
+        run.observed,
+        code,
+        message,
+        seconds,
+        rest if code in (ErrorCode.NONE, ErrorCode.STATE_MISMATCH) else None,
+        max(job.monitor.looks - 1, 0),
+    )
+
+
+class PddlJob:
+    """A plan for a PDDL problem, in a cell that takes its actions one by one.
+
+    Args:
+        problem: the task.
+        plan: the plan, from anybody.
+        cell: the robot cell, or a symbolic one.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan, cell: Cell) -> None:
+        self.problem = problem
+        self.cell = cell
+        self.plan = plan
+        self.steps = tuple((step,) for step in plan.steps)
+        self.monitor = RunMonitor(problem, plan)
+
+    def verify(self) -> Verdict:
+        """The validator's verdict on the plan."""
+        return Validator(self.problem).verify(self.plan)
+
+    def prepare(self) -> None:
+        """Brings the cell into the initial state of the problem; raises as the cell does."""
+        self.cell.prepare(tuple(self.problem.objects), self.problem.init)
+
+    def take(self, step: JointStep) -> None:
+        """Carries out one action; raises as the cell does."""
+        self.cell.execute(*step[0])
+
+    def observe(self) -> State:
+        """What the cell observes."""
+        return self.cell.observe()
+
+    def remaining(self) -> Problem | None:
+        """What is left of the problem behind what was observed last."""
+        return self.monitor.remaining()
+
+
+@contextmanager
+def time_limit(seconds: float, cell: Stoppable) -> Iterator[None]:
+    """Stops the cell when the time is over, also in the middle of a motion."""
+    wait = min(seconds, threading.TIMEOUT_MAX) if seconds > 0 else 0.0
+    timer = threading.Timer(wait, cell.stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # a clock that was about to stop the cell must not stop the next execution
+
+
+def _reason(
+    error: SafegenError, cancelled: bool, late: bool, budget_s: float
+) -> tuple[ErrorCode, str]:
+    if isinstance(error, Canceled) and cancelled:
+        return ErrorCode.EXECUTION_CANCELED, 'execution was cancelled, and has stopped'
+    if isinstance(error, Canceled) and late:
+        return (
+            ErrorCode.EXECUTION_TIMEOUT,
+            f'the plan was not done within {budget_s:g} s, and the execution has stopped: '
+            'give the goal more time',
+        )
+    return error.code, error.message
+
+
+class _Execution:
+    """The state of one run of `carry_out`."""
+
+    def __init__(
+        self,
+        job: Job,
+        resume: bool,
+        must_stop: Callable[[], bool],
+        notify: Callable[[ExecutionProgress], None],
+        watch: Watch | None,
+        rehearse: Callable[[Verdict], Verdict] | None,
+    ) -> None:
+        self.job = job
+        self.resume = resume
+        self.watch = watch
+        self.rehearse = rehearse
+        self.must_stop = must_stop
+        self.notify = notify
+        self.verdict = Verdict()
+        self.done = 0
+        self.observed: State | None = None
+        self.remaining: object | None = None
+
+    def verify(self) -> None:
+        """Refuses everything but a plan that is proved here and now."""
+        self._tell('verifying')
+        self.verdict = self.job.verify()
+        if not self.verdict.ok:
+            raise SafegenError(
+                f'the plan is refused: {self.verdict.category.name}: {self.verdict.reason}',
+                ErrorCode.PLAN_REFUSED,
+            )
+        if self.rehearse is not None:
+            self._tell('rehearsing')
+            self.verdict = self.rehearse(self.verdict)
+            if not self.verdict.ok:
+                raise SafegenError(
+                    f'the plan is refused, and nothing has moved: {self.verdict.reason}',
+                    ErrorCode.REHEARSAL_FAILED,
+                )
+            self.check_stop()
+        if self.watch is not None:
+            self.watch.begin()
+
+    def carry_out(self) -> None:
+        """Moves, observes and compares until the plan is done."""
+        self._tell('preparing')
+        # A new goal is what allows motion again after a stop. Whoever stops sets what `check_stop`
+        # asks before it stops the cell, so that a stop of this goal is not lost here.
+        self.job.cell.reset_stop()
+        self.check_stop()
+        if not self.resume:
+            self.job.prepare()
+        self._look()
+        for index, step in enumerate(self.job.steps):
+            self.check_stop()
+            self._tell('moving', step)
+            self._take(step)
+            self._look()
+            self.done = index + 1
+            self._tell('observed', step)
+        self.job.monitor.finish()
+        self._tell('done')
+
+    def _take(self, step: JointStep) -> None:
+        try:
+            self.job.take(step)
+        except RobotError as error:
+            if error.code is ErrorCode.STATE_MISMATCH:
+                # What it has done instead may break a constraint, which is worse; and if not, it is
+                # from there that somebody may plan anew.
+                self._look()
+            raise
+
+    def _look(self) -> None:
+        """Observes the world, and has it judged here and by whoever else watches."""
+        self.observed = observed = self.job.observe()
+        looks = self.job.monitor.looks
+        answered = None if self.watch is None else self.watch.look(looks, observed)
+        try:
+            self.job.monitor.look(observed)
+        except SafegenError as error:
+            if error.code is ErrorCode.STATE_MISMATCH:
+                self.remaining = self.job.remaining()
+            raise  # whatever the other one finds
+        if answered is not None:
+            answered()
+
+    def check_stop(self) -> None:
+        """Raises when the goal was cancelled or its time is over."""
+        if self.must_stop():
+            raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED)
+
+    def _tell(self, phase: str, step: JointStep = ()) -> None:
+        seen = self.observed if phase == 'observed' else None
+        self.notify(ExecutionProgress(phase, self.done, len(self.job.steps), step, seen))

@@ -1,0 +1,136 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""From measured poses to ground atoms: what the cameras (here: the twin) see, in PDDL.
+
+Nothing is guessed. A block that is tilted, floats, or overlaps another is reported as unexplained,
+because a state that looks plausible and is wrong would let the next step of a plan run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.robot.pose import Pose, planar_distance
+
+if TYPE_CHECKING:
+    from safegen_ros.pddl.model import Atom, State
+
+#: A block is at a level when its height is this near [m].
+HEIGHT_TOLERANCE = 0.003
+#: A block that leans more than this has fallen or is about to [rad].
+TILT_TOLERANCE = math.radians(5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What takes hold: where the centre of a held block would be [m], and whether it is on."""
+
+    held_centre: tuple[float, float, float]
+    on: bool
+
+
+def ground(poses: Mapping[str, Pose], tool: Tool, block_size: float) -> State:
+    """The Blocksworld atoms that hold: on, on-table, clear, holding, arm-empty.
+
+    A block is held when the tool is on and the block is where it holds one; it is on another when
+    it is one edge higher, within 3 mm, and less than half an edge aside; it is on the table when
+    its centre is half an edge high.
+
+    Args:
+        poses: measured pose of each block by name.
+        tool: the suction cup, or the gripper.
+        block_size: edge of the cubes [m].
+
+    Raises:
+        RobotError: `STATE_MISMATCH`, listing every block that no relation explains.
+    """
+    supports, unexplained = _supports(poses, tool, block_size)
+    if unexplained:
+        raise RobotError(
+            'the measured blocks do not make a Blocksworld state: '
+            + '; '.join(unexplained)
+            + ': put them upright and start again',
+            ErrorCode.STATE_MISMATCH,
+        )
+    held = {block for block, support in supports.items() if support == _HELD}
+    atoms: set[Atom] = {('holding', block) for block in held} or {('arm-empty',)}
+    for block, support in supports.items():
+        if support == _TABLE:
+            atoms.add(('on-table', block))
+        elif support != _HELD:
+            atoms.add(('on', block, support))
+    covered = set(supports.values())
+    atoms.update(('clear', block) for block in supports if block not in covered | held)
+    return frozenset(atoms)
+
+
+# Markers that no PDDL name can equal.
+_TABLE = '<table>'
+_HELD = '<held>'
+_SPOKEN = {_TABLE: 'the table', _HELD: 'the tool'}
+
+
+def _supports(
+    poses: Mapping[str, Pose], tool: Tool, block_size: float
+) -> tuple[dict[str, str], list[str]]:
+    """What carries each block, and a sentence for each block that nothing explains."""
+    supports: dict[str, str] = {}
+    unexplained: list[str] = []
+    for name, pose in poses.items():
+        if not all(math.isfinite(value) for value in (*pose.position, *pose.orientation)):
+            unexplained.append(f'{name} has no finite pose')
+            continue
+        found = _carriers(name, pose, poses, tool, block_size)
+        where = 'at ({:.3f}, {:.3f}, {:.3f}) m'.format(*pose.position)
+        if pose.tilt > TILT_TOLERANCE:
+            unexplained.append(f'{name} {where} leans {math.degrees(pose.tilt):.0f} deg')
+        elif not found:
+            unexplained.append(f'{name} {where} rests on nothing')
+        elif len(found) > 1:
+            said = ' and '.join(_SPOKEN.get(carrier, carrier) for carrier in sorted(found))
+            unexplained.append(f'{name} {where} is carried by {said} at once')
+        else:
+            supports[name] = found[0]
+    return supports, unexplained + _overlaps(poses, supports, block_size)
+
+
+def _carriers(
+    name: str, pose: Pose, poses: Mapping[str, Pose], tool: Tool, block_size: float
+) -> list[str]:
+    height = pose.position[2]
+    carriers = [
+        other
+        for other, below in poses.items()
+        if other != name
+        and planar_distance(pose, below) < block_size / 2
+        and abs(height - below.position[2] - block_size) <= HEIGHT_TOLERANCE
+    ]
+    if abs(height - block_size / 2) <= HEIGHT_TOLERANCE:
+        carriers.append(_TABLE)
+    held = Pose(tool.held_centre)
+    level = abs(tool.held_centre[2] - height) <= HEIGHT_TOLERANCE
+    if tool.on and level and planar_distance(pose, held) < block_size / 2:
+        carriers.append(_HELD)
+    return carriers
+
+
+def _overlaps(
+    poses: Mapping[str, Pose], supports: Mapping[str, str], block_size: float
+) -> list[str]:
+    """Two blocks on one support, or inside each other: readings that cannot both be right."""
+    said = []
+    names = sorted(supports)
+    for index, one in enumerate(names):
+        for other in names[index + 1 :]:
+            same = supports[one] == supports[other] and supports[one] != _TABLE
+            apart = planar_distance(poses[one], poses[other])
+            level = abs(poses[one].position[2] - poses[other].position[2]) < block_size / 2
+            if same:
+                said.append(f'{one} and {other} are both on {supports[one]}')
+            elif level and apart < block_size / 2:
+                said.append(f'{one} and {other} are in the same place')
+    return said

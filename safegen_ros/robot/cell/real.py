@@ -1,0 +1,173 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The cell of a real arm, from the settings of a bring-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.profiles import TRANSPORTS
+from safegen_ros.robot.arm import Arm, Sample, World
+from safegen_ros.robot.cell.blocks import BlocksworldCell
+from safegen_ros.robot.cell.observed import AssumedWorld, Observation, PerceivedWorld
+from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
+from safegen_ros.robot.scene import Scene
+
+if TYPE_CHECKING:
+    from safegen_ros.pddl.model import State
+    from safegen_ros.robot.remote.ssh_link import SshAddress
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSettings:
+    """How an arm is reached, and how fast it may be.
+
+    Attributes:
+        transport: one of `TRANSPORTS`.
+        port: serial port, such as /dev/ttyUSB0.
+        baud: of the serial port; 115200 for the M5, 1000000 for the Pi.
+        host: of the TCP server at the arm.
+        tcp_port: of that server.
+        ssh_port: of the SSH server at the arm, which is `host` too.
+        user: who logs in there.
+        key_file: private key of that user; `~` is the home of this process.
+        known_hosts: file with the key of the host.
+        agent: path of safegen-agent there; it uses `port` and `baud`.
+        link_timeout: silence of this end after which the agent holds the arm [s].
+        hang_timeout: the same for the process of the agent that moves the arm [s].
+        tool: what takes hold of a block, one of `TOOLS`.
+        speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
+    """
+
+    transport: str = 'serial'
+    port: str = '/dev/ttyUSB0'
+    baud: int = 115200
+    host: str = ''
+    tcp_port: int = 9000
+    ssh_port: int = 22
+    user: str = ''
+    key_file: str = '~/.ssh/id_ed25519'
+    known_hosts: str = '~/.ssh/known_hosts'
+    agent: str = 'safegen-agent'
+    link_timeout: float = LINK_TIMEOUT_S
+    hang_timeout: float = HANG_TIMEOUT_S
+    tool: str = 'basic-pump'
+    speed_limit: float = 0.5
+
+
+class MyCobotCell(BlocksworldCell):
+    """A real table. It is never set up by the cell: somebody does that.
+
+    Args:
+        scene: geometry and speeds.
+        connect: opens the arm, which calls its argument with every reading.
+        observe: the newest observation of a perception system; None where nobody looks, and the
+            blocks are assumed to be where the arm has put them.
+        sample: called with every reading of the arm, and the blocks of that moment.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        connect: Callable[[Callable[[Sample], None]], Arm],
+        *,
+        observe: Callable[[], Observation | None] | None = None,
+        sample: Callable[[Sample], None] = lambda sample: None,
+    ) -> None:
+        self._tell = sample
+        self._look = observe
+        self._assumed: AssumedWorld | None = None
+        if observe is None:
+            world: World = (assumed := AssumedWorld(scene))
+            self._assumed = assumed
+        else:
+            world = PerceivedWorld(scene, observe)
+        super().__init__(scene, connect(self._sampled), world)
+
+    def prepare(self, objects: Sequence[str], init: State) -> None:
+        """Takes the blocks as somebody has set them up; see `BlocksworldCell.prepare`.
+
+        Raises:
+            RobotError: as there; and `STATE_MISMATCH` while the tool holds on to something, which
+                letting go would drop.
+        """
+        if self.arm.tool_on():
+            raise RobotError(
+                'the tool still holds what the last goal left there: hold a hand under the block, '
+                'and call `safegen release`',
+                ErrorCode.STATE_MISMATCH,
+            )
+        super().prepare(objects, init)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the blocks are measured, or only assumed."""
+        return self._assumed is None
+
+    def _sampled(self, sample: Sample) -> None:
+        if self._assumed is not None:
+            self._tell(self._assumed.follow(sample))
+            return
+        seen = self._look() if self._look is not None else None
+        self._tell(sample if seen is None else replace(sample, poses=dict(seen.poses)))
+
+
+def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
+    """Opens the arm that the settings name.
+
+    Raises:
+        RobotError: there is no such transport, or the arm cannot be reached or is not ready.
+    """
+    if settings.transport == 'ssh':
+        return _over_ssh(settings, sample)
+    from safegen_ros.robot.mycobot.driver import MyCobot
+    from safegen_ros.robot.mycobot.link import open_serial, open_tcp
+    from safegen_ros.robot.mycobot.tools import effector_of
+
+    effector = effector_of(settings.tool)
+    if settings.transport == 'serial':
+        robot = open_serial(settings.port, settings.baud)
+    elif settings.transport == 'tcp':
+        robot = open_tcp(settings.host, settings.tcp_port)
+    else:
+        raise RobotError(
+            f'transport {settings.transport!r} does not exist: use one of {" ".join(TRANSPORTS)}'
+        )
+    return MyCobot(robot, effector, speed_limit=settings.speed_limit, sample=sample)
+
+
+def ssh_address(settings: ArmSettings) -> SshAddress:
+    """Where the agent is that the settings name.
+
+    Raises:
+        RobotError: the host or the user is not named.
+    """
+    from safegen_ros.robot.remote.ssh_link import SshAddress
+
+    for name in ('host', 'user'):
+        if not getattr(settings, name):
+            raise RobotError(
+                f'transport ssh: {name} is empty: name the {name} of the computer at the arm'
+            )
+    return SshAddress(
+        host=settings.host,
+        user=settings.user,
+        key_file=Path(settings.key_file).expanduser(),
+        known_hosts=Path(settings.known_hosts).expanduser(),
+        port=settings.ssh_port,
+        command=settings.agent,
+        link_timeout_s=settings.link_timeout,
+        hang_timeout_s=settings.hang_timeout,
+    )
+
+
+def _over_ssh(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
+    from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
+
+    remote = RemoteArm('mycobot', settings.port, settings.baud, settings.tool)
+    address = ssh_address(settings)
+    return SshArm(address, remote, speed_limit=settings.speed_limit, sample=sample)

@@ -1,0 +1,304 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The MuJoCo world: arm, table, slots and free blocks, written as MJCF from DH, limits and scene.
+
+The contact and servo parameters are the ones with which stacking was measured to be reliable, by
+suction and by fingers; the comments say what each of them prevents.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from safegen_ros.robot.description.links import (
+    BASE_SIZE,
+    LINK_MASSES,
+    Link,
+    Segment,
+    flange_offset,
+    links,
+)
+from safegen_ros.robot.description.mjcf_tools import add_tool, add_tool_control, numbers
+from safegen_ros.robot.gripper import FINGER_JOINTS
+from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.scene import GRIPPER, Scene
+
+TIMESTEP = 0.002
+CAMERA = 'operator'
+TABLE_GEOM = 'table'
+
+#: Distinct also for colour-blind readers (after Okabe and Ito); cycled beyond the eighth block.
+COLOURS: dict[str, tuple[float, float, float]] = {
+    'vermilion': (0.84, 0.27, 0.13),
+    'blue': (0.10, 0.42, 0.70),
+    'yellow': (0.95, 0.80, 0.20),
+    'green': (0.10, 0.60, 0.42),
+    'pink': (0.83, 0.50, 0.68),
+    'sky blue': (0.42, 0.74, 0.92),
+    'orange': (0.92, 0.58, 0.10),
+    'charcoal': (0.25, 0.26, 0.28),
+}
+
+_SHELL = (0.93, 0.94, 0.95)
+_JOINT = (0.36, 0.40, 0.45)
+_SERVO_KP = (150, 150, 120, 60, 40, 30)
+_SERVO_DAMPING_RATIO = 0.06
+_SERVO_FORCE = 8.0
+
+# Neighbours that overlap by construction. The filter for parent and child does not apply where the
+# parent is welded to the world, hence base and link 1.
+_EXCLUDES = (
+    ('world', 'link1'),
+    ('base', 'link1'),
+    ('base', 'link2'),
+    ('base', 'link3'),
+    ('link1', 'link3'),
+    ('link3', 'link5'),
+    ('link2', 'link4'),
+    ('link4', 'link6'),
+    ('link5', 'tool'),
+)
+
+
+def block_geom(name: str) -> str:
+    """Name of a block's body, joint and geom; the prefix keeps PDDL names apart from ours."""
+    return f'block:{name}'
+
+
+def legend(names: Iterable[str]) -> dict[str, tuple[str, tuple[float, float, float]]]:
+    """Colour name and RGB in [0, 1] of each block, by the order of the names."""
+    palette = list(COLOURS.items())
+    return {name: palette[index % len(palette)] for index, name in enumerate(names)}
+
+
+def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:
+    """The MJCF document of a scene with blocks at their initial poses."""
+    root = ET.Element('mujoco', model='mycobot_280_cell')
+    _settings(root)
+    world = ET.SubElement(root, 'worldbody')
+    _surroundings(world, scene)
+    _arm(world, scene)
+    colours = legend(blocks)
+    for name, pose in blocks.items():
+        _block(world, scene, name, pose, colours[name][1])
+    contact = ET.SubElement(root, 'contact')
+    fingers = (FINGER_JOINTS,) if scene.tool == GRIPPER else ()
+    for one, other in (*_EXCLUDES, *fingers):
+        ET.SubElement(contact, 'exclude', body1=one, body2=other)
+    _actuators(root, scene)
+    return ET.tostring(root, encoding='unicode')
+
+
+def _settings(root: ET.Element) -> None:
+    ET.SubElement(root, 'compiler', angle='radian', autolimits='true')
+    ET.SubElement(
+        root,
+        'option',
+        timestep=str(TIMESTEP),
+        integrator='implicitfast',
+        cone='elliptic',
+        impratio='10',
+    )
+    visual = ET.SubElement(root, 'visual')
+    ET.SubElement(visual, 'global', offwidth='1920', offheight='1080')
+    ET.SubElement(visual, 'quality', offsamples='0', shadowsize='2048')
+    ET.SubElement(
+        visual, 'headlight', ambient='.38 .38 .40', diffuse='.32 .32 .32', specular='.1 .1 .1'
+    )
+    ET.SubElement(visual, 'map', znear='.02')
+    asset = ET.SubElement(root, 'asset')
+    ET.SubElement(
+        asset,
+        'texture',
+        type='skybox',
+        builtin='gradient',
+        rgb1='.90 .93 .96',
+        rgb2='.62 .68 .75',
+        width='64',
+        height='64',
+    )
+    for name, colour, shine in (('shell', _SHELL, '.5'), ('joint', _JOINT, '.4')):
+        ET.SubElement(
+            asset, 'material', name=name, rgba=_rgba(colour), specular=shine, shininess='.6'
+        )
+    default = ET.SubElement(root, 'default')
+    ET.SubElement(default, 'geom', solref='.004 1', solimp='.95 .99 .001')
+    seen = ET.SubElement(default, 'default', attrib={'class': 'visual'})
+    ET.SubElement(seen, 'geom', contype='0', conaffinity='0', mass='0', group='1')
+
+
+def _surroundings(world: ET.Element, scene: Scene) -> None:
+    ET.SubElement(
+        world,
+        'light',
+        pos='.5 -.4 1.2',
+        dir='-.4 .35 -1',
+        directional='true',
+        diffuse='.55 .55 .52',
+        specular='.2 .2 .2',
+    )
+    ET.SubElement(
+        world,
+        'geom',
+        name=TABLE_GEOM,
+        type='plane',
+        size='.36 .36 .05',
+        rgba='.80 .74 .66 1',
+        friction='1 .005 .0001',
+    )
+    ET.SubElement(
+        world,
+        'geom',
+        {'class': 'visual'},
+        type='box',
+        size='.36 .36 .012',
+        pos='0 0 -.0125',
+        rgba='.58 .50 .42 1',
+    )
+    half = scene.block_size / 2 + 0.004
+    for slot in (*scene.slots,):
+        ET.SubElement(
+            world,
+            'geom',
+            {'class': 'visual'},
+            type='box',
+            size=numbers((half, half, 0.0004)),
+            pos=numbers((slot.x, slot.y, 0.0002)),
+            euler=numbers((0, 0, slot.azimuth)),
+            rgba='.66 .60 .53 1',
+        )
+    eye, target = np.array([0.62, -0.25, 0.46]), np.array([0.055, 0.0, 0.11])
+    ET.SubElement(
+        world,
+        'camera',
+        name=CAMERA,
+        pos=numbers(eye),
+        fovy='40',
+        xyaxes=numbers(_look_at(eye, target)),
+    )
+
+
+def _arm(world: ET.Element, scene: Scene) -> None:
+    parent = ET.SubElement(world, 'body', name='base', gravcomp='1')
+    depth, width, height = (edge / 2 for edge in BASE_SIZE)
+    ET.SubElement(
+        parent,
+        'geom',
+        name='base',
+        type='box',
+        size=numbers((depth, width, height)),
+        pos=numbers((0, 0, height)),
+        material='joint',
+        mass=str(LINK_MASSES[0]),
+    )
+    for index, link in enumerate(links()):
+        parent = _link(parent, link, index)
+    tool = ET.SubElement(
+        parent, 'body', name='tool', gravcomp='1', pos=numbers((0, 0, flange_offset()))
+    )
+    add_tool(tool, scene)
+
+
+def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
+    body = ET.SubElement(
+        parent,
+        'body',
+        name=link.name,
+        pos=numbers(link.origin),
+        quat=numbers(link.quaternion),
+        gravcomp='1',
+    )
+    low, high = JOINT_LIMITS[index]
+    ET.SubElement(
+        body,
+        'joint',
+        name=JOINT_NAMES[index],
+        axis='0 0 1',
+        damping='.5',
+        armature='.01',
+        frictionloss='.02',
+        range=numbers((low, high)),
+    )
+    for number, segment in enumerate(link.segments):
+        ET.SubElement(
+            body,
+            'geom',
+            name=f'{link.name}:{number}',
+            type='capsule',
+            material='shell',
+            size=str(segment.radius),
+            fromto=numbers((*segment.start, *segment.end)),
+            mass=str(link.mass / len(link.segments)),
+        )
+    _trim(body, link.segments[0])
+    return body
+
+
+def _trim(body: ET.Element, segment: Segment) -> None:
+    """A dark drum about the joint axis, to be seen only."""
+    reach = segment.radius + 0.0015
+    ET.SubElement(
+        body,
+        'geom',
+        {'class': 'visual'},
+        type='cylinder',
+        material='joint',
+        size=str(segment.radius + 0.001),
+        fromto=numbers((0, 0, -reach, 0, 0, reach)),
+    )
+
+
+def _block(
+    world: ET.Element, scene: Scene, name: str, pose: Pose, colour: tuple[float, float, float]
+) -> None:
+    x, y, z, w = pose.orientation
+    body = ET.SubElement(
+        world,
+        'body',
+        name=block_geom(name),
+        pos=numbers(pose.position),
+        quat=numbers((w, x, y, z)),
+    )
+    ET.SubElement(body, 'freejoint', name=block_geom(name))
+    ET.SubElement(
+        body,
+        'geom',
+        name=block_geom(name),
+        type='box',
+        rgba=_rgba(colour),
+        size=numbers([scene.block_size / 2] * 3),
+        mass=str(scene.block_mass),
+        friction='1 .005 .0001',
+        condim='4',
+    )
+
+
+def _actuators(root: ET.Element, scene: Scene) -> None:
+    actuators = ET.SubElement(root, 'actuator')
+    for name, kp, (low, high) in zip(JOINT_NAMES, _SERVO_KP, JOINT_LIMITS, strict=True):
+        ET.SubElement(
+            actuators,
+            'position',
+            name=name,
+            joint=name,
+            kp=str(kp),
+            kv=str(_SERVO_DAMPING_RATIO * kp),
+            ctrlrange=numbers((low, high)),
+            forcerange=numbers((-_SERVO_FORCE, _SERVO_FORCE)),
+        )
+    add_tool_control(root, actuators, scene)
+
+
+def _look_at(eye: np.ndarray, target: np.ndarray) -> list[float]:
+    ahead = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    return [*right.tolist(), *np.cross(right, ahead).tolist()]
+
+
+def _rgba(colour: tuple[float, float, float]) -> str:
+    return numbers((*colour, 1.0))

@@ -1,0 +1,124 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The one thread that owns the port of an arm: who asks waits a turn, and a stop does not."""
+
+from __future__ import annotations
+
+import termios
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.robot.mycobot.link import Interrupted, SerialRobot, TcpRobot
+
+Robot = SerialRobot | TcpRobot
+Result = TypeVar('Result')
+
+#: The firmware is told to hold so often, until it says that it does.
+STOP_TRIES = 3
+
+
+class PortOwner(Closing):
+    """The vendor's library, used by one thread.
+
+    Args:
+        robot: from `open_serial` or `open_tcp`; this object closes it.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._wire = robot.wire
+        #: The port, for messages.
+        self.name = self._wire.name
+        self._lock = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix='mycobot')
+        self._halting: Future[bool] | None = None
+        self._halt_waits = False
+        self._closed = False
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """Calls a method of the vendor's library; any thread.
+
+        Raises:
+            RobotError: the library failed, or the arm is gone.
+            Canceled: the call would move the arm, and it is stopped.
+        """
+        return self.ask_counted(name, *args)[0]
+
+    def ask_counted(self, name: str, *args: Any) -> tuple[Any, int]:
+        """The answer, and how often the library had to ask for it; see `ask`."""
+
+        def call() -> tuple[Any, int]:
+            self._wire.sent = 0
+            return getattr(self._robot, name)(*args), self._wire.sent
+
+        while True:
+            try:
+                return self._submit(call).result()
+            except Interrupted:
+                continue  # the stop goes first; it is in the queue already
+            except SafegenError:
+                raise
+            except Exception as error:
+                # The library raises whatever its decoding stumbles over, or its port.
+                gone = isinstance(error, (OSError, termios.error))
+                raise RobotError(
+                    f'{self.name}: {name} failed: {type(error).__name__}: {error}',
+                    ErrorCode.ARM_UNREACHABLE if gone else ErrorCode.ROBOT_FAULT,
+                ) from error
+
+    def wait_quiet(self) -> None:
+        """Waits until no late answer comes any more; see `Wire.wait_quiet`."""
+        self._submit(self._wire.wait_quiet).result()
+
+    def halt(self) -> None:
+        """Shuts the gate for motion commands, and has the arm told to hold; returns at once."""
+        with self._lock:
+            if self._closed:
+                return
+            self._wire.shut()
+            if not self._halt_waits:
+                self._halt_waits = True
+                self._halting = self._thread.submit(self._halt)
+
+    def halted(self) -> bool:
+        """Waits for what became of the last `halt`; whether the arm has said that it holds."""
+        with self._lock:
+            halting = self._halting
+        return halting is not None and halting.result()
+
+    def open_gate(self) -> None:
+        """Lets motion commands out again."""
+        with self._lock:
+            self._halting = None
+            self._wire.open_gate()
+
+    def close(self) -> None:
+        """Releases the port, once what waits is done; nothing leaves it any more."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._thread.shutdown(wait=True)
+        self._robot.close()
+        self._wire.close()
+
+    def _submit(self, call: Callable[[], Result]) -> Future[Result]:
+        try:
+            return self._thread.submit(call)
+        except RuntimeError as error:  # the pool is shut down
+            raise RobotError('the arm is closed: connect again') from error
+
+    def _halt(self) -> bool:
+        """Has the arm hold; returns whether it said that it does."""
+        try:
+            return any(self._robot.stop() == 1 for _ in range(STOP_TRIES))
+        except Exception:
+            return False
+        finally:
+            with self._lock:
+                self._halt_waits = False
+                self._wire.give_up_stop()

@@ -1,0 +1,120 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The process of the agent that moves the arm; `guard.Guard` starts it and watches it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from safegen_ros.errors import RobotError
+from safegen_ros.robot.arm import Arm
+from safegen_ros.robot.mycobot.driver import MyCobot
+from safegen_ros.robot.mycobot.link import open_serial
+from safegen_ros.robot.mycobot.tools import effector_of
+from safegen_ros.robot.remote.agent import guard
+from safegen_ros.robot.remote.agent.messages import Open
+from safegen_ros.robot.remote.agent.session import Link, Sampler, Session
+
+
+def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> Arm:
+    """Opens what a client asks for.
+
+    Args:
+        request: the arm.
+        sample: called with each reading of the arm.
+        tell: told of a port before it is taken, and when it is free again.
+
+    Raises:
+        RobotError: it cannot be opened.
+    """
+    if request.arm == 'twin':
+        return _open_twin(sample)
+
+    effector = effector_of(request.tool)
+    tell(guard.taken(request.port, request.baud))
+    try:
+        robot = open_serial(request.port, request.baud)
+        return MyCobot(robot, effector, sample=sample)
+    except BaseException:
+        tell(guard.released())
+        raise
+
+
+def _open_twin(sample: Sampler) -> Arm:
+    try:
+        from safegen_ros.robot.scene import load_scene
+        from safegen_ros.robot.twin.twin import MujocoTwin
+    except ModuleNotFoundError as error:
+        cure = "pip install 'safegen_ros[sim]'"
+        raise RobotError(f'there is no {error.name} on the computer of the arm: {cure}') from error
+    return MujocoTwin(load_scene(), real_time_factor=1.0, sample=sample)
+
+
+def serve(news: int, end: int, link_timeout_s: float) -> int:
+    """Serves the client on standard input and output.
+
+    Args:
+        news: descriptor for the guard's news.
+        end: descriptor at whose end this process ends.
+        link_timeout_s: see `Session`.
+
+    Returns:
+        The exit status.
+    """
+
+    def tell(line: bytes) -> None:
+        # Without its guard it ends, as `end` says; until then it must not fail.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(news, line)
+
+    folder = Path(tempfile.mkdtemp(prefix='safegen-agent-'))
+    # What a library prints must not get between the lines of the protocol.
+    sink = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    session = Session(
+        Link(sys.stdin.fileno(), sink, end),
+        lambda request, sample: open_arm(request, sample, tell),
+        folder,
+        link_timeout_s=link_timeout_s,
+        alive=lambda: tell(guard.ALIVE),
+    )
+    try:
+        reason = session.run()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if session.held:
+        tell(guard.released())
+    print(f'safegen-agent: {reason}', file=sys.stderr)
+    return 0
+
+
+def main() -> None:
+    """Runs the process."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--news', type=int, required=True)
+    parser.add_argument('--end', type=int, required=True)
+    parser.add_argument('--link-timeout', type=float, required=True)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the guard takes it
+    status = 1
+    try:
+        status = serve(arguments.news, arguments.end, arguments.link_timeout)
+    except Exception as error:
+        print(f'safegen-agent: error: {type(error).__name__}: {error}', file=sys.stderr)
+    finally:
+        sys.stderr.flush()
+        # Not `sys.exit`: the library of the pins switches them off at exit, and a block that hangs
+        # from the cup would fall; and a thread that waits for a dead port must not keep us here.
+        os._exit(status)
+
+
+if __name__ == '__main__':
+    main()

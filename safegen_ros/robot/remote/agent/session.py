@@ -1,0 +1,422 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One client of the agent, from its first word to the last: the arm is held when the link dies.
+
+The thread that reads waits neither for the arm nor for the client, so that silence is always
+noticed: the arm moves in one thread, is asked in another, and a third one writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import select
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.robot.arm import Arm, Sample
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.program import MAX_BYTES, Program, carry_out, parse_program
+from safegen_ros.robot.remote.agent import messages
+from safegen_ros.robot.remote.agent.messages import (
+    AgentError,
+    Ask,
+    Beat,
+    Open,
+    Request,
+    Run,
+    Switch,
+)
+
+#: A client says its first word within this time [s].
+FIRST_WORD_S = 10.0
+#: So many lines in a row that are no request end the session: the link is not to be trusted.
+MAX_BAD_LINES = 100
+#: Time for the arm's threads to end once it is stopped [s]; opening a serial arm takes 1.5 s.
+END_S = 5.0
+#: Time to release the arm [s].
+CLOSE_S = 1.5
+_MAX_UNWRITTEN = 1000
+#: Longest time between two looks at the deadline [ms].
+_LOOK_MS = 20
+_MAX_WAITING = 32
+
+
+#: Takes a reading of the arm.
+Sampler = Callable[[Sample], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """File descriptors of a session.
+
+    Attributes:
+        source: what the client says.
+        sink: what the client hears.
+        end: at its end of file, the session ends too; None for none.
+    """
+
+    source: int
+    sink: int
+    end: int | None = None
+
+
+class Session:
+    """Serves one client.
+
+    Args:
+        link: where it is.
+        open_arm: opens what the client asks for, which tells its readings; may raise.
+        folder: where the client puts its programs; must exist, and belong to this process alone.
+        link_timeout_s: silence after which the arm is held [s].
+        alive: called again and again by the thread that watches the link.
+
+    Attributes:
+        held: whether the arm was held and let go of at the end, or never taken.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        open_arm: Callable[[Open, Sampler], Arm],
+        folder: Path,
+        *,
+        link_timeout_s: float = messages.LINK_TIMEOUT_S,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._link = link
+        self._open_arm = open_arm
+        self._folder = folder
+        self._timeout = link_timeout_s
+        self._alive = alive
+        self.held = False
+        self._arm: Arm | None = None
+        self._ending = self._stop_first = False
+        self._lock = threading.Lock()
+        self._writer = _Writer(link.sink)
+        self._motion = _Lane(self._writer, 'motion')
+        self._queries = _Lane(self._writer, 'queries')
+
+    def run(self) -> str:
+        """Serves until the client closes, falls silent or cannot be understood.
+
+        Returns:
+            Why it ended. The arm was told to hold then; `held` says whether it is released too.
+        """
+        self._writer.say(
+            {
+                'event': 'hello',
+                'version': messages.VERSION,
+                'folder': str(self._folder),
+                'limits': JOINT_LIMITS.tolist(),
+            }
+        )
+        reason = 'the agent has failed'
+        try:
+            reason = self._serve_lines()
+        finally:
+            self._end(reason)
+        return reason
+
+    def _serve_lines(self) -> str:
+        lines = messages.LineReader()
+        poll = select.poll()
+        poll.register(self._link.source, select.POLLIN)
+        if self._link.end is not None:
+            poll.register(self._link.end, select.POLLIN)
+        deadline = time.monotonic() + FIRST_WORD_S
+        bad = 0
+        while True:
+            self._alive()
+            if self._writer.failed:
+                return 'the client does not take what it is sent'
+            if time.monotonic() >= deadline:
+                return f'nothing was heard of the client for {self._timeout:g} s'
+            ready = [descriptor for descriptor, _ in poll.poll(_LOOK_MS)]
+            if self._link.end in ready:
+                return 'the agent was told to end'
+            if self._link.source not in ready:
+                continue
+            data = os.read(self._link.source, messages.MAX_LINE)
+            if not data:
+                return 'the client has closed the link'
+            for line in lines.feed(data):
+                try:
+                    request = _parsed(line)
+                except AgentError as error:
+                    self._writer.refuse(error)
+                    bad += 1
+                    if bad >= MAX_BAD_LINES:
+                        return f'{bad} lines in a row were no requests'
+                    continue
+                bad = 0
+                deadline = time.monotonic() + self._timeout
+                if isinstance(request, Ask) and request.op == 'close':
+                    self._writer.answer(request.id)
+                    return 'the client has said goodbye'
+                self._serve(request)
+
+    def _serve(self, request: Request) -> None:
+        if isinstance(request, Beat):
+            return
+        try:
+            if isinstance(request, Open):
+                self._open(request)
+            elif isinstance(request, Ask) and request.op == 'stop':
+                self._stop(request)
+            else:
+                self._command(request, self._opened())
+        except AgentError as error:
+            error.id = request.id
+            self._writer.refuse(error)
+
+    def _open(self, request: Open) -> None:
+        if self._arm is not None or self._motion.busy:
+            raise AgentError('already_open', 'the arm is open: close the session to open another')
+
+        def work() -> None:
+            arm = self._open_arm(request, self._sample)
+            with self._lock:
+                stop, close = self._stop_first, self._ending
+                self._arm = None if close else arm
+            if stop:
+                arm.stop()
+            if close:
+                arm.close()
+
+        self._motion.submit(request.id, work)
+
+    def _sample(self, sample: Sample) -> None:
+        joints = [float(each) for each in sample.joints]
+        self._writer.say(
+            {
+                'event': 'sample',
+                'joints': joints,
+                'tool_on': sample.tool_on,
+                'opening': None if sample.opening is None else float(sample.opening),
+            }
+        )
+
+    def _stop(self, request: Ask) -> None:
+        # In this thread: nothing that waits may come before a stop.
+        with self._lock:
+            # An arm that is still being opened begins stopped.
+            self._stop_first, arm = self._arm is None, self._arm
+        if arm is not None:
+            _of_arm(arm.stop)
+        self._writer.answer(request.id)
+
+    def _command(self, request: Run | Switch | Ask, arm: Arm) -> None:
+        if isinstance(request, Ask) and request.op != 'reset':
+            asks: dict[str, Callable[[], Any]] = {
+                'joints': lambda: _joints(arm), 'tool': arm.tool_on, 'opening': arm.opening,
+            }  # fmt: skip
+            self._queries.submit(request.id, asks[request.op])
+            return
+        if self._motion.busy:
+            raise AgentError('busy', 'the arm carries out a program: wait for its end, or stop it')
+        if isinstance(request, Ask):
+            self._motion.submit(request.id, arm.reset_stop)
+        elif isinstance(request, Switch):
+            self._motion.submit(request.id, lambda: arm.set_tool(request.on))
+        else:
+            self._motion.submit(request.id, lambda: self._run(request, arm))
+
+    def _run(self, request: Run, arm: Arm) -> None:
+        program = self._program(request)
+
+        def done(count: int) -> None:
+            self._writer.say({'event': 'step', 'id': request.id, 'done': count})
+
+        try:
+            carry_out(program, arm, done)
+        except SafegenError:
+            raise
+        except Exception:
+            # Of the vendor's library, say: what the arm does now is not known.
+            arm.stop()
+            raise
+
+    def _program(self, request: Run) -> Program:
+        """The program, known to be what the client meant; its file serves once."""
+        path = self._folder / request.file
+        try:
+            with path.open('rb') as file:
+                data = file.read(MAX_BYTES + 1)
+            path.unlink()
+        except OSError as error:
+            raise AgentError(
+                'no_program', f'{request.file} cannot be read: {error.strerror}: send it first'
+            ) from error
+        if hashlib.sha256(data).hexdigest() != request.sha256:
+            raise AgentError(
+                'digest_mismatch',
+                f'{request.file} is not complete or not what was meant: send it again',
+            )
+        return parse_program(data)
+
+    def _opened(self) -> Arm:
+        if self._arm is None:
+            raise AgentError('not_open', 'no arm is open: send open, and wait for its answer')
+        return self._arm
+
+    def _end(self, reason: str) -> None:
+        """Holds the arm first, then lets go of everything, in bounded time."""
+        with self._lock:
+            self._ending = True
+            arm = self._arm
+        try:
+            if arm is not None:
+                arm.stop()
+        finally:
+            ended = self._watched(self._motion.end, END_S)
+            self._watched(self._queries.end, 1.0)
+            self.held = ended and (arm is None or self._watched(arm.close, CLOSE_S))
+            self._writer.say({'event': 'end', 'reason': reason})
+            self._writer.end(0.5)
+
+    def _watched(self, call: Callable[[], None], timeout_s: float) -> bool:
+        """Whether a call returns in this time [s]; meanwhile this thread gives signs of life."""
+        over, failed = threading.Event(), threading.Event()
+
+        def work() -> None:
+            try:
+                call()
+            except Exception:
+                failed.set()
+            over.set()
+
+        threading.Thread(target=work, name='end', daemon=True).start()
+        deadline = time.monotonic() + timeout_s
+        while not over.wait(_LOOK_MS / 1000):
+            self._alive()
+            if time.monotonic() > deadline:
+                return False
+        return not failed.is_set()
+
+
+class _Writer:
+    """Sends lines and signs of life; whoever says something never waits for the client."""
+
+    def __init__(self, sink: int) -> None:
+        self.failed = False
+        self._sink = sink
+        self._lines: queue.Queue[bytes | None] = queue.Queue(_MAX_UNWRITTEN)
+        self._thread = threading.Thread(target=self._write, name='writer', daemon=True)
+        self._thread.start()
+
+    def say(self, message: dict[str, Any]) -> None:
+        try:
+            self._lines.put_nowait(messages.encode(message))
+        except queue.Full:
+            self.failed = True
+
+    def answer(self, number: int, result: Any = None) -> None:
+        self.say({'id': number, 'ok': True, 'result': result})
+
+    def refuse(self, error: AgentError) -> None:
+        self.say({'id': error.id, 'ok': False, 'code': error.code, 'message': error.message})
+
+    def end(self, timeout_s: float) -> None:
+        """Writes what is left, if the client takes it in this time [s]."""
+        try:
+            self._lines.put_nowait(None)
+        except queue.Full:
+            return
+        self._thread.join(timeout_s)
+
+    def _write(self) -> None:
+        beat = messages.encode({'event': 'beat'})
+        while True:
+            try:
+                line = self._lines.get(timeout=messages.BEAT_S)
+            except queue.Empty:
+                line = beat
+            if line is None:
+                return
+            try:
+                while line:
+                    line = line[os.write(self._sink, line) :]
+            except OSError:
+                self.failed = True
+                return
+
+
+class _Lane:
+    """A thread that works requests off one by one, and answers them."""
+
+    def __init__(self, writer: _Writer, name: str) -> None:
+        self._writer = writer
+        self._work: queue.Queue[tuple[int, Callable[[], Any]] | None] = queue.Queue()
+        self._unfinished = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something waits or is under way."""
+        with self._lock:
+            return self._unfinished > 0
+
+    def submit(self, number: int, work: Callable[[], Any]) -> None:
+        """Has a request worked off.
+
+        Raises:
+            AgentError: `busy`: too many wait.
+        """
+        with self._lock:
+            if self._unfinished >= _MAX_WAITING:
+                raise AgentError('busy', f'{_MAX_WAITING} requests wait: send them more slowly')
+            self._unfinished += 1
+        self._work.put((number, work))
+
+    def end(self) -> None:
+        """Ends after what was submitted, and waits for that."""
+        self._work.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (item := self._work.get()) is not None:
+            number, work = item
+            try:
+                answer, error = _of_arm(work), None
+            except AgentError as refused:
+                refused.id = number
+                answer, error = None, refused
+            # Before the answer: who has it may send the next request at once.
+            with self._lock:
+                self._unfinished -= 1
+            if error is None:
+                self._writer.answer(number, answer)
+            else:
+                self._writer.refuse(error)
+
+
+def _parsed(line: bytes | AgentError) -> Request:
+    if isinstance(line, AgentError):
+        raise line
+    return messages.parse_request(line)
+
+
+def _joints(arm: Arm) -> list[float]:
+    return [float(each) for each in arm.joint_positions()]
+
+
+def _of_arm(work: Callable[[], Any]) -> Any:
+    """The result of something that the arm does; its errors become those of the protocol."""
+    try:
+        return work()
+    except AgentError:
+        raise
+    except SafegenError as error:
+        raise AgentError(f'robot:{error.code.name}', error.message) from error
+    except Exception as error:
+        what = f'{type(error).__name__}: {error}: look at the arm before the next goal'
+        raise AgentError(f'robot:{ErrorCode.ROBOT_FAULT.name}', what) from error

@@ -1,0 +1,266 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One conversation with an agent over SSH: requests, answers, events and signs of life.
+
+It ends once and for all when anything about it is in doubt: the agent holds the arm then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+import paramiko
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.robot.remote.agent import messages
+from safegen_ros.robot.remote.ssh_link import SshAddress, connect
+from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+
+#: The agent is given up after this much silence [s].
+LINK_TIMEOUT_S = 1.0
+#: Time for the agent to start and say hello [s].
+HELLO_TIMEOUT_S = 20.0
+#: Time for one write to the connection, and for one operation of SFTP [s].
+SEND_TIMEOUT_S = 0.2
+SFTP_TIMEOUT_S = 5.0
+#: What is kept of what the agent says on standard error [characters].
+_LAST_WORDS = 1000
+
+
+class AgentLink(Closing):
+    """A running agent that has said hello.
+
+    Args:
+        address: where it is.
+        on_sample: called with the fields of an event `sample`, in a thread of this object, whenever
+            one comes; a `FieldError` or `RobotError` of it ends the link.
+
+    Raises:
+        RobotError: `ARM_UNREACHABLE`, with the cure.
+    """
+
+    def __init__(self, address: SshAddress, on_sample: Callable[[Fields], None]) -> None:
+        self.address = address
+        #: Why the link ended; empty while it lives.
+        self.lost = ''
+        self._on_sample = on_sample
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._pending: dict[int, Future[Any]] = {}
+        self._hello: Future[dict[str, Any]] = Future()
+        self._last_words = ''
+        self._ended = threading.Event()
+        self._client = connect(address)
+        try:
+            self._channel = self._start()
+            self._sftp = self._open_sftp()
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            self._client.close()
+            raise self.unreachable(f'the agent cannot be started: {error}') from error
+        for work in (self._read, self._beat):
+            threading.Thread(target=work, name=f'agent {work.__name__}', daemon=True).start()
+        try:
+            hello = self._greet()
+        except BaseException:
+            self.lose('it was not taken up')
+            raise
+        #: What the agent said first: `folder` and `limits`.
+        self.hello = hello
+
+    def ask(self, request: dict[str, Any], timeout_s: float) -> Any:
+        """Sends a request, and waits for its answer.
+
+        Raises:
+            RobotError: the agent or its arm refused it; `ARM_UNREACHABLE` when there is no link, or
+                no answer in time, which ends the link.
+            Canceled: the arm was stopped.
+        """
+        number = next(self._numbers)
+        future: Future[Any] = Future()
+        with self._lock:
+            if self.lost:
+                raise self.unreachable(self.lost)
+            self._pending[number] = future
+        self._send({**request, 'id': number})
+        try:
+            return future.result(timeout_s)
+        except FutureTimeoutError:
+            self.lose(f'no answer to {request["op"]} came within {timeout_s:g} s')
+            raise self.unreachable(self.lost) from None
+        finally:
+            with self._lock:
+                self._pending.pop(number, None)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Puts a file beside the agent, where it appears complete or not at all.
+
+        Raises:
+            RobotError: `ARM_UNREACHABLE`.
+        """
+        if self.lost:
+            raise self.unreachable(self.lost)
+        path = f'{self.hello["folder"]}/{name}'
+        try:
+            with self._sftp.open(f'{path}.part', 'wb') as file:
+                file.write(data)
+            self._sftp.posix_rename(f'{path}.part', path)
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            self.lose(f'a program could not be sent: {error or type(error).__name__}')
+            raise self.unreachable(self.lost) from error
+
+    def lose(self, why: str) -> None:
+        """Ends the link; whoever waits for an answer gets an error. Returns at once."""
+        with self._lock:
+            if self.lost:
+                return
+            self.lost = why
+            for future in (*self._pending.values(), self._hello):
+                if not future.done():
+                    future.set_exception(self.unreachable(why))
+        self._ended.set()
+        # Closing waits for a thread of paramiko, and whoever stops an arm must not wait for that.
+        threading.Thread(target=self._client.close, daemon=True).start()
+
+    def close(self) -> None:
+        """Says goodbye; the agent holds and releases the arm."""
+        with contextlib.suppress(RobotError, Canceled):  # cutting the link says the same
+            self.ask({'op': 'close'}, SEND_TIMEOUT_S)
+        self.lose('it was closed')
+
+    def unreachable(self, what: str) -> RobotError:
+        """The error for a link that is not there."""
+        return RobotError(
+            f'{self.address}: the link to the agent is lost: {what}; the agent holds the arm when '
+            'it hears nothing: look at the arm, its network and its power',
+            ErrorCode.ARM_UNREACHABLE,
+        )
+
+    def _start(self) -> paramiko.Channel:
+        transport = self._client.get_transport()
+        if transport is None:
+            raise paramiko.SSHException('the connection is gone')
+        channel = transport.open_session(timeout=SFTP_TIMEOUT_S)
+        channel.settimeout(SEND_TIMEOUT_S)
+        channel.exec_command(self.address.command_line)
+        return channel
+
+    def _open_sftp(self) -> paramiko.SFTPClient:
+        sftp = self._client.open_sftp()
+        channel = sftp.get_channel()
+        if channel is None:
+            raise paramiko.SSHException('there is no SFTP')
+        channel.settimeout(SFTP_TIMEOUT_S)
+        return sftp
+
+    def _greet(self) -> dict[str, Any]:
+        try:
+            hello = self._hello.result(HELLO_TIMEOUT_S)
+        except FutureTimeoutError:
+            raise self.unreachable(f'no hello came within {HELLO_TIMEOUT_S:g} s') from None
+        except RobotError as error:
+            raise RobotError(
+                f'{self.address}: {self.address.command} does not run: {self.lost}: install it '
+                "there with pip install 'safegen_ros[arm]', and name the path of its safegen-agent",
+                error.code,
+            ) from error
+        if hello.get('version') != messages.VERSION or not isinstance(hello.get('folder'), str):
+            raise self.unreachable(
+                f'the agent speaks version {hello.get("version")} of the protocol, and this is '
+                f'{messages.VERSION}: install the same version of safegen_ros at both ends'
+            )
+        return hello
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            with self._sending:
+                self._channel.sendall(messages.encode(message))
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            self.lose(f'nothing can be sent: {error or type(error).__name__}')
+
+    def _beat(self) -> None:
+        while not self._ended.wait(messages.BEAT_S):
+            self._send({'op': 'beat'})
+
+    def _read(self) -> None:
+        lines = messages.LineReader()
+        heard = time.monotonic()
+        while not self._ended.is_set():
+            try:
+                data = self._channel.recv(messages.MAX_LINE)
+            except TimeoutError:
+                data = None
+            except (paramiko.SSHException, OSError, EOFError) as error:
+                return self.lose(str(error) or type(error).__name__)
+            self._hear_stderr()
+            if data == b'':
+                said = f' ({self._last_words.strip()})' if self._last_words else ''
+                return self.lose(f'the agent has ended{said}')
+            if data:
+                heard = time.monotonic()
+            elif self._hello.done() and time.monotonic() - heard > LINK_TIMEOUT_S:
+                return self.lose(f'nothing was heard for {LINK_TIMEOUT_S:g} s')
+            for line in lines.feed(data or b''):
+                try:
+                    self._take(line)
+                except (FieldError, RobotError, messages.AgentError) as error:
+                    return self.lose(f'what it says makes no sense: {error}')
+        return None
+
+    def _take(self, line: bytes | messages.AgentError) -> None:
+        if isinstance(line, messages.AgentError):
+            raise line
+        fields = read_object(line)
+        if 'event' not in fields:
+            return self._answer(fields)
+        event = fields.text('event')
+        if event == 'hello':
+            if self._hello.done():
+                raise fields.fail('event', 'hello comes once')
+            self._hello.set_result(
+                {name: fields.take(name) for name in ('version', 'folder', 'limits')}
+            )
+        elif event == 'sample':
+            self._on_sample(fields)
+        elif event == 'end':
+            self.lose(f'the agent has ended: {fields.text("reason")}')
+        return None
+
+    def _answer(self, fields: Fields) -> None:
+        number, ok = fields.take('id'), fields.flag('ok')
+        result = fields.take('result') if ok else None
+        error = None if ok else _error(fields.text('code'), str(fields.take('message')))
+        if error is not None and number is None:
+            # It cannot be said which request was not understood, so none can be relied on.
+            raise RobotError(error.message)
+        with self._lock:
+            future = self._pending.get(number) if isinstance(number, int) else None
+            if future is None or future.done():
+                return  # it came too late
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+    def _hear_stderr(self) -> None:
+        while self._channel.recv_stderr_ready():
+            words = self._channel.recv_stderr(4096).decode('utf-8', 'replace')
+            printable = ''.join(each if each.isprintable() else ' ' for each in words)
+            self._last_words = (self._last_words + printable)[-_LAST_WORDS:]
+
+
+def _error(code: str, message: str) -> RobotError | Canceled:
+    """The error of the agent as ours; one that is not known here is a fault of the arm."""
+    name = code.removeprefix('robot:')
+    if name == ErrorCode.EXECUTION_CANCELED.name:
+        return Canceled(message, ErrorCode.EXECUTION_CANCELED)
+    known = code.startswith('robot:') and name in ErrorCode.__members__
+    return RobotError(message, ErrorCode[name] if known else ErrorCode.ROBOT_FAULT)

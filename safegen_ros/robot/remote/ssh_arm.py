@@ -1,0 +1,285 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The arm behind an SSH connection: this end of the agent's protocol, as an `Arm`.
+
+What moves goes as data: a motion program is put beside the agent by SFTP, renamed when it is
+complete, and named by its digest; the agent begins it only when it is that. Both ends send signs of
+life; when they cease, the agent holds the arm and this end raises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.robot.arm import ContactPair, Sample
+from safegen_ros.robot.gripper import MAX_OPENING
+from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_speed
+from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
+from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
+from safegen_ros.robot.remote.agent import messages
+from safegen_ros.robot.remote.agent_link import AgentLink
+from safegen_ros.robot.remote.ssh_link import SshAddress
+from safegen_ros.robot.strict_json import FieldError, Fields
+
+_Read = TypeVar('_Read')
+
+#: Time for the arm to be opened, or made ready again after a stop [s].
+OPEN_TIMEOUT_S = 20.0
+#: Time for an answer to anything that moves nothing [s].
+ANSWER_TIMEOUT_S = 3.0
+#: Time for the tool to take hold or to let go [s]: a gripper has to come to rest.
+TOOL_TIMEOUT_S = 10.0
+#: Time for the answer to a stop; without it the connection is cut, which stops too [s].
+STOP_TIMEOUT_S = 0.5
+#: No joint can be read farther from 0 [rad].
+_FARTHEST = float(np.abs(JOINT_LIMITS).max()) + LIMIT_MARGIN
+#: Fingers are measured this far beyond their way [m].
+_SLACK_M = 0.005
+#: Longest time of one step beside what it waits [s]; the arm's driver has shorter ones.
+STEP_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteArm:
+    """What the agent is to open.
+
+    Attributes:
+        arm: 'mycobot', or 'twin' to try the connection out where there is no arm.
+        port: serial port there.
+        baud: of that port [1/s].
+        tool: 'gpio-pump' at the pins of a Pi, 'basic-pump' at those of an M5 base, or 'gripper'.
+    """
+
+    arm: str = 'mycobot'
+    port: str = '/dev/ttyAMA0'
+    baud: int = 1_000_000
+    tool: str = 'gpio-pump'
+
+
+class SshArm(Closing, ProgramArm):
+    """An arm that is ready to move once it is made.
+
+    Args:
+        address: the computer of the arm.
+        remote: what there is at it.
+        speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
+        sample: called with every reading that arrives, in a thread of this object.
+
+    Raises:
+        RobotError: `ARM_UNREACHABLE`, or what the arm itself has against being opened.
+    """
+
+    def __init__(
+        self,
+        address: SshAddress,
+        remote: RemoteArm = RemoteArm(),
+        *,
+        speed_limit: float = 1.0,
+        sample: Callable[[Sample], None] | None = None,
+    ) -> None:
+        self.address = address
+        self.remote = remote
+        self.sample = sample
+        self._speed_limit = check_speed(speed_limit)
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._stops = 0
+        self._last_on = self._left_on = False
+        self._closed = False
+        self._link = AgentLink(address, self._on_sample)
+        try:
+            self._open()
+        except BaseException:
+            self._link.close()
+            raise
+
+    def joint_positions(self) -> Joints:
+        """Measured joint angles, shape (6,) [rad], asked for now.
+
+        Raises:
+            RobotError: the link or the arm has failed.
+        """
+        return self._asked('joints', _joints)
+
+    def tool_on(self) -> bool:
+        """Whether the tool is on, as the agent has switched it, or one before it has left it."""
+        return self._link.ask({'op': 'tool'}, ANSWER_TIMEOUT_S) is True or self._left_on
+
+    def opening(self) -> float | None:
+        """Measured distance between the fingers [m], asked for now; None without a gripper."""
+        return self._asked('opening', _opening)
+
+    def move_joints(self, target: ArrayLike, speed: float) -> None:
+        """Moves to an absolute target, as a program of one step; see `Arm.move_joints`."""
+        joints = tuple(float(each) for each in check_joints(target))
+        self.run_program(Program((Move(joints, check_speed(speed)),)))
+
+    def set_tool(self, on: bool) -> None:
+        """Switches the tool; see `Arm.set_tool`."""
+        self._check_ready()
+        self._link.ask({'op': 'switch', 'on': on}, TOOL_TIMEOUT_S)
+        self._left_on = False
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass; see `Arm.wait`."""
+        self._check_ready()
+        end = time.monotonic() + seconds
+        # In short pieces: a link that dies meanwhile must be noticed.
+        while (left := end - time.monotonic()) > 0:
+            self._stopped.wait(min(left, messages.BEAT_S))
+            self._check_ready()
+
+    def expect_contacts(self, *pairs: ContactPair) -> None:
+        """Nothing: no arm behind this link feels contact."""
+
+    def run_program(self, program: Program) -> None:
+        """Has the agent carry a program out, and waits for its end.
+
+        Raises:
+            RobotError: it was refused as a whole, or a step failed and the arm holds; a link that
+                is lost is `ARM_UNREACHABLE`.
+            Canceled: the arm was stopped.
+        """
+        self._check_ready()
+        steps = tuple(self._limited(step) for step in program.steps)
+        data = Program(steps).to_json()
+        name = f'{uuid.uuid4().hex}.json'
+        self._link.put(name, data)
+        self._check_ready()
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            self._link.ask({'op': 'run', 'file': name, 'sha256': digest}, _longest(steps))
+            if any(isinstance(step, ToolSwitch) for step in steps):
+                self._left_on = False
+        except Canceled:
+            if self._stopped.is_set():
+                raise
+            # Not by us: the agent is ending, or somebody at the arm has stopped it.
+            self._link.lose('the arm was stopped at its own computer')
+            raise self._link.unreachable(self._link.lost) from None
+
+    def stop(self) -> None:
+        """Holds the arm; see `Arm.stop`.
+
+        When the agent does not confirm it at once, the link is cut, at which it holds too.
+        """
+        with self._lock:
+            self._stops += 1
+            self._stopped.set()
+        try:
+            self._link.ask({'op': 'stop'}, STOP_TIMEOUT_S)
+        except RobotError as error:
+            self._link.lose(f'the stop was not confirmed: {error.message}')
+
+    def reset_stop(self) -> None:
+        """Allows motion again after a stop or a fault; connects anew when the link was lost.
+
+        Raises:
+            RobotError: the arm is not fit to move, or cannot be reached.
+            Canceled: it was stopped again meanwhile; the stop stays.
+        """
+        if self._closed:
+            raise RobotError('the arm is closed: connect again')
+        stops = self._stops
+        if self._link.lost:
+            # The next agent knows nothing of it, and a pump goes on whatever becomes of the link.
+            self._left_on = self._left_on or self._last_on
+            self._link.close()
+            self._link = AgentLink(self.address, self._on_sample)
+            self._open()
+        else:
+            self._link.ask({'op': 'reset'}, OPEN_TIMEOUT_S)
+        with self._lock:
+            if self._stops != stops:
+                raise Canceled('the arm was stopped again', ErrorCode.EXECUTION_CANCELED)
+            self._stopped.clear()
+
+    def close(self) -> None:
+        """Says goodbye to the agent, which holds and releases the arm."""
+        self._closed = True
+        self._stopped.set()
+        self._link.close()
+
+    def _asked(self, op: str, read: Callable[[Fields], _Read]) -> _Read:
+        """The answer to a request without fields, as it reads; raises `RobotError`."""
+        answer = self._link.ask({'op': op}, ANSWER_TIMEOUT_S)
+        try:
+            return read(Fields({op: answer}))
+        except FieldError as error:
+            raise RobotError(f'the agent answers what cannot be: {error}: look at it') from error
+
+    def _open(self) -> None:
+        limits = np.asarray(self._link.hello.get('limits'))
+        if limits.shape != JOINT_LIMITS.shape or not np.allclose(limits, JOINT_LIMITS):
+            raise RobotError(
+                f'{self.address}: its agent has other joint limits: install the same version there'
+            )
+        remote = self.remote
+        self._link.ask(
+            {
+                'op': 'open',
+                'arm': remote.arm,
+                'port': remote.port,
+                'baud': remote.baud,
+                'tool': remote.tool,
+            },
+            OPEN_TIMEOUT_S,
+        )
+
+    def _limited(self, step: ProgramStep) -> ProgramStep:
+        if isinstance(step, Move):
+            return Move(step.target, min(step.speed, self._speed_limit))
+        return step
+
+    def _check_ready(self) -> None:
+        if self._closed:
+            raise RobotError('the arm is closed: connect again')
+        if self._link.lost:
+            raise self._link.unreachable(self._link.lost)
+        if self._stopped.is_set():
+            raise Canceled(
+                'the arm was stopped and holds its position: reset the stop to go on',
+                ErrorCode.EXECUTION_CANCELED,
+            )
+
+    def _on_sample(self, fields: Fields) -> None:
+        joints, tool_on = _joints(fields), fields.flag('tool_on')
+        self._last_on = tool_on = tool_on or self._left_on
+        sample = Sample(time.time(), joints, {}, tool_on, _opening(fields))
+        if self.sample is not None:
+            self.sample(sample)
+
+
+def _joints(fields: Fields) -> Joints:
+    """The reading in a field `joints`, shape (6,) [rad].
+
+    Raises:
+        FieldError: it is not six angles that this arm can have.
+    """
+    return np.array(fields.numbers('joints', 6, -_FARTHEST, _FARTHEST), dtype=np.float64)
+
+
+def _opening(fields: Fields) -> float | None:
+    """The distance between the fingers in a field `opening` [m]; None where it is null.
+
+    Raises:
+        FieldError: it is none that the gripper can have.
+    """
+    return fields.optional_number('opening', -_SLACK_M, MAX_OPENING + _SLACK_M)
+
+
+def _longest(steps: Sequence[ProgramStep]) -> float:
+    """The time that these steps can take at most [s]."""
+    waits = sum(step.seconds for step in steps if isinstance(step, Wait))
+    return waits + len(steps) * STEP_TIMEOUT_S

@@ -1,0 +1,177 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Random Blocksworld episodes on the twin: success, simulated and processor time per action.
+
+`python -m safegen_ros.robot.twin.bench --episodes 30 --blocks 6 --noise-mm 0.5`
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.robot.cell.blocks import BlocksworldCell, Offset
+from safegen_ros.robot.scene import Scene, load_scene
+from safegen_ros.robot.twin.twin import MujocoTwin
+
+if TYPE_CHECKING:
+    from safegen_ros.pddl.model import State
+
+Call = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """What one episode did: actions, the fault that ended it or '', simulated and CPU time [s]."""
+
+    actions: int
+    fault: str
+    simulated: float
+    cpu: float
+
+
+def random_state(rng: random.Random, blocks: int) -> State:
+    """A random configuration of blocks b1.. with an empty hand."""
+    towers: list[list[str]] = []
+    for name in rng.sample([f'b{index + 1}' for index in range(blocks)], blocks):
+        place = rng.randrange(len(towers) + 1)
+        if place == len(towers):
+            towers.append([name])
+        else:
+            towers[place].append(name)
+    atoms: set[tuple[str, ...]] = {('arm-empty',)}
+    for tower in towers:
+        atoms |= {('on-table', tower[0]), ('clear', tower[-1])}
+        atoms |= {('on', up, down) for down, up in pairwise(tower)}
+    return frozenset(atoms)
+
+
+def successors(state: State) -> dict[Call, State]:
+    """Every legal action of the four-operator Blocksworld, with the state that it leads to."""
+    held = next((atom[1] for atom in state if atom[0] == 'holding'), None)
+    clear = sorted(atom[1] for atom in state if atom[0] == 'clear')
+    moves: dict[Call, State] = {}
+    if held is not None:
+        free = {('arm-empty',), ('clear', held)}
+        rest = state - {('holding', held)}
+        moves['putdown', held] = rest | free | {('on-table', held)}
+        for under in clear:
+            moves['stack', held, under] = (rest - {('clear', under)}) | free | {('on', held, under)}
+        return moves
+    for block in clear:
+        rest = state - {('arm-empty',), ('clear', block)} | {('holding', block)}
+        if ('on-table', block) in state:
+            moves['pickup', block] = rest - {('on-table', block)}
+        for atom in state:
+            if atom[:2] == ('on', block):
+                moves['unstack', block, atom[2]] = rest - {atom} | {('clear', atom[2])}
+    return moves
+
+
+def run_episode(
+    scene: Scene, seed: int, blocks: int, noise: float, *, actions: int = 10, tower: bool = False
+) -> Episode:
+    """Legal actions from a random state, each compared with the measured blocks.
+
+    Args:
+        scene: geometry and speeds.
+        seed: of the state, the actions and the noise.
+        blocks: number of blocks.
+        noise: standard deviation of each target in x and y, half of it in z [m].
+        actions: number of random actions.
+        tower: build one tower of all blocks from the table instead, in a random order.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a benchmark, not a secret
+    objects = [f'b{index + 1}' for index in range(blocks)]
+    state = flat_state(objects) if tower else random_state(rng, blocks)
+    choose = tower_builder(rng, objects) if tower else random_walk(rng, actions)
+    done, fault, started = 0, '', time.process_time()
+    with MujocoTwin(scene) as twin:
+        cell = BlocksworldCell(scene, twin, twin, target_error=gaussian(rng, noise))
+        try:
+            cell.prepare(objects, state)
+            while not fault and (call := choose(state)) is not None:
+                state = successors(state)[call]
+                done += 1
+                cell.execute(call[0], call[1:])
+                if cell.observe() != state:
+                    fault = f'{" ".join(call)}: measured another state'
+        except SafegenError as error:
+            fault = error.message
+        return Episode(done, fault, twin.sim_time, time.process_time() - started)
+
+
+def flat_state(objects: list[str]) -> State:
+    """Every block on the table, the hand empty."""
+    return frozenset(
+        {('arm-empty',)} | {(word, name) for name in objects for word in ('on-table', 'clear')}
+    )
+
+
+def random_walk(rng: random.Random, actions: int) -> Callable[[State], Call | None]:
+    """Chooses that many legal actions at random."""
+    left = iter(range(actions))
+    return lambda state: None if next(left, None) is None else rng.choice(sorted(successors(state)))
+
+
+def tower_builder(rng: random.Random, objects: list[str]) -> Callable[[State], Call | None]:
+    """Chooses the actions that build one tower in a random order."""
+    order = rng.sample(objects, len(objects))
+    calls: list[Call] = []
+    for under, block in pairwise(order):
+        calls += [('pickup', block), ('stack', block, under)]
+    left = iter(calls)
+    return lambda state: next(left, None)
+
+
+def gaussian(rng: random.Random, sigma: float) -> Callable[[], Offset]:
+    """Errors of a target [m]: sigma in x and y, half of it in z."""
+    return lambda: (rng.gauss(0, sigma), rng.gauss(0, sigma), rng.gauss(0, sigma / 2))
+
+
+def main() -> None:
+    """Runs the episodes and prints what came out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--episodes', type=int, default=30)
+    parser.add_argument('--blocks', type=int, default=6)
+    parser.add_argument('--actions', type=int, default=10)
+    parser.add_argument('--noise-mm', type=float, default=0.5)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--tower', action='store_true', help='build one tower of all blocks')
+    options = parser.parse_args()
+    scene = load_scene()
+    episodes = []
+    for seed in range(options.seed, options.seed + options.episodes):
+        episode = run_episode(
+            scene,
+            seed,
+            options.blocks,
+            options.noise_mm / 1000,
+            actions=options.actions,
+            tower=options.tower,
+        )
+        episodes.append(episode)
+        if episode.fault:
+            print(f'seed {seed}, action {episode.actions}: {episode.fault}')
+    count = sum(episode.actions for episode in episodes)
+    simulated = sum(episode.simulated for episode in episodes)
+    cpu = sum(episode.cpu for episode in episodes)
+    succeeded = sum(not episode.fault for episode in episodes)
+    print(
+        f'episodes without a fault: {succeeded}/{len(episodes)} ({options.blocks} blocks, '
+        f'{count} actions, noise {options.noise_mm} mm)'
+    )
+    print(
+        f'per action: {simulated / count:.2f} s simulated, {cpu / count:.3f} s of processor time '
+        f'({simulated / cpu:.0f} times real time)'
+    )
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,98 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.robot.cell.grounding import Tool, ground
+from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin.bench import random_state
+
+SCENE = load_scene()
+SIZE = SCENE.block_size
+PARKED = Tool((0.0, -0.175, 0.195), on=False)
+
+
+def leaning(x, y, z, degrees):
+    half = math.radians(degrees) / 2
+    return Pose((x, y, z), (math.sin(half), 0.0, 0.0, math.cos(half)))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_small_errors_of_the_measurement_change_nothing(seed, count):
+    rng = random.Random(seed)
+    state = random_state(rng, count)
+    poses = initial_layout(SCENE, [f'b{i + 1}' for i in range(count)], state).poses
+    measured = {
+        name: Pose.upright(
+            pose.position[0] + rng.uniform(-0.005, 0.005),
+            pose.position[1] + rng.uniform(-0.005, 0.005),
+            pose.position[2] + rng.uniform(-0.0014, 0.0014),
+            pose.yaw + rng.uniform(-0.3, 0.3),
+        )
+        for name, pose in poses.items()
+    }
+    assert ground(measured, PARKED, SIZE) == state
+
+
+def test_a_block_in_the_tool_is_held_and_not_clear():
+    poses = {'a': Pose.upright(0.1, 0.1, 0.15), 'b': Pose.upright(0.17, 0, 0.015)}
+    tool = Tool((0.1, 0.1, 0.15), on=True)
+    expected = {('holding', 'a'), ('on-table', 'b'), ('clear', 'b')}
+    assert ground(poses, tool, SIZE) == expected
+
+
+@pytest.mark.parametrize(
+    ('blocks', 'tool', 'what'),
+    [
+        ({'a': Pose.upright(0.2, 0, 0.1)}, PARKED, r'a at \(0.200, 0.000, 0.100\) m rests'),
+        ({'a': Pose.upright(0.2, 0, 0.0)}, PARKED, 'rests on nothing'),
+        ({'a': leaning(0.2, 0, 0.015, 30)}, PARKED, 'leans 30 deg'),
+        ({'a': leaning(0.2, 0, 0.015, 90)}, PARKED, 'leans 90 deg'),
+        ({'a': leaning(0.2, 0, 0.015, 180)}, PARKED, 'leans 180 deg'),
+        ({'a': Pose.upright(float('nan'), 0, 0.015)}, PARKED, 'no finite pose'),
+        (
+            {'a': Pose.upright(0.2, 0, 0.015), 'b': Pose.upright(0.216, 0, 0.045)},
+            PARKED,
+            'b at .* rests on nothing',
+        ),
+        (
+            {'a': Pose.upright(0.2, 0, 0.015), 'b': Pose.upright(0.205, 0, 0.015)},
+            PARKED,
+            'a and b are in the same place',
+        ),
+        (
+            {
+                'a': Pose.upright(0.2, 0, 0.015),
+                'b': Pose.upright(0.19, 0, 0.045),
+                'c': Pose.upright(0.21, 0, 0.045),
+            },
+            PARKED,
+            'b and c are both on a',
+        ),
+        # The pump runs and the cup still presses: neither held nor standing.
+        (
+            {'a': Pose.upright(0.2, 0, 0.015)},
+            Tool((0.2, 0, 0.015), on=True),
+            'carried by the tool and the table at once',
+        ),
+        # The pump is off: nothing explains a block in the air.
+        (
+            {'a': Pose.upright(0.2, 0, 0.1)},
+            Tool((0.2, 0, 0.1), on=False),
+            'rests on nothing',
+        ),
+    ],
+)
+def test_what_no_relation_explains_is_refused(blocks, tool, what):
+    with pytest.raises(RobotError, match=what) as caught:
+        ground(blocks, tool, SIZE)
+    assert caught.value.code == ErrorCode.STATE_MISMATCH

@@ -1,0 +1,314 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The driver of the real arm, with the vendor's library, against the emulated firmware."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from pymycobot.robot_info import RobotLimit
+from waiting import wait_until
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.robot.arm import Arm
+from safegen_ros.robot.emulator.emulator import Emulator
+from safegen_ros.robot.emulator.fault_runs import STOP_LIMIT, run_all
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.mycobot.driver import MyCobot
+from safegen_ros.robot.mycobot.effectors import (
+    PUMP_PIN,
+    VENT_PIN,
+    AdaptiveGripper,
+    BasicOutputPump,
+)
+from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, pack
+from safegen_ros.robot.mycobot.link import ALLOWED, open_serial, open_tcp
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin.twin import MujocoTwin
+
+SCENE = load_scene()
+UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
+AWAY = np.radians([80.0, -20.0, -60.0, 30.0, 0.0, 45.0])
+
+
+@pytest.fixture(scope='module')
+def emulator():
+    with MujocoTwin(SCENE) as twin, Emulator(twin, tcp_port=0) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def connected(emulator):
+    with MyCobot(open_serial(emulator.serial_port, 115200), BasicOutputPump) as made:
+        yield made
+
+
+@pytest.fixture
+def arm(connected):
+    connected.reset_stop()
+    return connected
+
+
+def frame(angles, speed=50):
+    return Frame(Command.SEND_ANGLES, pack([round(100 * a) for a in angles]) + bytes((speed,)))
+
+
+def test_it_is_an_arm_that_says_how_it_is(arm):
+    assert isinstance(arm, Arm)
+    status = arm.status()
+    assert (status.version, status.powered, status.servos, status.error) == (7.3, True, True, 0)
+    assert status.trouble == ''
+
+
+def test_a_move_returns_when_the_measured_joints_are_there(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    np.testing.assert_allclose(arm.joint_positions(), UP, atol=0.02)
+    np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), UP, atol=0.02)
+
+
+def test_an_arm_that_hardly_moves_between_two_readings_is_not_taken_for_a_stuck_one(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    slow = UP + np.radians([4.0, 0, 0, 0, 0, 0])
+    arm.move_joints(slow, 0.01)  # 1.5 deg/s, and so 0.15 deg from one reading to the next
+    np.testing.assert_allclose(arm.joint_positions(), slow, atol=0.02)
+    # It was told once, and not again after each second in which it seemed to stand still.
+    assert time.monotonic() - emulator.last_motion > 2.0
+
+
+def test_the_table_of_limits_lies_within_that_of_the_vendors_library():
+    limits = RobotLimit.robot_limit['MyCobot280']
+    assert np.all(np.degrees(JOINT_LIMITS[:, 0]) >= np.array(limits['angles_min']) - 1e-9)
+    assert np.all(np.degrees(JOINT_LIMITS[:, 1]) <= np.array(limits['angles_max']) + 1e-9)
+
+
+@pytest.mark.parametrize('joint', range(6))
+@pytest.mark.parametrize('side', [0, 1])
+def test_nothing_beyond_the_table_of_limits_leaves(arm, emulator, joint, side):
+    before = emulator.last_motion
+    target = np.zeros(6)
+    target[joint] = JOINT_LIMITS[joint, side] + (0.02 if side else -0.02)
+    with pytest.raises(RobotError) as caught:
+        arm.move_joints(target, 0.5)
+    assert caught.value.code == ErrorCode.LIMIT_VIOLATION
+    with pytest.raises(RobotError, match=f'joint{joint + 1}'):
+        arm._port._wire.send(frame(np.degrees(target)).encode())
+    assert emulator.last_motion == before
+
+
+def test_a_stop_during_the_reset_is_not_lost(arm, emulator, monkeypatch):
+    arm.stop()
+    ready = arm._make_ready
+
+    def stopped_meanwhile():
+        ready()
+        arm.stop()
+
+    monkeypatch.setattr(arm, '_make_ready', stopped_meanwhile)
+    with pytest.raises(Canceled, match='stopped again'):
+        arm.reset_stop()
+    last = emulator.last_motion
+    with pytest.raises(Canceled):
+        arm.move_joints(UP, 1.0)
+    assert emulator.last_motion == last
+
+
+def test_no_tool_is_switched_behind_a_stop(arm, emulator):
+    """A block that is held must not fall, nor a finger move, after `stop` has returned."""
+    arm.set_tool(True)
+    arm.stop()
+    for command in (
+        lambda: arm._port.ask('set_basic_output', PUMP_PIN, 1),
+        lambda: arm._port.ask('set_gripper_value', 100, 50),
+        lambda: BasicOutputPump(arm._port.ask).switch(False),
+    ):
+        with pytest.raises(Canceled):
+            command()
+    assert emulator.firmware.twin.tool_on()
+    assert arm._port.ask('set_basic_output', VENT_PIN, 1) == 1
+    arm.reset_stop()
+    arm.set_tool(False)
+
+
+def test_whoever_fails_over_a_reading_does_not_leave_the_arm_moving(arm, emulator):
+    arm.move_joints(UP, 1.0)
+
+    def fails(sample):
+        if np.degrees(sample.joints[0]) > 5:
+            raise ValueError('the middleware is gone')
+
+    arm.sample = fails
+    try:
+        with pytest.raises(ValueError, match='middleware'):
+            arm.move_joints(AWAY, 0.2)
+    finally:
+        arm.sample = None
+    with pytest.raises(Canceled):
+        arm.wait(0.0)
+    assert emulator.firmware.trajectory.done
+    assert np.degrees(arm.joint_positions()[0]) < 60
+
+
+def test_an_arm_that_creeps_on_behind_a_lost_stop_is_not_taken_for_one_at_rest(
+    arm, emulator, monkeypatch
+):
+    arm.move_joints(UP, 1.0)
+    monkeypatch.setattr(arm._port._robot, 'stop', lambda: -1)
+    raised = []
+
+    def creep():
+        try:
+            arm.move_joints(AWAY, 0.01)
+        except (Canceled, RobotError) as error:
+            raised.append(error)
+
+    before = emulator.last_motion
+    mover = threading.Thread(target=creep)
+    mover.start()
+    wait_until(lambda: emulator.last_motion > before, 'the arm')
+    wait_until(lambda: np.degrees(arm.joint_positions()[0]) > 2, 'the arm')
+    arm.stop()
+    mover.join()
+    monkeypatch.undo()
+    assert 'may not hold: it still moves' in raised[0].message
+    arm.stop()
+    wait_until(lambda: emulator.firmware.trajectory.done, 'the stop')
+
+
+@pytest.mark.parametrize(('limit', 'percent'), [(0.016, 1), (0.29, 29), (0.999, 99), (1.0, 100)])
+def test_the_speed_limit_is_never_rounded_up(arm, emulator, monkeypatch, limit, percent):
+    sent = []
+    monkeypatch.setattr(arm, '_speed_limit', limit)
+    monkeypatch.setattr(
+        emulator.firmware.trajectory, 'send', lambda target, speed: sent.append(speed)
+    )
+    arm.move_joints(arm.joint_positions(), 1.0)
+    assert sent == [pytest.approx(percent / 100)]
+
+
+def test_no_other_command_leaves(arm):
+    for command in sorted(set(range(256)) - ALLOWED):
+        with pytest.raises(RobotError, match='may not leave'):
+            arm._port._wire.send(Frame(command).encode())
+
+
+def test_only_whole_frames_leave_and_one_motion_command_is_among_them(arm):
+    assert sorted(ALLOWED & MOTION) == [Command.SEND_ANGLES]
+    good = frame([0.0] * 6).encode()
+    for data in (b'', good[:-1], good + good, b'\xfe' + good):
+        with pytest.raises(RobotError, match='not one frame'):
+            arm._port._wire.send(data)
+
+
+def test_stop_from_another_thread_holds_and_latches_until_reset(arm, emulator):
+    arm.move_joints(UP, 1.0)
+    raised = []
+
+    def move():
+        try:
+            arm.move_joints(AWAY, 0.2)
+        except Canceled as error:
+            raised.append(error)
+
+    mover = threading.Thread(target=move)
+    before = emulator.last_motion
+    mover.start()
+    wait_until(lambda: emulator.last_motion > before, 'the arm')
+    wait_until(lambda: arm.joint_positions()[0] > 0.1, 'the arm')
+    arm.stop()
+    mover.join()
+    assert raised
+    assert emulator.last_motion - arm.stopped_at <= STOP_LIMIT
+    held = arm.joint_positions()
+    assert 0.1 < held[0] < 1.2
+    before = emulator.last_motion
+    for command in (
+        lambda: arm.move_joints(UP, 0.5),
+        lambda: arm.set_tool(True),
+        lambda: arm.wait(0.0),
+    ):
+        with pytest.raises(Canceled, match='reset the stop'):
+            command()
+    assert emulator.last_motion == before
+    np.testing.assert_allclose(arm.joint_positions(), held, atol=0.01)
+    arm.stop()
+    arm.stop()
+    arm.reset_stop()
+    arm.move_joints(UP, 1.0)
+
+
+def test_a_stop_ends_a_wait(arm):
+    timer = threading.Timer(0.1, arm.stop)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(Canceled):
+        arm.wait(60.0)
+    assert time.monotonic() - began < 30
+    timer.join()
+
+
+def test_a_servo_without_power_gets_it_back_by_reset(arm, emulator):
+    emulator.firmware.power_off()
+    with pytest.raises(RobotError, match='its servos have no power'):
+        arm.move_joints(AWAY, 1.0)
+    with pytest.raises(RobotError, match='holds after a fault'):
+        arm.move_joints(AWAY, 1.0)
+    arm.reset_stop()
+    arm.move_joints(AWAY, 1.0)
+
+
+def test_the_pump_is_at_the_pins_of_the_base(arm, emulator):
+    assert arm.opening() is None
+    arm.set_tool(True)
+    assert arm.tool_on()
+    assert emulator.firmware.twin.tool_on()
+    arm.set_tool(False)
+    assert not arm.tool_on()
+    assert not emulator.firmware.twin.tool_on()
+
+
+def test_a_gripper_that_is_not_there_is_noticed(arm):
+    with pytest.raises(RobotError, match='look at its cable at the flange'):
+        AdaptiveGripper(arm._port.ask).switch(True)
+
+
+def test_a_second_program_is_kept_from_the_port(arm, emulator):
+    with pytest.raises(RobotError, match='another program uses it') as caught:
+        open_serial(emulator.serial_port, 115200)
+    assert caught.value.code == ErrorCode.ARM_UNREACHABLE
+
+
+def test_the_same_driver_works_over_tcp(emulator):
+    robot = open_tcp('127.0.0.1', emulator.tcp_port)
+    with MyCobot(robot, BasicOutputPump, speed_limit=0.3) as arm:
+        arm.move_joints(UP, 1.0)
+        np.testing.assert_allclose(arm.joint_positions(), UP, atol=0.02)
+    arm.close()
+    for command in (lambda: arm.move_joints(UP, 1.0), arm.joint_positions):
+        with pytest.raises(RobotError, match='is closed'):
+            command()
+    arm.stop()
+
+
+@pytest.mark.parametrize(
+    ('opening', 'words'),
+    [
+        (lambda: open_serial('/dev/no-such-port', 115200), 'plug the arm in'),
+        (lambda: open_tcp('127.0.0.1', 1), 'start the server at the arm'),
+    ],
+)
+def test_a_port_that_is_not_there_is_named_with_its_cure(opening, words):
+    with pytest.raises(RobotError, match=words) as caught:
+        opening()
+    assert caught.value.code == ErrorCode.ARM_UNREACHABLE
+
+
+def test_random_faults_end_in_a_stop_or_well():
+    # Noise on the line, a joint at its limit, a cable that is pulled; `safegen bench faults` has
+    # hundreds, of every kind.
+    runs = run_all(SCENE, (6, 13, 16), jobs=3)
+    assert [run.message for run in runs if run.ended == 'wrong'] == []
+    assert {run.ended for run in runs} == {'done', 'stopped'}
+    assert all(run.last_motion is None or run.last_motion <= STOP_LIMIT for run in runs)

@@ -1,0 +1,325 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A session of the agent over pipes, with the twin as its arm: when in doubt, the arm is held."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import waiting
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safegen_ros.errors import Canceled, RobotError
+from safegen_ros.robot.arm import Arm
+from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.program import Move, Program, ToolSwitch, Wait
+from safegen_ros.robot.remote.agent.messages import MAX_LINE, Open
+from safegen_ros.robot.remote.agent.session import MAX_BAD_LINES, Link, Sampler, Session
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin.twin import MujocoTwin
+
+OPEN = {'op': 'open', 'arm': 'twin', 'port': '', 'baud': 115200, 'tool': 'basic-pump'}
+NAME = 'ab' * 16 + '.json'
+SCENE = load_scene()
+#: Longer than any test; a test of silence sets its own.
+PATIENT = 120.0
+
+
+def away(joints: Joints, degrees: float, speed: float) -> Program:
+    """A turn of joint 1."""
+    target = joints + np.radians([degrees, 0, 0, 0, 0, 0])
+    return Program((Move(tuple(float(each) for each in target), speed),))
+
+
+class Client:
+    """The other end of a session that runs in a thread."""
+
+    def __init__(self, folder: Path, link_timeout_s: float = PATIENT) -> None:
+        self.folder = folder
+        self.twin = MujocoTwin(SCENE, real_time_factor=1.0)
+        self.openings = 0
+        self.fail_to_open = False
+        self.reason = ''
+        source, self.to_agent = os.pipe()
+        self.from_agent, sink = os.pipe()
+        end, self.end = os.pipe()
+        self._session = Session(
+            Link(source, sink, end), self._open, folder, link_timeout_s=link_timeout_s
+        )
+        self._rest = b''
+        self._numbers = iter(range(1, 10_000))
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        self._fds = [source, self.to_agent, self.from_agent, sink, end, self.end]
+
+    def _run(self) -> None:
+        self.reason = self._session.run()
+
+    def _open(self, request: Open, sample: Sampler) -> Arm:
+        self.openings += 1
+        if self.fail_to_open:
+            raise RobotError('there is no arm at this port')
+        self.twin.sample = sample
+        return self.twin
+
+    def send(self, data: bytes) -> None:
+        os.write(self.to_agent, data)
+
+    def request(self, op: dict[str, Any]) -> int:
+        number = next(self._numbers)
+        self.send(json.dumps({**op, 'id': number}).encode() + b'\n')
+        return number
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """All that comes but signs of life and readings."""
+        while True:
+            while b'\n' not in self._rest:
+                data = os.read(self.from_agent, 4096)
+                assert data, 'the agent has ended'
+                self._rest += data
+            line, _, self._rest = self._rest.partition(b'\n')
+            message = json.loads(line)
+            if message.get('event') not in ('beat', 'sample', 'hello'):
+                yield message
+
+    def answer(self, number: int | None) -> dict[str, Any]:
+        return next(each for each in self.messages() if each.get('id', -1) == number
+                    and 'event' not in each)  # fmt: skip
+
+    def ask(self, op: dict[str, Any]) -> dict[str, Any]:
+        return self.answer(self.request(op))
+
+    def put(self, program: Program) -> dict[str, Any]:
+        """Puts a program into the folder; the request to run it."""
+        data = program.to_json()
+        (self.folder / NAME).write_bytes(data)
+        return {'op': 'run', 'file': NAME, 'sha256': hashlib.sha256(data).hexdigest()}
+
+    def move_slowly(self) -> int:
+        """Begins a turn that takes far longer than a test, and waits until it is under way."""
+        begin = self.twin.joint_positions()
+        number = self.request(self.put(away(begin, 60.0, 0.01)))
+        waiting.wait_until(
+            lambda: abs(self.twin.joint_positions()[0] - begin[0]) > 1e-3, 'the arm moves'
+        )
+        return number
+
+    def ended(self) -> str:
+        """Waits for the end of the session; why it ended."""
+        self._thread.join(waiting.WAIT_S)
+        assert not self._thread.is_alive()
+        return self.reason
+
+    def assert_held(self) -> None:
+        """The arm is at rest where it is, and was told to be."""
+        before = self.twin.joint_positions()
+        with pytest.raises((Canceled, RobotError)):
+            self.twin.move_joints(before, 0.5)
+        assert np.allclose(self.twin.joint_positions(), before, atol=1e-3)
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self.send(b'\n' * MAX_BAD_LINES)
+        self.ended()
+        for fd in self._fds:
+            os.close(fd)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def opened(client: Client) -> Client:
+    assert client.ask(OPEN)['ok']
+    return client
+
+
+def test_a_program_is_carried_out_and_told_step_by_step(opened: Client) -> None:
+    begin = opened.twin.joint_positions()
+    steps = (*away(begin, 5.0, 1.0).steps, ToolSwitch(True), Wait(0.05))
+    number = opened.request(opened.put(Program(steps)))
+    heard = []
+    for message in opened.messages():
+        heard.append(message)
+        if 'ok' in message:
+            break
+    assert [each.get('done') for each in heard] == [1, 2, 3, None]
+    assert heard[-1] == {'id': number, 'ok': True, 'result': None}
+    assert np.degrees(opened.twin.joint_positions() - begin)[0] == pytest.approx(5.0, abs=0.2)
+    assert opened.ask({'op': 'tool'})['result'] is True
+    assert opened.ask({'op': 'opening'})['result'] is None
+    joints = opened.ask({'op': 'joints'})['result']
+    assert np.allclose(joints, opened.twin.joint_positions(), atol=1e-3)
+    assert list(opened.folder.iterdir()) == []  # a program serves once
+
+
+def test_nothing_incomplete_is_carried_out(opened: Client) -> None:
+    """Half a file, another file, no file, and a whole one with a step beyond the limits."""
+    begin = opened.twin.joint_positions()
+    run = opened.put(away(begin, 30.0, 1.0))
+    data = (opened.folder / NAME).read_bytes()
+    codes = []
+    for wrong in (data[: len(data) // 2], data + b' ', None):
+        (opened.folder / NAME).unlink(missing_ok=True)
+        if wrong is not None:
+            (opened.folder / NAME).write_bytes(wrong)
+        codes.append(opened.ask(run)['code'])
+    beyond = data.replace(b'"speed": 1.0', b'"speed": 1.5')
+    (opened.folder / NAME).write_bytes(beyond)
+    codes.append(opened.ask({**run, 'sha256': hashlib.sha256(beyond).hexdigest()})['code'])
+    assert codes == ['digest_mismatch', 'digest_mismatch', 'no_program', 'robot:ROBOT_FAULT']
+    assert np.allclose(opened.twin.joint_positions(), begin, atol=1e-4)
+
+
+def test_requests_out_of_place_are_refused(client: Client) -> None:
+    for op in ({'op': 'joints'}, {'op': 'reset'}, {'op': 'switch', 'on': True}):
+        assert client.ask(op)['code'] == 'not_open'
+    client.fail_to_open = True
+    refused = client.ask(OPEN)
+    assert (refused['code'], refused['message']) == (
+        'robot:ROBOT_FAULT',
+        'there is no arm at this port',
+    )
+    client.fail_to_open = False
+    assert client.ask(OPEN)['ok']
+    assert client.ask(OPEN)['code'] == 'already_open'
+    client.move_slowly()
+    for op in (client.put(Program(())), {'op': 'switch', 'on': True}, {'op': 'reset'}):
+        assert client.ask(op)['code'] == 'busy'
+    assert client.openings == 2
+
+
+def test_a_stop_ends_the_program_and_holds_until_the_reset(opened: Client) -> None:
+    program = opened.move_slowly()
+    stop = opened.request({'op': 'stop'})
+    answers: dict[int, dict[str, Any]] = {}
+    for message in opened.messages():
+        if 'ok' in message:
+            answers[message['id']] = message
+        if len(answers) == 2:
+            break
+    assert answers[stop]['ok']
+    assert answers[program]['code'] == 'robot:EXECUTION_CANCELED'
+    here = opened.twin.joint_positions()
+    assert opened.ask(opened.put(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
+    assert opened.ask({'op': 'reset'})['ok']
+    assert opened.ask(opened.put(away(here, 1.0, 1.0)))['ok']
+
+
+def test_a_stop_before_the_arm_is_open_holds_it_then(client: Client) -> None:
+    assert client.ask({'op': 'stop'})['ok']
+    assert client.ask(OPEN)['ok']
+    here = client.twin.joint_positions()
+    assert client.ask(client.put(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
+
+
+def test_silence_holds_the_arm(tmp_path: Path) -> None:
+    client = Client(tmp_path, link_timeout_s=2.0)
+    assert client.ask(OPEN)['ok']
+    client.move_slowly()
+    silent_from = time.monotonic()
+    assert client.ended() == 'nothing was heard of the client for 2 s'
+    assert time.monotonic() - silent_from < 2.0 + 5.0
+    client.assert_held()
+    client.close()
+
+
+@pytest.mark.parametrize('end', ['to_agent', 'end'])
+def test_the_end_of_a_pipe_holds_the_arm(opened: Client, end: str) -> None:
+    opened.move_slowly()
+    os.close(opened.__dict__[end])
+    opened._fds.remove(opened.__dict__[end])
+    assert (
+        opened.ended()
+        == {
+            'to_agent': 'the client has closed the link',
+            'end': 'the agent was told to end',
+        }[end]
+    )
+    opened.assert_held()
+
+
+@pytest.mark.parametrize('fails', [False, True])
+def test_an_arm_that_cannot_be_released_is_not_called_held(
+    opened: Client, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """The guard holds it then."""
+
+    def close() -> None:
+        raise OSError('the port does not close')
+
+    if fails:
+        monkeypatch.setattr(opened.twin, 'close', close)
+    opened.request({'op': 'close'})
+    assert opened.ended() == 'the client has said goodbye'
+    assert opened._session.held is not fails
+
+
+def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
+    opened.move_slowly()
+    opened.send(b'\xff\x00 garbage\n' * MAX_BAD_LINES)
+    assert opened.ended() == f'{MAX_BAD_LINES} lines in a row were no requests'
+    opened.assert_held()
+
+
+def test_a_client_that_reads_nothing_cannot_keep_the_arm_moving(opened: Client) -> None:
+    opened.move_slowly()
+    # Far more answers than the pipe and the agent's memory of them hold.
+    ask = b'{"op": "joints", "id": 1}\n' * 50
+    end = time.monotonic() + waiting.WAIT_S
+    os.set_blocking(opened.to_agent, False)
+    while opened._thread.is_alive() and time.monotonic() < end:
+        with contextlib.suppress(BlockingIOError):
+            opened.send(ask)
+    assert opened.ended() == 'the client does not take what it is sent'
+    opened.assert_held()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.binary(max_size=60), min_size=1, max_size=20))
+def test_no_bytes_end_the_agent_but_by_its_rules(
+    tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes]
+) -> None:
+    """After any bytes, fewer than end a session, the next request is understood."""
+    client = shared_client(tmp_path_factory)
+    client.send(b''.join(chunks).replace(b'\n', b' ') + b'\n')
+    number = client.request({'op': 'joints'})
+    refusal = client.answer(None)
+    assert refusal['code'] in ('not_json', 'bad_field', 'unknown_op', 'line_too_long')
+    assert client.answer(number)['code'] == 'not_open'
+
+
+_shared: list[Client] = []
+
+
+def shared_client(folders: pytest.TempPathFactory) -> Client:
+    """One session for every example: it has to survive them all."""
+    if not _shared:
+        _shared.append(Client(folders.mktemp('agent')))
+    return _shared[0]
+
+
+def teardown_module() -> None:
+    for client in _shared:
+        client.close()
+
+
+def test_lines_that_are_too_long_are_named_and_passed_over(client: Client) -> None:
+    client.send(b'{"op": "beat", "x": "' + b'y' * 3 * MAX_LINE + b'"}\n')
+    assert client.answer(None)['code'] == 'line_too_long'
+    assert client.ask({'op': 'joints'})['code'] == 'not_open'
