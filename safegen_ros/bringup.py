@@ -160,10 +160,28 @@ def node_arguments(spec: NodeSpec, overrides_file: str | None = None) -> list[st
     return [*words, '--log-level', spec.log_level]
 
 
+_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
+# With one of these the caller has a discovery of his own; the second is an older name of _PROFILES.
+_OWN_DISCOVERY = (
+    _PROFILES, 'FASTRTPS_DEFAULT_PROFILES_FILE', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER',
+    'ROS_LOCALHOST_ONLY',
+)  # fmt: skip
+_RMW = 'RMW_IMPLEMENTATION'
+_FAST_DDS = ('rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
+
+
 def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    defaults = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
-    if not environ.get('FASTRTPS_DEFAULT_PROFILES_FILE'):  # the older name of the same variable
-        defaults['FASTDDS_DEFAULT_PROFILES_FILE'] = str(share_dir() / 'config' / 'fastdds.xml')
+    """Loopback without shared memory, which only a profile of Fast DDS can say; else loopback."""
+    own = any(environ.get(name) for name in (_RANGE, *_OWN_DISCOVERY))
+    rmw = environ.get(_RMW) or _FAST_DDS[0]
+    if rmw in _FAST_DDS and not own:
+        loopback = share_dir() / 'config' / 'fastdds_loopback.xml'
+        # By name, as any other middleware would not read the profile, and be heard everywhere.
+        return {_RANGE: 'SYSTEM_DEFAULT', _PROFILES: str(loopback), _RMW: rmw}
+    defaults = {_RANGE: 'LOCALHOST'}
+    if not environ.get('FASTRTPS_DEFAULT_PROFILES_FILE'):
+        defaults[_PROFILES] = str(share_dir() / 'config' / 'fastdds.xml')
     return defaults
 
 

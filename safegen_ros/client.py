@@ -34,7 +34,7 @@ from safegen_ros.goal_options import Options, check_budget
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
-from safegen_ros.nodes.managed import StateClient
+from safegen_ros.nodes.managed import StateClient, destroy_actions
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.watchdog import Pulse
 from safegen_ros.pddl.plan import Plan
@@ -47,6 +47,9 @@ STATE_TIMEOUT_S = 1.0
 
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""
+
+SILENCE_S = 6.0
+"""For how long a server may say nothing of a goal under way [s]."""
 
 CANCEL_TIMEOUT_S = 15.0
 """How long a cancelled goal may take to end [s]."""
@@ -70,6 +73,7 @@ class Goal:
         self._deadline = deadline
         self._alive = alive
         self._ended = ended
+        self._silence = client.silence_of(handle.goal_id)
         self._future = handle.get_result_async()
         self._future.add_done_callback(lambda _: ended())
 
@@ -87,6 +91,11 @@ class Goal:
             reason = self._alive()
             if reason is None and not self._client.server_is_ready():
                 reason = f'the server of action {self._name} is gone'
+            if reason is None and self._silence.seconds() > SILENCE_S:
+                reason = (
+                    f'the server of action {self._name} is gone, hangs or was started anew, as it '
+                    f'has said nothing of the goal for {SILENCE_S:g} s'
+                )
             if reason is not None:
                 gone.append(reason)
             return bool(gone)
@@ -287,16 +296,21 @@ class Client(Closing):
         return self._send('execute_plan', ExecutePlan, goal, on_feedback)
 
     def validate(
-        self, problem: str, plan: str, domain: str = '', format: str = ''
+        self,
+        problem: str,
+        plan: str,
+        domain: str = '',
+        format: str = '',
+        step_by_step: bool = False,
     ) -> ValidatePlan.Response:
-        """The validator's verdict on a plan text; raises as `run` does."""
+        """The validator's verdict on the text of a plan, or of one step; raises as `run` does."""
         client: Any = self.node.create_client(
             ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS
         )
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there('service validate_plan')
         task = msg.Task(domain=domain, problem=problem, format=format)
-        request = ValidatePlan.Request(task=task, plan=plan)
+        request = ValidatePlan.Request(task=task, plan=plan, step_by_step=step_by_step)
         lost = ErrorCode.SERVER_LOST
         return wait_for(client.call_async(request), CONNECT_TIMEOUT_S, 'the validator', lost)
 
@@ -359,11 +373,8 @@ class Client(Closing):
         self._executor.shutdown(timeout_sec=2.0)
         self._thread.join(timeout=2.0)  # before the context goes, which it still uses
         if self._context.ok():
-            # With its node a participant leaves the domain, in which one more than 32 may not be
-            # seen; without this it would stay for as long as nothing collects the garbage. A node
-            # destroys all that it has, but for action clients, which keep it alive.
-            for client in self._actions.values():
-                client.destroy()
+            # With its node a participant leaves the domain now, and not with the garbage.
+            destroy_actions(self.node)
             self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
@@ -383,4 +394,5 @@ def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
         goal.max_replans = options.max_replans
         goal.approval = options.approval
         goal.approval_timeout = conversions.duration_to_msg(options.approval_timeout_s)
+        goal.step_by_step, goal.max_steps = options.step_by_step, options.max_steps
     return goal

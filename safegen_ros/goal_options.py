@@ -28,6 +28,8 @@ class Options:
     constraints: str = ''
     start: str = ''
     translate_only: bool = False
+    step_by_step: bool = False
+    max_steps: int = 0
 
     def __post_init__(self) -> None:
         """Refuses what a goal message cannot carry (`GOAL_REJECTED`)."""
@@ -36,6 +38,7 @@ class Options:
             ('max_attempts', self.max_attempts, 255),
             ('max_replans', self.max_replans, 255),
             ('seed', self.seed, 2**31 - 1),
+            ('max_steps', self.max_steps, 10_000),
         ):
             if not 0 <= value <= most:
                 raise SafegenError(

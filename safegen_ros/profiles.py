@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from safegen_ros.paths import PACKAGE
-from safegen_ros.robot.agent.messages import TOOLS
+from safegen_ros.robot.remote.agent.messages import TOOLS
 
 ParameterValue = bool | int | float | str
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
@@ -156,6 +156,20 @@ _STACK_ARGS = (
         'Description of the table and the tool; empty: as in params_file.',
         kind='path',
     ),
+    ArgSpec(
+        'console',
+        'false',
+        'Whether the page of the operator is served, on loopback.',
+        choices=('true', 'false'),
+    ),
+    ArgSpec(
+        'console_port',
+        '8765',
+        'Port of that page, 1 to 65535.',
+        kind='int',
+        low=1,
+        high=65535,
+    ),
 )
 
 SIM_ARGS = (
@@ -175,6 +189,20 @@ SIM_ARGS = (
         'What executes: the twin of the arm, or a symbolic cell, which takes any domain and moves '
         'nothing; empty: as in params_file.',
         choices=('', *CELLS),
+    ),
+    ArgSpec(
+        'view',
+        '',
+        'Which blocks are in view: all, or from above of each tower the top one until it is looked '
+        'at; empty: as in params_file.',
+        choices=('', 'all', 'above'),
+    ),
+    ArgSpec(
+        'start_file',
+        '',
+        'PDDL problem whose initial state is how the blocks stand, whatever a task says; empty: as '
+        'in params_file.',
+        kind='path',
     ),
     ArgSpec(
         'use_sim_time',
@@ -271,8 +299,11 @@ def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, Parame
     return tuple((name, casts.get(name, str)(args[name])) for name in wanted if args.get(name))
 
 
+_SIM_CELL = ('scene_file', 'real_time_factor', 'cell', 'view', 'start_file')
+
+
 def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
-    return _stack(args, _overrides(args, 'scene_file', 'real_time_factor', 'cell'))
+    return _stack(args, _overrides(args, *_SIM_CELL))
 
 
 def _mycobot_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
@@ -315,6 +346,7 @@ def _stack(
             ready=None if args['autostart'] == 'false' else ready,
         )
 
+    page = (_console(args),) if args['console'] == 'true' else ()
     return (
         node('validator', Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan')),
         node(
@@ -329,6 +361,21 @@ def _stack(
             Ready('action', 'run_task', 'safegen_msgs/action/RunTask', 60.0),
             _overrides(args, 'model', 'translator', 'seed'),
         ),
+        *page,
+    )
+
+
+def _console(args: Mapping[str, str]) -> NodeSpec:
+    """The operator's page: no node of the proof, so that the stack goes on without it."""
+    return NodeSpec(
+        name='console',
+        executable='console',
+        module=f'{PACKAGE}.console.node',
+        namespace='/' + args['namespace'].strip('/'),
+        params=(('port', int(args['console_port'])), *_overrides(args, 'scene_file')),
+        log_level=args['log_level'],
+        required=False,
+        max_respawns=3,
     )
 
 

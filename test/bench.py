@@ -11,8 +11,8 @@ import pytest
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
-from safegen_ros.robot.execution import ExecutionOutcome, execute_plan
+from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
+from safegen_ros.robot.cell.execution import ExecutionOutcome, execute_plan
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.verdict import Category
@@ -109,7 +109,7 @@ def assert_stopped(bench: Bench) -> None:
     """The arm refuses to move, and does not, until somebody resets the stop."""
     cell: BlocksworldCell = bench.cell
     before, count = cell.arm.joint_positions(), len(bench.samples)
-    for command in (cell.home, lambda: cell.arm.wait(1.0), lambda: cell.arm.set_suction(True)):
+    for command in (cell.home, lambda: cell.arm.wait(1.0), lambda: cell.arm.set_tool(True)):
         with pytest.raises((Canceled, RobotError)):
             command()
     np.testing.assert_array_equal(cell.arm.joint_positions(), before)

@@ -15,14 +15,16 @@ from pathlib import Path
 import llm_small
 import pytest
 from hypothesis import HealthCheck, settings
-from stale_ports import remove_stale_ports
 
+from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 # Settings for every process that a test starts; they must be there before rclpy is imported.
-os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'ROS_LOCALHOST_ONLY'):
+    os.environ.pop(name, None)
+use_stack_discovery()
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
 os.environ.setdefault('SAFEGEN_RUNS_DIR', tempfile.mkdtemp(prefix='safegen-test-runs-'))
 os.environ['HF_HUB_OFFLINE'] = '1'
@@ -68,7 +70,6 @@ def ros_domain() -> Iterator[int]:
 @pytest.fixture(scope='module', autouse=True)
 def runtime_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of the module's own for what stacks leave behind, such as a stop that is latched."""
-    remove_stale_ports()
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp('runtime')
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))

@@ -17,8 +17,10 @@ from typing import Any
 
 from safegen_ros.nodes.base import run_node
 from safegen_ros.nodes.executor import ExecutorNode
-from safegen_ros.robot.blocks import BlocksworldCell
+from safegen_ros.robot.cell.blocks import BlocksworldCell
+from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.robot.pose import Pose
+from safegen_ros.worlds.job import OneRobot
 
 VARIABLE = 'SAFEGEN_TEST_DISTURB'
 
@@ -26,14 +28,17 @@ VARIABLE = 'SAFEGEN_TEST_DISTURB'
 class DisturbedCell:
     """A cell on the twin; what it is not asked for here is as there."""
 
-    def __init__(self, cell: BlocksworldCell) -> None:
-        self._cell = cell
+    def __init__(self, joint: OneRobot) -> None:
+        self._joint = joint
+        assert isinstance(joint.cell, BlocksworldCell)
+        self._cell = joint.cell
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._cell, name)
+        return getattr(self._joint, name)
 
-    def execute(self, action: str, arguments: tuple[str, ...]) -> None:
-        self._cell.execute(action, arguments)
+    def take(self, step: JointStep) -> None:
+        self._joint.take(step)
+        [(action, arguments)] = step
         file = Path(os.environ[VARIABLE])
         acts = json.loads(file.read_text(encoding='utf-8')) if file.exists() else []
         if acts and acts[0][0] == f'({" ".join((action, *arguments))})':

@@ -12,6 +12,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -26,6 +27,16 @@ ENDED = {'prompt_tokens': 3, 'completion_tokens': 1, 'total_tokens': 4}
 
 _SCHEMA = TypeAdapter(CompletionCreateParamsStreaming)
 _FIELDS = set(CompletionCreateParamsStreaming.__annotations__)
+
+
+@dataclass
+class Script:
+    """What the model answers, one text after the other, and the last one again and again."""
+
+    answers: list[str] = field(default_factory=lambda: ['I do not know.'])
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
 class BadRequest(Exception):

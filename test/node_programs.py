@@ -124,14 +124,22 @@ def wait_gone(fds):
 
 
 class Command:
-    """`Supervisor(...).run()` in a process of its own, and what it prints."""
+    """`Supervisor(...).run()` in a process of its own, and what it prints.
 
-    def __init__(self, folder, *specs):
+    With `patience_s` each step of its end waits so long [s] before the next, harder one.
+    """
+
+    def __init__(self, folder, *specs, patience_s=None):
         program = (
             'import sys\n'
             'from pathlib import Path\n'
             'from safegen_ros.bringup import NodeSpec, Ready\n'
+            'from safegen_ros import supervisor\n'
             'from safegen_ros.supervisor import Supervisor\n'
+            f'patience = {patience_s!r}\n'
+            'if patience is not None:\n'
+            '    steps = [(number, patience) for number, _ in supervisor.STOP_STEPS]\n'
+            '    supervisor.STOP_STEPS = tuple(steps)\n'
             'from functools import partial\n'
             f'stack = Supervisor({specs!r}, log_dir=Path({str(folder / "log")!r}), screen=True)\n'
             'sys.exit(stack.run(partial(print, flush=True)))\n'

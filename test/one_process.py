@@ -32,7 +32,7 @@ PARAMETERS = """
 /**/executor:
   ros__parameters:
     cell: symbolic
-    real_time_factor: 10.0
+    real_time_factor: 4.0
     journal: {folder}
 """
 
@@ -50,13 +50,18 @@ class Stack:
 
 
 @contextmanager
-def one_process_stack(folder: Path) -> Iterator[Stack]:
-    """Such a stack with a symbolic cell, whose parameters and journals are in a folder."""
+def one_process_stack(folder: Path, more: str = '') -> Iterator[Stack]:
+    """Such a stack with a symbolic cell, whose parameters and journals are in a folder.
+
+    Args:
+        folder: for both.
+        more: lines of YAML with further parameters of the executor.
+    """
     file = folder / 'parameters.yaml'
     executor = None
     with ModelServer() as server, Client() as client, pytest.MonkeyPatch.context() as patch:
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
-        file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder))
+        file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder) + more)
         rclpy.init(
             args=['--ros-args', '--params-file', str(file)],
             signal_handler_options=SignalHandlerOptions.NO,

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from goals import WAIT_S
-from stale_ports import remove_stale_ports
 from waiting import wait_until
 
 from safegen_ros.bringup import (
@@ -25,17 +23,13 @@ from safegen_ros.bringup import (
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.nodes.managed import StateClient
-from safegen_ros.paths import share_dir
 from safegen_ros.processes.process import ManagedProcess, child_environment
 
 NODES = ('validator', 'executor', 'planner')
-LEASE_S = 3
 
 
 class SingleNodes(Closing):
     """The nodes of the profile `sim`, without a supervisor.
-
-    A killed one counts as alive for the lease of the middleware, which is shorter here.
 
     Args:
         domain: ROS domain id.
@@ -46,14 +40,10 @@ class SingleNodes(Closing):
     def __init__(self, domain: int, folder: Path, values: Mapping[str, object]) -> None:
         self._folder = folder
         self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs('sim', dict(values))}
-        profiles = folder / 'fastdds.xml'
-        shipped = (share_dir() / 'config' / 'fastdds.xml').read_text(encoding='utf-8')
-        profiles.write_text(re.sub(r'<sec>10</sec>', f'<sec>{LEASE_S}</sec>', shipped))
         self._environment = {
             'ROS_DOMAIN_ID': str(domain),
             'SAFEGEN_RUNS_DIR': str(self.runs),
             'SAFEGEN_RUNTIME_DIR': str(folder),
-            'FASTDDS_DEFAULT_PROFILES_FILE': str(profiles),
         }
         self._running: dict[str, ManagedProcess] = {}
         self._paused: set[str] = set()
@@ -67,7 +57,6 @@ class SingleNodes(Closing):
 
     def start(self, *names: str) -> None:
         """Starts nodes that are not there."""
-        remove_stale_ports()
         environment = child_environment(
             os.environ, environment_defaults(os.environ), self._environment
         )
@@ -98,11 +87,15 @@ class SingleNodes(Closing):
         self._paused.add(name)
         self._running[name].signal_group(signal.SIGSTOP)
 
-    def mend(self, client: Client) -> None:
-        """Brings all nodes back that are paused or gone, and waits until they are active."""
+    def resume(self) -> None:
+        """Lets all that are paused go on."""
         for name in self._paused:
             self._running[name].signal_group(signal.SIGCONT)
         self._paused.clear()
+
+    def mend(self, client: Client) -> None:
+        """Brings all nodes back that are paused or gone, and waits until they are active."""
+        self.resume()
         self.start(*(name for name in NODES if name not in self._running))
         for name in NODES:
             state = StateClient(client.node, name)

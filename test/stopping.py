@@ -26,9 +26,15 @@ from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.search.solve import solve
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.pddl3.task import load_task
 
+LONG = (share_dir() / 'examples' / 'tower_order.pddl').read_text(encoding='utf-8')
+LONG_PLAN = solve(load_task(LONG).problem).plan
+"""For a goal that has to last until it is ended: ten steps of the twin."""
 THREE_PLAN = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
 PICK = THREE.replace('(and (on a b) (on c a))', '(holding a)')
 ENDLESS = Options(max_attempts=255, search_fallback=False, strategy='model')
@@ -84,7 +90,7 @@ class Operator:
         self._client = client
         self.listener = StopListener(client.node)
         self._services = {
-            name: client.node.create_client(Trigger, name) for name in ('stop', 'reset')
+            name: client.node.create_client(Trigger, name) for name in ('stop', 'reset', 'release')
         }
 
     def call(self, name: str) -> Trigger.Response:
@@ -92,6 +98,11 @@ class Operator:
         assert service.wait_for_service(timeout_sec=WAIT_S)
         future = service.call_async(Trigger.Request())
         return wait_for(future, WAIT_S, name, ErrorCode.SERVER_LOST)
+
+    def calm(self) -> None:
+        """Ends whatever is under way, and allows goals again."""
+        self.call('stop')
+        self.reset()
 
     def reset(self) -> None:
         answer = self.call('reset')

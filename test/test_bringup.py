@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import json
 import os
 import re
 import runpy
@@ -152,18 +154,87 @@ def test_command_line_order_lets_the_overrides_win():
     )
 
 
-def test_the_callers_environment_wins_over_the_defaults():
-    assert bringup.environment_defaults({})['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
-    mine = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}
-    chosen = bringup.environment_defaults(mine)
-    assert 'ROS_AUTOMATIC_DISCOVERY_RANGE' not in chosen
-    assert 'FASTDDS_DEFAULT_PROFILES_FILE' not in chosen
+LOOPBACK = ('SYSTEM_DEFAULT', 'fastdds_loopback.xml')
 
 
-def test_the_discovery_profile_is_the_default_one_of_its_file():
-    path = Path(bringup.environment_defaults({})['FASTDDS_DEFAULT_PROFILES_FILE'])
+@pytest.mark.parametrize(
+    ('own', 'expected'),
+    [
+        ({}, LOOPBACK),
+        ({'RMW_IMPLEMENTATION': 'rmw_fastrtps_dynamic_cpp'}, LOOPBACK),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': ''}, LOOPBACK),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}, (None, 'fastdds.xml')),
+        ({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}, (None, 'fastdds.xml')),
+        ({'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, ('LOCALHOST', 'fastdds.xml')),
+        ({'ROS_STATIC_PEERS': '192.0.2.7'}, ('LOCALHOST', 'fastdds.xml')),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, ('LOCALHOST', None)),
+        ({'FASTRTPS_DEFAULT_PROFILES_FILE': 'mine.xml'}, ('LOCALHOST', None)),
+    ],
+)
+def test_the_callers_discovery_wins_and_nothing_leaves_the_machine_unasked(own, expected):
+    chosen = bringup.environment_defaults(own)
+    file = chosen.get('FASTDDS_DEFAULT_PROFILES_FILE')
+    assert (chosen.get('ROS_AUTOMATIC_DISCOVERY_RANGE'), file and Path(file).name) == expected
+    if expected == LOOPBACK:  # no other middleware reads that profile
+        assert 'fastrtps' in {**own, **chosen}['RMW_IMPLEMENTATION']
+
+
+@pytest.mark.parametrize('own', [{}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}])
+def test_the_discovery_profile_is_the_default_one_of_its_file(own):
+    path = Path(bringup.environment_defaults(own)['FASTDDS_DEFAULT_PROFILES_FILE'])
     participant = ElementTree.parse(path).find('.//{http://www.eprosima.com}participant')
     assert participant.get('is_default_profile') == 'true'
+
+
+PEER = """
+import json, os, sys
+from pathlib import Path
+import rclpy
+from std_msgs.msg import String
+
+rclpy.init()
+node = rclpy.create_node(sys.argv[1])
+heard = []
+node.create_subscription(String, sys.argv[2], heard.append, 1)
+publisher = node.create_publisher(String, sys.argv[1], 1)
+node.create_timer(0.05, lambda: publisher.publish(String()))
+while not heard or not publisher.get_subscription_count():
+    rclpy.spin_once(node)
+mine = {os.readlink(each) for each in Path('/proc/self/fd').iterdir() if each.exists()}
+sockets = [line.split() for line in Path('/proc/self/net/udp').read_text().splitlines()[1:]]
+print(json.dumps({
+    'addresses': [each[1].split(':')[0] for each in sockets if f'socket:[{each[9]}]' in mine],
+    'shared': [
+        line for line in Path('/proc/self/maps').read_text().splitlines() if '/dev/shm/fast' in line
+    ],
+}), flush=True)
+rclpy.spin(node)  # until the other one has heard this one too, which kills both
+"""
+
+
+def test_the_default_uses_nothing_but_udp_on_loopback_and_meets_a_peer_of_localhost(
+    ros_domain, tmp_path
+):
+    bare = {k: v for k, v in os.environ.items() if not k.startswith(('ROS_AUTO', 'FASTDDS', 'RMW'))}
+    ours = bare | bringup.environment_defaults(bare)
+    theirs = bare | {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    with contextlib.ExitStack() as running:
+        peers = [
+            running.enter_context(
+                subprocess.Popen(
+                    [sys.executable, '-c', PEER, *names],
+                    env=environment | {'ROS_LOG_DIR': str(tmp_path)},
+                    stdout=subprocess.PIPE, text=True,
+                )
+            )
+            for environment, *names in ((ours, 'one', 'two'), (theirs, 'two', 'one'))
+        ]  # fmt: skip
+        for peer in peers:
+            running.callback(peer.kill)
+        told, other = (json.loads(peer.stdout.readline()) for peer in peers)
+    assert set(told['addresses']) == {'0100007F'}
+    assert not told['shared']
+    assert other['shared'], 'a peer of LOCALHOST shares memory, and this would not show it'
 
 
 # The parameter file

@@ -33,7 +33,10 @@ _POLL_S = 0.05
 
 def plan_digest(task: msg.Task, plan: msg.Plan) -> str:
     """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits."""
-    steps = [[step.action, *step.arguments] for step in plan.steps]
+    steps = [
+        [step.action, *step.arguments, *([a.action, *a.arguments] for a in step.beside)]
+        for step in plan.steps
+    ]
     text = json.dumps([task.domain, task.problem, task.format, steps])
     return sha256(text.encode()).hexdigest()
 

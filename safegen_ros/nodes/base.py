@@ -26,13 +26,12 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
+from safegen_ros.nodes.goal_server import STATUS_S, GoalServer
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.planning.goal_queue import GoalQueue
-
-RESULT_TIMEOUT_S = 900
-"""How long a finished goal's result is kept for a client that asks late [s]."""
 
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
@@ -65,6 +64,39 @@ class SafegenNode(ManagedNode):
         self.journal = GoalJournal(self)
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health)
+        self._servers_of_goals: list[GoalServer] = []
+        self._statuses = Ticker(self, STATUS_S, self._tell_statuses)
+
+    def serve(
+        self,
+        kind: Any,
+        name: str,
+        execute: Callable[[Any], Any],
+        cancel: Callable[[Any], CancelResponse] | None = None,
+    ) -> GoalServer:
+        """Offers an action under the node's policy for new goals.
+
+        Args:
+            kind: its type.
+            name: what it is called.
+            execute: does a goal's work, and returns its result.
+            cancel: asked before a goal is cancelled; every one may be by default.
+        """
+        server = GoalServer(
+            self,
+            kind,
+            name,
+            execute,
+            callback_group=self.group,
+            goal_callback=self.accept_if_room,
+            cancel_callback=cancel or self.accept_cancel,
+        )
+        self._servers_of_goals.append(server)
+        return server
+
+    def _tell_statuses(self) -> None:
+        for server in self._servers_of_goals:
+            server.tell_statuses()
 
     def hardware(self) -> str:
         """What the node works with, for its diagnostics."""
@@ -205,6 +237,7 @@ class SafegenNode(ManagedNode):
     def end(self) -> None:
         """The last transition, and the last report."""
         super().end()
+        self._statuses.close()
         self.diagnostics.close()
 
     def deactivate(self) -> None:

@@ -21,9 +21,9 @@ from safegen_ros.nodes.scene_markers import PlanText, SceneMarkers
 from safegen_ros.nodes.sim_clock import SimulationClock
 from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.execution import ExecutionProgress
+from safegen_ros.robot.cell.execution import ExecutionProgress
+from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.urdf import build_urdf
 from safegen_ros.verdict import Verdict
 
 PERIOD_S = 0.1

@@ -6,21 +6,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
 from functools import lru_cache
 
 from builtin_interfaces.msg import Duration
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
-from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
+from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.robot.execution import ExecutionProgress
+from safegen_ros.robot.cell.execution import ExecutionProgress
+from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, load_task
+from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, plan_of
+from safegen_ros.worlds.table import read_action_task
+from safegen_ros.worlds.task import ActionTask, Steps
 
 MAX_STEPS = 10_000
 """Most steps of a plan message that are looked at."""
@@ -32,8 +35,23 @@ read for the journal and for its work, and by the validator for each of its atte
 _FACT = re.compile(r'\([^\s()]+( [^\s()]+)*\)')
 
 
-def task_from_msg(message: msg.Task) -> Pddl3Task:
-    """Reads the task of a goal.
+def pddl_task_from_msg(message: msg.Task) -> Pddl3Task:
+    """Reads the task of a goal that has to be a PDDL task.
+
+    Raises:
+        SafegenError: as `task_from_msg`, and for a task of another world (`UNSUPPORTED_FEATURE`).
+    """
+    task = task_from_msg(message)
+    if not isinstance(task, Pddl3Task):
+        raise SafegenError(
+            f'a task in format {task.format} cannot be asked for this: send one in PDDL',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
+    return task
+
+
+def task_from_msg(message: msg.Task) -> ActionTask:
+    """Reads the task of a goal, of whatever world.
 
     Raises:
         SafegenError: with the place in the text and the code for the client.
@@ -58,42 +76,74 @@ def task_from_msg(message: msg.Task) -> Pddl3Task:
                 ErrorCode.TASK_TOO_LARGE,
             )
     if len(message.domain) + len(message.problem) > _REMEMBERED:
-        return load_task(message.problem, message.domain, format=message.format)
+        return read_action_task(message.problem, message.domain, message.format)
     # What was read is shared, and what a reader finds out about it is his own.
-    return replace(_read(message.problem, message.domain, message.format))
+    return copy(_read(message.problem, message.domain, message.format))
 
 
 @lru_cache(maxsize=8)
-def _read(problem: str, domain: str, format: str) -> Pddl3Task:
-    return load_task(problem, domain, format=format)
+def _read(problem: str, domain: str, format: str) -> ActionTask:
+    return read_action_task(problem, domain, format)
 
 
 def plan_to_msg(plan: Plan | None, source: str = '') -> msg.Plan:
-    """A plan as message; None becomes a plan without steps."""
-    steps = plan.steps if plan else ()
-    return msg.Plan(
-        steps=[msg.Step(action=s.action, arguments=list(s.arguments)) for s in steps],
-        source=source,
-    )
+    """A plan of single actions as message; None becomes a plan without steps."""
+    return steps_to_msg([(step,) for step in plan.steps] if plan else (), source)
 
 
 def plan_from_msg(message: msg.Plan) -> Plan:
     """The plan of a message, in lower case as PDDL names are read.
 
     Raises:
-        SafegenError: it has more than `MAX_STEPS` steps.
+        SafegenError: it has more than `MAX_STEPS` steps, or one of them has several actions.
+    """
+    return plan_of(steps_from_msg(message))
+
+
+def steps_to_msg(steps: Sequence[JointStep], source: str = '') -> msg.Plan:
+    """Steps in which several robots may act, as message."""
+    return msg.Plan(steps=[step_to_msg(step) for step in steps], source=source)
+
+
+def step_to_msg(step: JointStep) -> msg.Step:
+    """One step as message; one without actions is empty."""
+    if not step:
+        return msg.Step()
+    first, *others = step
+    return msg.Step(
+        action=first.action,
+        arguments=list(first.arguments),
+        beside=[msg.GroundAction(action=s.action, arguments=list(s.arguments)) for s in others],
+    )
+
+
+def step_from_msg(message: msg.Step) -> JointStep:
+    """The actions of a step, in lower case."""
+    actions = (message, *message.beside) if message.action or message.beside else ()
+    return tuple(
+        Step(each.action.lower(), tuple(a.lower() for a in each.arguments)) for each in actions
+    )
+
+
+def step_text(message: msg.Step) -> str:
+    """A step for a person and for records: '(stack b1 b2)', several actions one after the other."""
+    return ' '.join(
+        f'({" ".join((each.action, *each.arguments))})' for each in (message, *message.beside)
+    )
+
+
+def steps_from_msg(message: msg.Plan) -> Steps:
+    """The steps of a message, in lower case.
+
+    Raises:
+        SafegenError: there are more than `MAX_STEPS`.
     """
     if len(message.steps) > MAX_STEPS:
         raise SafegenError(
             f'the plan has {len(message.steps):,} steps, more than the limit of {MAX_STEPS:,}',
             ErrorCode.PLAN_REFUSED,
         )
-    return Plan(
-        tuple(
-            Step(step.action.lower(), tuple(a.lower() for a in step.arguments))
-            for step in message.steps
-        )
-    )
+    return tuple(map(step_from_msg, message.steps))
 
 
 def verdict_to_msg(verdict: Verdict) -> msg.Verdict:
@@ -152,37 +202,41 @@ def verdict_from_msg(message: msg.Verdict) -> Verdict:
     )
 
 
-def attempt_to_msg(attempt: Attempt, before: int = 0, replan: int = 0) -> msg.Attempt:
+def attempt_to_msg(
+    attempt: Attempt, steps: Steps, before: int = 0, replan: int = 0, base: int = 0
+) -> msg.Attempt:
     """An attempt as message.
 
     Args:
         attempt: the attempt.
+        steps: what was read from it.
         before: attempts of its goal for earlier plans.
         replan: number of the replan that it is made for.
+        base: steps that had been taken, where a task is worked on step by step.
     """
     return msg.Attempt(
-        number=min(before + attempt.number, 255),
+        number=min(before + attempt.number, 65535),
         replan=replan,
+        base=base,
         source=attempt.source,
         text=attempt.text,
-        plan=plan_to_msg(attempt.plan, attempt.source),
+        plan=steps_to_msg(steps, attempt.source),
         verdict=verdict_to_msg(attempt.verdict),
         seconds=attempt.seconds,
     )
 
 
-def remaining_to_msg(rest: Problem, task: msg.Task) -> msg.Task:
-    """What is left of a task, in PDDL.
+def remaining_to_msg(rest: object, task: ActionTask) -> msg.Task:
+    """What is left of a task.
 
     Args:
-        rest: what `remaining_problem` says of it.
+        rest: what its monitor says of it.
         task: the whole.
     """
-    # Constraints of a domain are among those that are left, and must not be asked for twice.
-    own = bool(re.search(r':constraints', task.domain, re.IGNORECASE))
-    return msg.Task(
-        domain=domain_text(rest.domain) if own else task.domain, problem=problem_text(rest)
-    )
+    domain, problem = task.rest(rest)
+    # A PDDL task is written in PDDL, whatever it came in.
+    format = '' if isinstance(task, Pddl3Task) else task.format
+    return msg.Task(domain=domain, problem=problem, format=format)
 
 
 def code_from_msg(number: int) -> ErrorCode:
@@ -196,10 +250,8 @@ def code_from_msg(number: int) -> ErrorCode:
 def execution_progress_to_msg(progress: ExecutionProgress) -> msg.ExecutionProgress:
     """Progress of an execution as message."""
     message = msg.ExecutionProgress(phase=progress.phase, step=progress.step, total=progress.total)
-    if progress.current is not None:
-        message.current = msg.Step(
-            action=progress.current.action, arguments=list(progress.current.arguments)
-        )
+    if progress.current:
+        message.current = step_to_msg(progress.current)
     return message
 
 

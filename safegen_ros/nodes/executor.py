@@ -30,12 +30,12 @@ Stamps are times of the cell's simulation, which `/clock` tells.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from geometry_msgs.msg import Point, Pose, Quaternion
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import CancelResponse
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
@@ -43,10 +43,11 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, ObjectPose, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos, told
-from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
+from safegen_ros.nodes import conversions, qos, task_cells, told
+from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
+from safegen_ros.nodes.goal_server import GoalServer
 from safegen_ros.nodes.managed import AUTOSTART
 from safegen_ros.nodes.monitoring import OFF_THE_PROOF, MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
@@ -60,16 +61,15 @@ from safegen_ros.nodes.watchdog import Watchdog
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.run import cell_name
-from safegen_ros.robot import execution
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
+from safegen_ros.robot.cell import execution
+from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
+from safegen_ros.robot.cell.job import Stoppable
 from safegen_ros.robot.gripper import finger_positions
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose as TwinPose
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.worlds.pddl3.domains import require_same_actions
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.task import ActionTask, JointCell
 
 PARAMETERS = (
     AUTOSTART,
@@ -81,6 +81,7 @@ PARAMETERS = (
         choices=('twin', 'mycobot', 'symbolic'),
     ),
     Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
+    *task_cells.PARAMETERS,
     Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
     Parameter(
         'real_time_factor',
@@ -110,7 +111,7 @@ class _Left:
     """What is left of a goal that was not as proved, and where it may go on."""
 
     task: Task
-    cell: execution.Cell
+    cell: JointCell
 
 
 class ExecutorNode(SafegenNode):
@@ -127,7 +128,8 @@ class ExecutorNode(SafegenNode):
         self._joints: Publisher | None = None
         self._last = WorldState()
         self._twin: BlocksworldCell | None = None
-        self._cell: execution.Cell | None = None
+        self._joint: JointCell | None = None
+        self._cell: Stoppable | None = None
         self._cancelled: set[bytes] = set()
         # Before anything can be configured: a stop is never out of place.
         self._stop = StopServer(self, self.halt)
@@ -141,7 +143,7 @@ class ExecutorNode(SafegenNode):
         self.diagnostics.add(
             self.goals_health, self._stop.health, self._watchdog.health, self._view.health
         )
-        self._server: ActionServer | None = None
+        self._server: GoalServer | None = None
 
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""
@@ -177,18 +179,7 @@ class ExecutorNode(SafegenNode):
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
         if self._server is None:
-            self._server = ActionServer(
-                self,
-                ExecutePlan,
-                'execute_plan',
-                self._execute,
-                callback_group=self.group,
-                goal_callback=self.accept_if_room,
-                cancel_callback=self._cancel,
-                feedback_pub_qos_profile=qos.EVENTS,
-                **qos.ACTION_SERVICES,
-                result_timeout=RESULT_TIMEOUT_S,
-            )
+            self._server = self.serve(ExecutePlan, 'execute_plan', self._execute, self._cancel)
         self._rehearser.activate()
         where = 'on the MuJoCo twin' if self._twin else 'in a symbolic cell: nothing moves'
         if self.values['cell'] == ARM_CELL:
@@ -213,7 +204,8 @@ class ExecutorNode(SafegenNode):
         if self._twin is not None:
             self._twin.close()
         self._view.close()
-        self._cell = self._twin = self._left = None
+        task_cells.let_go(self._joint)
+        self._cell = self._twin = self._left = self._joint = None
         self.journal.close()
 
     def refusal(self, goal: object) -> str:
@@ -243,10 +235,13 @@ class ExecutorNode(SafegenNode):
                 outcome = self._run(goal_handle, lambda: self._stopped_since(stops))
             self._view.end(outcome.verdict, outcome.message)
             result.verdict = conversions.verdict_to_msg(outcome.verdict)
-            result.steps_done = outcome.steps_done
+            # Of a step that is taken by itself it is told whether it was, whatever came of it.
+            by_itself = goal_handle.request.step_by_step
+            result.steps_done = outcome.taken if by_itself else outcome.steps_done
             result.execution_time = conversions.duration_to_msg(outcome.seconds)
             if outcome.observed is not None:
                 result.final_state = self._world_state(outcome.observed)
+                result.observation = task_cells.words_of(self._joint)
             self._stop_off_the_proof(outcome, goal_handle.request, result)
             if outcome.error_code in _ENDED_BY_STOP and self._stopped_since(stops):
                 return ErrorCode.EXECUTION_STOPPED, self._stopped_because()
@@ -261,10 +256,12 @@ class ExecutorNode(SafegenNode):
         self, outcome: execution.ExecutionOutcome, goal: ExecutePlan.Goal, result: Any
     ) -> None:
         """Stops the stack where the world has left the proof, unless it is planned for anew."""
-        code, cell = outcome.error_code, self._cell
-        if may_replan(code, goal.replan) and outcome.remaining is not None and cell is not None:
-            result.remaining = conversions.remaining_to_msg(outcome.remaining, goal.task)
-            self._left = _Left(result.remaining, cell)
+        code, rest = outcome.error_code, outcome.remaining
+        goes_on = may_replan(code, goal.replan) or (goal.step_by_step and code is ErrorCode.NONE)
+        if goes_on and rest is not None and self._joint is not None:
+            task = conversions.task_from_msg(goal.task)
+            result.remaining = conversions.remaining_to_msg(rest, task)
+            self._left = _Left(result.remaining, self._joint)
         elif (
             code in (*OFF_THE_PROOF, ErrorCode.VALIDATOR_UNAVAILABLE)
             and outcome.observed is not None
@@ -287,17 +284,19 @@ class ExecutorNode(SafegenNode):
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
         task = conversions.task_from_msg(goal.task)
-        plan = conversions.plan_from_msg(goal.plan)
-        self._view.begin(plan.steps)
+        steps = conversions.steps_from_msg(goal.plan)
+        self._view.begin(told.step_texts(goal.plan))
         # A goal that is cancelled before its cell is known finds this out from `cancelled`.
-        self._cell = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
+        self._joint = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
+        self._cell = cell
         self._left = None  # whatever comes of it, the world is another one then
 
         log = ExecutionLog(self.journal, goal_handle)
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
-            log.note(message)  # before the step that it announces, and before anybody is told
+            # Before the step that it announces, and before anybody is told.
+            log.note(message, progress.seen)
             self._view.progress(progress)
             self._progress.publish(message)
             goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
@@ -306,21 +305,19 @@ class ExecutorNode(SafegenNode):
             return goal_id in self._cancelled or stopped() or self.inactive.is_set()
 
         try:
-            return execution.execute_plan(
-                task.problem,
-                plan,
-                cell,
+            return execution.carry_out(
+                task_cells.job_of(goal, task, steps, cell),
                 time_budget_s=budget,
                 cancelled=cancelled,
                 notify=notify,
                 resume=goal.resume,
-                watch=self._monitor.watch(goal_handle.goal_id, goal, plan, cancelled),
-                rehearse=self._rehearser.for_goal(goal.task, goal.resume, cancelled),
+                watch=self._monitor.watch(goal_handle.goal_id, goal, steps, cancelled),
+                rehearse=self._rehearser.for_goal(goal, task, steps, cancelled),
             )
         finally:
             self._rehearser.forget()
 
-    def _left_cell(self, goal: ExecutePlan.Goal) -> execution.Cell:
+    def _left_cell(self, goal: ExecutePlan.Goal) -> JointCell:
         """The cell as the goal before has left it; only what is left of that one may go on there.
 
         So no constraint can be lost between two plans.
@@ -334,49 +331,52 @@ class ExecutorNode(SafegenNode):
             )
         return left.cell
 
-    def _cell_for(self, task: Pddl3Task) -> execution.Cell:
-        """The cell that carries out a task; the twin refuses actions that it does not know."""
-        if self._twin is None:
-            return SymbolicCell(
-                task.problem,
-                step_seconds=self.values['step_seconds'],
-                real_time_factor=self.values['real_time_factor'],
-                sample=self._publish_facts,
-            )
-        try:
-            require_same_actions(task.problem.domain, 'blocksworld')
-        except SafegenError as error:
-            cure = 'or start the stack with cell:=symbolic, where nothing moves'
-            raise SafegenError(f'{error.message}, {cure}', error.code) from error
-        return self._twin
+    def _cell_for(self, task: ActionTask) -> JointCell:
+        task_cells.let_go(self._joint)
+        return task_cells.cell_for(
+            task, self._twin, self.values, self._publish_facts, self._publish_look
+        )
 
-    def _publish_facts(self, sample: SymbolicSample) -> None:
-        world = WorldState(facts=conversions.facts_of(sample.state))
-        world.header.stamp = self._view.stamp(sample.time)
+    def _publish_facts(self, seconds: float, state: State, unseen: Sequence[str] = ()) -> None:
+        world = WorldState(facts=conversions.facts_of(state), unseen=list(unseen))
+        world.header.stamp = self._view.stamp(seconds)
         self._last = world
         self._world.publish(world)
 
     def _publish_sample(self, sample: Sample) -> None:
         positions = dict(zip(JOINT_NAMES, map(float, sample.joints), strict=True))
         positions |= finger_positions(sample.opening)
+        stamp = self._publish_look(sample.time, positions, sample.poses)
+        self._view.sample(stamp, sample)
+
+    def _publish_look(
+        self, seconds: float, positions: Mapping[str, float], poses: Mapping[str, TwinPose]
+    ) -> Any:
+        """Publishes joints and poses of one moment; returns its stamp."""
         joints = JointState(name=list(positions), position=list(positions.values()))
-        joints.header.stamp = self._view.stamp(sample.time)
+        joints.header.stamp = self._view.stamp(seconds)
         joints.header.frame_id = 'base_link'
         world = WorldState()
         world.header = joints.header
-        world.objects = [_object_pose(name, pose) for name, pose in sample.poses.items()]
+        world.unseen = list(task_cells.unseen_in(self._joint))
+        world.objects = [
+            _object_pose(name, pose) for name, pose in poses.items() if name not in world.unseen
+        ]
         self._last = world
-        self._view.sample(world.header.stamp, sample)
         if self._joints is not None:
             self._joints.publish(joints)
         self._world.publish(world)
+        return world.header.stamp
 
     def _world_state(self, observed: State) -> WorldState:
         """The last observed world, with the poses as they are measured now where there are any."""
         world = WorldState(header=self._last.header, facts=conversions.facts_of(observed))
-        if self._twin is not None:
-            poses = self._twin.poses()
-            world.objects = [_object_pose(name, pose) for name, pose in poses.items()]
+        world.unseen = list(task_cells.unseen_in(self._joint))
+        world.objects = [
+            _object_pose(name, pose)
+            for name, pose in task_cells.poses_in(self._joint, self._twin).items()
+            if name not in world.unseen
+        ]
         return world
 
 

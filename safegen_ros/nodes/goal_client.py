@@ -8,6 +8,7 @@ import math
 import threading
 import time
 import uuid
+import weakref
 from typing import Any
 
 from rclpy.action import ActionClient
@@ -19,11 +20,18 @@ from safegen_ros.nodes import qos
 ASK_AGAIN_S = 0.25
 """How long an answer that shows that a server is ready may take before it is asked again [s]."""
 
+STILL_THERE_S = 1.0
+"""For how long a server counts as there after an answer [s]."""
+
+LONGEST_LOOK_S = 0.1
+"""How much a look at a silence adds to it at most [s]."""
+
 _KEPT_GOALS = 8
 """Goals whose feedback is still heard; only the last one of a client is ever running."""
 
 
 _NOT_ACCEPTED: Any = None
+_ANSWERS = {'goal', 'cancel', 'result'}
 
 
 def _event_of(future: Any) -> threading.Event:
@@ -31,6 +39,31 @@ def _event_of(future: Any) -> threading.Event:
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     return done
+
+
+class Silence:
+    """For how long nothing was heard of a goal; our servers repeat the status of each under way.
+
+    Only time counts during which somebody looks again and again: after a process was held up, what
+    it has not heard may still be waiting for it.
+    """
+
+    def __init__(self) -> None:
+        self._heard, self._counted, self._silent_s = 0, 0, 0.0
+        self._looked = time.monotonic()
+
+    def hear(self) -> None:
+        """Call it for each sign of the goal."""
+        self._heard += 1
+
+    def seconds(self) -> float:
+        """How long it has lasted [s]."""
+        now, heard = time.monotonic(), self._heard
+        self._silent_s += min(now - self._looked, LONGEST_LOOK_S)
+        if heard != self._counted:
+            self._counted, self._silent_s = heard, 0.0
+        self._looked = now
+        return self._silent_s
 
 
 class GoalClient(ActionClient):
@@ -51,10 +84,15 @@ class GoalClient(ActionClient):
     And it takes a server for ready when the requests to it are connected, though the answers may
     not be: on a busy machine the first goal of a new client was accepted, and nobody was told. Here
     a server is ready when an answer of it has arrived.
+
+    And whether a server is there it knows from the middleware, which counts a killed process as
+    there for its lease, and one that was started anew as the same. `silence_of` a goal tells both.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._whole_call = threading.RLock()
+        self._answered_at = -math.inf
+        self._silences: weakref.WeakValueDictionary[bytes, Silence] = weakref.WeakValueDictionary()
         profiles = {**qos.ACTION_SERVICES, 'feedback_sub_qos_profile': qos.EVENTS}
         super().__init__(*arguments, **{**profiles, **keywords})
 
@@ -66,10 +104,28 @@ class GoalClient(ActionClient):
     def _lock(self, other: Any) -> None:
         """Leaves the lock as it is: that of the base class comes too late, and is no RLock."""
 
+    def silence_of(self, goal_id: UUID) -> Silence:
+        """What is not heard of a goal from now on."""
+        silence = self._silences[bytes(goal_id.uuid)] = Silence()
+        return silence
+
+    async def execute(self, taken_data: Any) -> None:
+        """See `ActionClient.execute`."""
+        if _ANSWERS & taken_data.keys():
+            self._answered_at = time.monotonic()
+        if 'status' in taken_data:
+            for status in taken_data['status'].status_list:
+                silence = self._silences.get(bytes(status.goal_info.goal_id.uuid))
+                if silence is not None:
+                    silence.hear()
+        await super().execute(taken_data)
+
     def wait_for_server(self, timeout_sec: float | None = None) -> bool:
         """Waits until answers of a server arrive here; false when that takes longer [s]."""
         end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
         while super().wait_for_server(max(end - time.monotonic(), 0.0) if timeout_sec else None):
+            if time.monotonic() - self._answered_at < STILL_THERE_S:
+                return True
             # Of a goal that nobody has: it changes nothing, however often it is asked.
             nobody = UUID(uuid=list(uuid.uuid4().bytes))
             answered = self._cancel_goal_async(ClientGoalHandle(self, nobody, _NOT_ACCEPTED))

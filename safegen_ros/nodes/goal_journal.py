@@ -18,6 +18,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import told
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.paths import runs_dir
+from safegen_ros.pddl.model import State
 from safegen_ros.record.events import (
     EndEvent,
     Event,
@@ -27,7 +28,7 @@ from safegen_ros.record.events import (
     TaskEvent,
 )
 from safegen_ros.record.node_journal import NodeJournal
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.run import RecordError, ReleaseRecord
 
 JOURNAL = Parameter(
     'journal',
@@ -67,7 +68,14 @@ class GoalJournal:
             with _named():
                 file.close()
 
-    def begin(self, goal_handle: Any, action: str, *events: Event, cell: str = '') -> None:
+    def begin(
+        self,
+        goal_handle: Any,
+        action: str,
+        *events: Event,
+        cell: str = '',
+        stepwise: bool = False,
+    ) -> None:
         """Writes down that a goal came.
 
         Args:
@@ -75,11 +83,12 @@ class GoalJournal:
             action: that it is of.
             events: what else is known by now.
             cell: what will execute it, where that is known.
+            stepwise: whether it is worked on step by step.
         """
         now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
         task = told.task_told(goal_handle.request.task, f'a client of {action}')
         run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
-        begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell)
+        begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise)
         self._write(goal, begun, GoalEvent(action, goal), *events)
 
     def note(self, goal_handle: Any, *events: Event) -> None:
@@ -117,6 +126,11 @@ class GoalJournal:
             time = datetime.fromtimestamp(since, timezone.utc).isoformat(timespec='microseconds')
             self._write('', StopEvent(stopped, reason, time))
 
+    def release(self, phase: str, said: str = '') -> None:
+        """Writes down that the tool lets go; the fields are those of `ReleaseRecord`."""
+        now = datetime.now(timezone.utc).isoformat(timespec='microseconds')
+        self._write('', ReleaseRecord(phase, said, now))
+
     def _write(self, goal: str, *events: Event) -> None:
         with _named():
             if self._file is None:
@@ -137,10 +151,15 @@ class ExecutionLog:
         self._goal_handle = goal_handle
         self._began = time.monotonic()
 
-    def note(self, progress: msg.ExecutionProgress) -> None:
-        """Call it before what the progress announces is done; raises as the journal does."""
+    def note(self, progress: msg.ExecutionProgress, seen: State | None = None) -> None:
+        """Call it before what the progress announces is done; raises as the journal does.
+
+        Args:
+            progress: as its client is about to be told.
+            seen: what was observed.
+        """
         at = time.monotonic() - self._began
-        self._journal.note(self._goal_handle, told.progress_event(progress, at))
+        self._journal.note(self._goal_handle, told.progress_event(progress, at, seen))
 
 
 def goal_id_text(goal_id: Any) -> str:

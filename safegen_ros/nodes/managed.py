@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.action import ActionClient, ActionServer
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
@@ -201,6 +202,16 @@ class ManagedNode(LifecycleNodeMixin, Node):
                     tell = time.monotonic() + _TELL_S
         return True
 
+    def destroy_node(self) -> None:
+        """Leaves the graph now, and not with the garbage.
+
+        `destroy_node` of rclpy leaves action servers, action clients and the state machine, each of
+        which keeps the node in the graph, where it is taken for one of its name that comes later.
+        """
+        destroy_actions(self)
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def end(self) -> None:
         """The last transition; called once when the process is about to end."""
         self.inactive.set()
@@ -249,3 +260,10 @@ class StateClient:
         if self._pending is not None:
             self._client.remove_pending_request(self._pending)
             self._pending = None
+
+
+def destroy_actions(node: Node) -> None:
+    """Destroys the action servers and clients of a node, which rclpy leaves with it."""
+    for each in list(node.waitables):
+        if isinstance(each, ActionServer | ActionClient):
+            each.destroy()

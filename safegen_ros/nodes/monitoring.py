@@ -22,11 +22,10 @@ from safegen_ros.nodes.base import SafegenNode, wait_for
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.pddl.model import State
-from safegen_ros.pddl.plan import Plan
-from safegen_ros.robot.execution import Watch
+from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.verdict import Verdict
-from safegen_ros.verify.run_monitor import RunMonitor
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.job import prove
+from safegen_ros.worlds.task import ActionTask, Steps, TaskMonitor
 
 SERVICE = 'monitor_step'
 
@@ -51,7 +50,7 @@ class _Run:
     goal: bytes
     total: int
     replan: bool
-    monitor: RunMonitor
+    monitor: TaskMonitor
 
 
 class MonitorServer:
@@ -64,10 +63,12 @@ class MonitorServer:
 
     Args:
         node: the validator node.
-        verdict: its verdict on a plan.
+        verdict: its verdict on the text of a plan, or of a step that is taken by itself.
     """
 
-    def __init__(self, node: SafegenNode, verdict: Callable[[Pddl3Task, str], Verdict]) -> None:
+    def __init__(
+        self, node: SafegenNode, verdict: Callable[[ActionTask, str, bool], Verdict]
+    ) -> None:
         self._node = node
         self._verdict = verdict
         self._lock = threading.Lock()
@@ -122,15 +123,18 @@ class MonitorServer:
             raise _unwatched(f'the validator is {self._node.state}: activate it')
         self._run = None
         task = conversions.task_from_msg(request.task)
-        plan = conversions.plan_from_msg(request.plan)
-        verdict = self._verdict(task, str(plan))
+        steps, by_itself = conversions.steps_from_msg(request.plan), request.step_by_step
+        verdict = prove(
+            task, steps, by_itself, lambda answer: self._verdict(task, answer, by_itself)
+        )
         if not verdict.ok:
             raise SafegenError(
                 f'the plan is refused: {verdict.category.name}: {verdict.reason}',
                 ErrorCode.PLAN_REFUSED,
             )
         goal = bytes(request.goal_id.uuid)
-        self._run = _Run(goal, len(plan), request.replan, RunMonitor(task.problem, plan))
+        monitor = task.monitor(steps, step_by_step=by_itself)
+        self._run = _Run(goal, len(steps), request.replan, monitor)
         return self._run
 
     def _known(self, request: MonitorStep.Request) -> _Run:
@@ -172,20 +176,20 @@ class MonitorClient:
         self.timeout_s = 4.0
 
     def watch(
-        self, goal_id: Any, goal: ExecutePlan.Goal, plan: Plan, cancelled: Callable[[], bool]
+        self, goal_id: Any, goal: ExecutePlan.Goal, steps: Steps, cancelled: Callable[[], bool]
     ) -> Watch:
         """What `execute_plan` of the robot asks about each observation.
 
         Args:
             goal_id: of the goal, a `unique_identifier_msgs/UUID`.
             goal: what was asked for.
-            plan: its plan.
+            steps: of its plan.
             cancelled: ends a wait.
 
         It raises `SafegenError`, with `VALIDATOR_UNAVAILABLE` where there is no validator or no
         answer in time; with another code it is what the validator has found.
         """
-        return _Watch(self, goal_id, goal, plan, cancelled)
+        return _Watch(self, goal_id, goal, steps, cancelled)
 
     def ask(
         self, request: MonitorStep.Request, cancelled: Callable[[], bool]
@@ -226,7 +230,7 @@ class _Watch:
     client: MonitorClient
     goal_id: Any
     goal: ExecutePlan.Goal
-    plan: Plan
+    steps: Steps
     cancelled: Callable[[], bool]
 
     def begin(self) -> None:
@@ -235,8 +239,9 @@ class _Watch:
             goal_id=self.goal_id,
             begin=True,
             task=self.goal.task,
-            plan=conversions.plan_to_msg(self.plan),
+            plan=conversions.steps_to_msg(self.steps),
             replan=self.goal.replan,
+            step_by_step=self.goal.step_by_step,
         )
         self.client.ask(request, self.cancelled)()
 

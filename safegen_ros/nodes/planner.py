@@ -6,7 +6,8 @@ Interfaces:
     action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task. One in words is
         translated first, by both actions, and told in PDDL and canonical words before it is planned
         for.
-    action `run_task` (safegen_msgs/action/RunTask): the same, then its execution; see `run_flow`.
+    action `run_task` (safegen_msgs/action/RunTask): the same, then its execution; see `run_flow`,
+        and `step_flow` for goals that are worked on step by step.
         Both share the places of `goals_at_once` and `goals_waiting`; further goals are rejected,
         and so is `run_task` while the stack is stopped. A stop ends the goals of both.
     topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
@@ -20,11 +21,9 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-
-from rclpy.action import ActionServer
 
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
@@ -32,17 +31,19 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
-from safegen_ros.nodes.base import RESULT_TIMEOUT_S, SafegenNode, run_node
+from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
+from safegen_ros.nodes.goal_server import GoalServer
 from safegen_ros.nodes.levels import levels_for, open_model
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.run_flow import RunParts, run_task
+from safegen_ros.nodes.run_flow import Approving, RunParts, run_task
+from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.nodes.translating import Ambiguous, Heard, Translator
+from safegen_ros.nodes.translating import Heard, Translator
 from safegen_ros.nodes.watchdog import LATELY_S, SignsOfLife
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
@@ -50,6 +51,7 @@ from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Deadline, Progress, plan_with_levels
 from safegen_ros.record.events import GoalEvent
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
+from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 
 class PlannerNode(SafegenNode):
@@ -70,7 +72,7 @@ class PlannerNode(SafegenNode):
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
-        self._servers: list[ActionServer] = []
+        self._servers: list[GoalServer] = []
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)
         self.diagnostics.add(
             self.goals_health, self._model_health, self._validator.health, self._verdicts.health
@@ -84,6 +86,7 @@ class PlannerNode(SafegenNode):
         feedback_named(values['feedback'])
         self.goals = GoalQueue(values['goals_at_once'], values['goals_waiting'])
         self._validator.timeout_s = values['validator_timeout']
+        self._executor_client.silence_s = values['heartbeat_timeout']
         self._style, self._backend = open_model(values)
         self._translator = Translator(values, self._style, self._backend)
 
@@ -91,8 +94,8 @@ class PlannerNode(SafegenNode):
         """Offers the actions, which stay there from now on, and reject while inactive."""
         if not self._servers:
             self._servers = [
-                self._serve(PlanTask, 'plan_task', self._plan_task),
-                self._serve(RunTask, 'run_task', self._run_task),
+                self.serve(PlanTask, 'plan_task', self._plan_task),
+                self.serve(RunTask, 'run_task', self._run_task),
             ]
         self.get_logger().info(f'ready to plan with {self.values["model"]}')
 
@@ -121,20 +124,6 @@ class PlannerNode(SafegenNode):
     def reserve(self, goal: object) -> bool:
         """A goal that moves nothing finds room beside those that are only executed."""
         return self.goals.reserve(beside_aside=isinstance(goal, PlanTask.Goal))
-
-    def _serve(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
-        return ActionServer(
-            self,
-            kind,
-            name,
-            execute,
-            callback_group=self.group,
-            goal_callback=self.accept_if_room,
-            cancel_callback=self.accept_cancel,
-            feedback_pub_qos_profile=qos.EVENTS,
-            **qos.ACTION_SERVICES,
-            result_timeout=RESULT_TIMEOUT_S,
-        )
 
     def _plan_task(self, goal_handle: Any) -> PlanTask.Result:
         result = PlanTask.Result()
@@ -169,33 +158,71 @@ class PlannerNode(SafegenNode):
                 replans = len(result.replans)
                 return self._plan(goal_handle, task, result, deadline, planning, replans)
 
-            def execute(task: msg.Task, replan: bool, resume: bool) -> None:
-                self._executor_client.execute(
+            def send(task: msg.Task, filled: RunTask.Result, **how: Any) -> Any:
+                return self._executor_client.execute(
                     task,
-                    result,
+                    filled,
                     sent=lambda id: self.journal.note(
                         goal_handle, GoalEvent('execute_plan', goal_id_text(id))
                     ),
                     heard=lambda: self._silent_s(goal_handle) < LATELY_S,
                     deadline=deadline.start + deadline.seconds,
-                    notify=execution,
                     cancelled=deadline.cancelled,
-                    replan=replan,
-                    resume=resume,
+                    **how,
                 )
 
+            def execute(task: msg.Task, replan: bool, resume: bool) -> None:
+                send(task, result, notify=execution, replan=replan, resume=resume)
+
+            approval = {
+                'gate': self._approvals,
+                'approval_s': self.values['approval_timeout'],
+                'cancelled': lambda: deadline.cancelled() or self._is_lost(goal_handle),
+            }
+            if goal_handle.request.step_by_step:
+                asking = Approving(**approval)
+                return self._step_by_step(goal_handle, result, deadline, send, asking)
             parts = RunParts(
                 plan=plan,
                 execute=execute,
                 executor=self._executor_client,
-                gate=self._approvals,
-                approval_s=self.values['approval_timeout'],
                 replans=lambda replan: self.journal.note(goal_handle, told.replan_record(replan)),
-                cancelled=lambda: deadline.cancelled() or self._is_lost(goal_handle),
+                **approval,
             )
             run_task(goal_handle, result, deadline, parts)
 
         return self._serve_goal(goal_handle, 'run_task', result, work)
+
+    def _step_by_step(
+        self,
+        goal_handle: Any,
+        result: RunTask.Result,
+        deadline: Deadline,
+        send: Callable[..., Any],
+        asking: Approving,
+    ) -> None:
+        """Works on a goal one proved step after the other."""
+        backend, style = self._opened()
+        watched = deadline.with_cancelled(asking.cancelled)
+        parts = StepParts(
+            values=self.values,
+            backend=backend,
+            style=style,
+            validator=self._validator,
+            executor=self._executor_client,
+            execute=partial(send, step_by_step=True),
+            turn=lambda: self.goals.turn(watched),
+            asking=asking,
+            note=partial(self.journal.note, goal_handle),
+            attempt=self._attempts.publish,
+        )
+        run_step_by_step(goal_handle, result, deadline, parts)
+
+    def _opened(self) -> tuple[Backend, PromptStyle]:
+        """The model and how it is asked; raises `SafegenError` where there is none."""
+        if self._backend is None or self._style is None:
+            raise SafegenError(f'the planner is {self.state}: configure it')
+        return self._backend, self._style
 
     def _serve_goal(
         self,
@@ -237,7 +264,8 @@ class PlannerNode(SafegenNode):
 
         def begin() -> None:
             asked = told.stack_event(self.values, goal_handle.request)
-            self.journal.begin(goal_handle, action, asked)
+            stepwise = getattr(goal_handle.request, 'step_by_step', False)
+            self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
 
         return self.serve_goal(
             goal_handle,
@@ -302,16 +330,7 @@ class PlannerNode(SafegenNode):
         if self._translator is None:
             raise SafegenError(f'the planner is {self.state}: configure it')
         heard = Heard(lambda record: self.journal.note(goal_handle, record), notify)
-        began = time.monotonic()
-        try:
-            found = self._translator.translate(task, goal_handle.request, deadline, heard)
-        except Ambiguous as error:
-            result.question = error.question
-            raise
-        finally:
-            result.planning_time = conversions.duration_to_msg(time.monotonic() - began)
-        result.problem, result.reading = found.task.problem, found.reading
-        return found.task
+        return self._translator.fill_in(task, goal_handle.request, result, deadline, heard)
 
     def _silent_s(self, goal_handle: Any) -> float:
         """For how long the client of a goal is silent, where it has given signs of life [s]."""
@@ -332,13 +351,12 @@ class PlannerNode(SafegenNode):
     ) -> None:
         goal, before = goal_handle.request, list(result.attempts)
         task = conversions.task_from_msg(sent)
-        if self._backend is None or self._style is None:
-            raise SafegenError(f'the planner is {self.state}: configure it')
-        levels = levels_for(task, goal, self.values, self._backend, self._style)
+        levels = levels_for(task, goal, self.values, *self._opened())
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
 
         def attempt_to_msg(attempt: Attempt) -> msg.Attempt:
-            return conversions.attempt_to_msg(attempt, len(before), replan)
+            steps = task.steps_of(attempt.text)
+            return conversions.attempt_to_msg(attempt, steps, len(before), replan)
 
         def tell(progress: Progress) -> None:
             message = msg.PlanningProgress(
@@ -356,10 +374,11 @@ class PlannerNode(SafegenNode):
 
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
         rehearse = self._rehearsals.of(sent, replan > 0, cancelled)
+        is_run = isinstance(goal, RunTask.Goal)
         outcome = plan_with_levels(
             levels, verify, deadline.left_s, cancelled=cancelled, notify=tell,
             # What is not to be executed needs no arm.
-            rehearse=rehearse if isinstance(goal, RunTask.Goal) else None,
+            rehearse=rehearse if is_run and isinstance(task, Pddl3Task) else None,
         )  # fmt: skip
         result.attempts = [*before, *map(attempt_to_msg, outcome.attempts)]
         result.verdict = conversions.verdict_to_msg(outcome.verdict)
@@ -367,7 +386,8 @@ class PlannerNode(SafegenNode):
         result.planning_time = conversions.sum_of(result.planning_time, seconds)
         if outcome.plan is None:
             raise SafegenError(outcome.message, outcome.error_code)
-        result.plan = conversions.plan_to_msg(outcome.plan, outcome.attempts[-1].source)
+        proved = outcome.attempts[-1]
+        result.plan = conversions.steps_to_msg(task.steps_of(proved.text), proved.source)
         self._plans.publish(result.plan)
 
     def _budget(self, goal: Any) -> float:

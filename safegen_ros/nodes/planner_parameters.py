@@ -25,8 +25,8 @@ PARAMETERS = (
     Parameter(
         'translator',
         '',
-        'model that puts tasks in words into PDDL, named as model is; it must answer a chat. '
-        'Empty: the model itself, where that does',
+        'model that puts tasks in words into PDDL, named as model is; one that answers a chat, or '
+        'models/safegen-words. Empty: the model itself where it answers a chat, else that one',
     ),
     Parameter(
         'readings',
@@ -87,11 +87,19 @@ PARAMETERS = (
     Parameter(
         'goals_waiting', 0, 'goals that may wait beside them; more are rejected [1]', 0, 1024
     ),
+    Parameter(
+        'max_steps',
+        200,
+        'steps of a goal that is worked on step by step, for goals that do not say [1]',
+        1,
+        10_000,
+    ),
     Parameter('time_budget', 300.0, 'for goals that carry no time budget [s]', 1.0, 86400.0),
     Parameter(
         'heartbeat_timeout',
         4.0,
-        'longest silence of a client that has given signs of life, while it is planned for [s]',
+        'longest silence of a client that has given signs of life, while it is planned for, and of '
+        'the executor, while it executes [s]',
         1.0,
         600.0,
     ),

@@ -16,16 +16,25 @@ from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.profiles import WORLDS
-from safegen_ros.robot.agent.messages import TOOLS
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.observed import Observation
+from safegen_ros.robot.cell.observed import Observation
+from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
+from safegen_ros.robot.mycobot.tools import check_tool
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.real import ArmSettings, MyCobotCell, connect_arm
+from safegen_ros.robot.remote.agent.messages import (
+    HANG_TIMEOUT_S,
+    LINK_TIMEOUT_S,
+    TIMEOUT_RANGE_S,
+    TOOLS,
+)
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.tools import check_tool
 
 TOPIC = 'perception/world_state'
 """Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""
+FRAME = 'base_link'
+"""The frame of those poses; none named is taken for it."""
+
+SILENCE = 'silence of {} after which the agent holds the arm [s]'
 
 PARAMETERS = (
     Parameter('transport', 'serial', 'how the real arm is reached: serial, tcp or ssh'),
@@ -38,6 +47,8 @@ PARAMETERS = (
     Parameter('key_file', '~/.ssh/id_ed25519', 'private key of that user'),
     Parameter('known_hosts', '~/.ssh/known_hosts', 'file with the key of the host'),
     Parameter('agent', 'safegen-agent', 'path of the agent at the other end of SSH'),
+    Parameter('link_timeout', LINK_TIMEOUT_S, SILENCE.format('this end'), *TIMEOUT_RANGE_S),
+    Parameter('hang_timeout', HANG_TIMEOUT_S, SILENCE.format('its own'), *TIMEOUT_RANGE_S),
     Parameter('tool', 'basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}'),
     Parameter('speed_limit', 0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0),
     Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
@@ -97,6 +108,15 @@ class RealArm:
 
     def _take(self, message: WorldState) -> None:
         poses = {item.name: _pose(item.pose) for item in message.objects}
+        frame = message.header.frame_id
+        if frame not in ('', FRAME) or len(poses) != len(message.objects):
+            self._node.get_logger().error(
+                f'{TOPIC}: a message was not taken, in the frame {frame!r} with '
+                f'{len(message.objects)} objects of {len(poses)} names: its poses must be in '
+                f'{FRAME}, and its names differ',
+                throttle_duration_sec=5.0,
+            )
+            return
         with self._lock:
             self._seen = Observation(poses, time.monotonic())
 

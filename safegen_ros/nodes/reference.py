@@ -25,11 +25,11 @@ END = '<!-- end of what is generated -->'
 _CONSTANT = re.compile(r'^uint16 ([A-Z_]+)=(\d+) +# (.+)$', re.MULTILINE)
 _ENDED_BY = {
     'planner': (range(1, 500),),
-    'validator': (range(1, 200), range(300, 400)),
+    'validator': (range(1, 200), range(300, 400), range(404, 407)),
     'executor': (range(1, 200), range(300, 500)),
 }
 """Codes that results and responses of a node may carry; the planner hands on those of the others,
-and 500 to 599 are of the client's own side."""
+500 to 599 are of the client's own side, and the monitor of the validator ends an execution."""
 
 _OF_PLANNER = (ErrorCode.UNKNOWN_STRATEGY, ErrorCode.AMBIGUOUS_REQUEST)
 

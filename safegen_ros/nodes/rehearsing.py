@@ -9,19 +9,23 @@ from collections.abc import Callable
 from typing import Any
 
 from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import RehearsePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.asking import answer_of
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.nodes.watchdog import Asked
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
-from safegen_ros.robot.blocks import BlocksworldCell
-from safegen_ros.robot.rehearsal import TIME_LIMIT_S, rehearse
+from safegen_ros.robot.cell.blocks import BlocksworldCell
+from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, rehearse
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.pddl3.task import Pddl3Task, plan_of
+from safegen_ros.worlds.task import ActionTask, Steps
 
 SERVICE = 'rehearse_plan'
 
@@ -36,6 +40,9 @@ REHEARSE = Parameter(
 
 _GRACE_S = 5.0
 """How long after its own limit the answer of a rehearsal may come [s]."""
+
+_SILENCE_S = 10.0
+"""How long the executor may say nothing while it rehearses, which nothing moves for [s]."""
 
 _Key = tuple[str, str, str, bool]
 
@@ -78,22 +85,32 @@ class Rehearser:
             self._found = None
 
     def for_goal(
-        self, sent: msg.Task, resume: bool, cancelled: Callable[[], bool]
-    ) -> Rehearse | None:
-        """What `execution.execute_plan` has to ask; None where nothing is to be rehearsed.
+        self, goal: ExecutePlan.Goal, task: ActionTask, steps: Steps, cancelled: Callable[[], bool]
+    ) -> Callable[[Verdict], Verdict] | None:
+        """What `execution.carry_out` has to ask; None where nothing is to be rehearsed.
 
         Args:
-            sent: the task of the goal.
-            resume: whether it begins where the blocks are.
+            goal: of `execute_plan`.
+            task: what it is about.
+            steps: of its plan.
             cancelled: whether the goal is given up.
+
+        Raises:
+            SafegenError: it goes step by step, which cannot be rehearsed (`UNSUPPORTED_FEATURE`).
         """
         cell = self._wanted()
-        if cell is None:
+        if cell is None or not isinstance(task, Pddl3Task):
             return None
-        task = conversions.task_from_msg(sent)
+        if goal.step_by_step:
+            raise SafegenError(
+                'a single step cannot be rehearsed with a block in the tool, and nothing moves '
+                'here without a rehearsal: send the goal without step_by_step',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        plan = plan_of(steps)
 
-        def ask(plan: Plan, verdict: Verdict) -> Verdict:
-            return self._rehearsed(cell, sent, task, plan, verdict, resume, cancelled)[0]
+        def ask(verdict: Verdict) -> Verdict:
+            return self._rehearsed(cell, goal.task, task, plan, verdict, goal.resume, cancelled)[0]
 
         return ask
 
@@ -113,7 +130,7 @@ class Rehearser:
                     ErrorCode.EXECUTOR_UNAVAILABLE,
                 )
             check_texts(request)
-            task = conversions.task_from_msg(request.task)
+            task = conversions.pddl_task_from_msg(request.task)
             plan = conversions.plan_from_msg(request.plan)
             # Whoever asks, what is not proved is not worth a rehearsal.
             verdict, seconds = Validator(task.problem).verify(plan), 0.0
@@ -189,13 +206,7 @@ class RemoteRehearsal:
             request = RehearsePlan.Request(
                 task=task, plan=conversions.plan_to_msg(plan), resume=resume
             )
-            answer = wait_for(
-                self._client.call_async(request),
-                TIME_LIMIT_S + _GRACE_S,
-                'the rehearsal of the executor',
-                ErrorCode.EXECUTOR_UNAVAILABLE,
-                given_up=cancelled,
-            )
+            answer = self._answer(request, cancelled)
             if answer.error_code != int(ErrorCode.NONE):
                 raise SafegenError(
                     f'the plan cannot be rehearsed: {answer.error_msg}',
@@ -204,3 +215,18 @@ class RemoteRehearsal:
             return conversions.verdict_from_msg(answer.verdict) if answer.rehearsed else verdict
 
         return ask
+
+    def _answer(self, request: RehearsePlan.Request, cancelled: Callable[[], bool]) -> Any:
+        """The answer of an executor that says all the while that it is there."""
+        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
+        with Asked(self._client, RehearsePlan.Request, unavailable) as asked:
+
+            def given_up() -> bool:
+                there = self._client.service_is_ready() and asked.silent_s() <= _SILENCE_S
+                return cancelled() or not there
+
+            what = 'the rehearsal of the executor'
+            # One that has done it already answers at once when it is asked again.
+            return answer_of(
+                self._client, request, TIME_LIMIT_S + _GRACE_S, what, unavailable, given_up
+            )

@@ -10,7 +10,7 @@ from std_srvs.srv import Trigger
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.robot.blocks import BlocksworldCell
+from safegen_ros.robot.cell.blocks import BlocksworldCell
 
 SERVICE = 'release'
 
@@ -20,7 +20,8 @@ class ReleaseServer:
 
     Interfaces:
         service `release` (std_srvs/Trigger): opens the gripper, or stops and vents the pump; moves
-            no joint. Refused while a goal runs, the stack is stopped or the node is not active.
+            no joint. It is in the journal before it is done, and how it went before it is
+            answered. Refused while a goal runs, the stack is stopped or the node is not active.
 
     Args:
         node: the executor, whose goals wait for it as for a goal.
@@ -62,6 +63,21 @@ class ReleaseServer:
             raise SafegenError('a goal is running, and may need what it holds: wait or cancel it')
         with node.goals.entered():
             self._done()
-            said = cell.release()
+            said = self._written(cell)
         node.get_logger().warning(f'the service {SERVICE} was called: {said}')
+        return said
+
+    def _written(self, cell: BlocksworldCell) -> str:
+        """Has the tool let go, which is in the journal before, and what came of it after."""
+        journal = self._node.journal
+        journal.release('asked')
+        try:
+            said = cell.release()
+        except SafegenError as error:
+            journal.release('failed', error.message)
+            raise
+        try:
+            journal.release('done', said)
+        except SafegenError as error:
+            raise SafegenError(f'{said}; but it is in no journal: {error.message}') from error
         return said

@@ -19,6 +19,7 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, diagnostics, qos
+from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.goal_client import GoalClient
@@ -54,10 +55,13 @@ class RemoteValidator:
             return Health('validator', diagnostics.OK, 'is there')
         return Health('validator', diagnostics.ERROR, 'is not there: start it')
 
-    def verify(self, task: msg.Task, cancelled: Callable[[], bool]) -> Callable[[str], Verdict]:
+    def verify(
+        self, task: msg.Task, cancelled: Callable[[], bool], step_by_step: bool = False
+    ) -> Callable[[str], Verdict]:
         """A function that asks for the verdict on one plan text after the other.
 
-        It raises `SafegenError` (`VALIDATOR_UNAVAILABLE`) when no verdict comes.
+        With `step_by_step` each is one step of a task that is worked on so. It raises
+        `SafegenError` (`VALIDATOR_UNAVAILABLE`) when no verdict comes.
         """
 
         def ask(text: str) -> Verdict:
@@ -66,12 +70,13 @@ class RemoteValidator:
                     'the validator node is not there: start it, nothing moves without it',
                     ErrorCode.VALIDATOR_UNAVAILABLE,
                 )
-            answer = wait_for(
-                self._client.call_async(ValidatePlan.Request(task=task, plan=text)),
+            answer = answer_of(
+                self._client,
+                ValidatePlan.Request(task=task, plan=text, step_by_step=step_by_step),
                 self.timeout_s,
                 'the validator',
                 ErrorCode.VALIDATOR_UNAVAILABLE,
-                given_up=cancelled,
+                cancelled,
             )
             if answer is None or answer.error_code != int(ErrorCode.NONE):
                 reason = answer.error_msg if answer else 'no answer'
@@ -99,9 +104,14 @@ class NotAsProved(SafegenError):
 
 
 class RemoteExecutor:
-    """Executions by the executor node."""
+    """Executions by the executor node.
+
+    Attributes:
+        silence_s: for how long it may say nothing of a goal [s].
+    """
 
     def __init__(self, node: SafegenNode, stop: StopListener) -> None:
+        self.silence_s = 4.0
         # Of its own, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
         self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
@@ -145,7 +155,9 @@ class RemoteExecutor:
         cancelled: Callable[[], bool],
         replan: bool = False,
         resume: bool = False,
-    ) -> None:
+        step_by_step: bool = False,
+        look: str = '',
+    ) -> Any:
         """Has `result.plan` executed and fills in the execution part of the result.
 
         Args:
@@ -160,6 +172,12 @@ class RemoteExecutor:
             cancelled: whether the caller wants to stop; the arm is then stopped first.
             replan: whether the caller plans anew where the world is not as proved.
             resume: whether the task is what was left by the execution before.
+            step_by_step: whether it is a step, or none, of a task worked on step by step; then a
+                world that is not as proved is a result as any other.
+            look: the object that is to be looked at, where there is no step.
+
+        Returns:
+            The result of the executor.
 
         Raises:
             SafegenError: with the executor's code, or `EXECUTOR_UNAVAILABLE`.
@@ -168,7 +186,14 @@ class RemoteExecutor:
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
         if not self._client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise SafegenError('the executor node is not there: start it', unavailable)
-        goal = ExecutePlan.Goal(task=task, plan=result.plan, replan=replan, resume=resume)
+        goal = ExecutePlan.Goal(
+            task=task,
+            plan=result.plan,
+            replan=replan or step_by_step,
+            resume=resume,
+            step_by_step=step_by_step,
+            look=look,
+        )
         left = deadline - time.monotonic()
         if cancelled():
             raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
@@ -206,27 +231,39 @@ class RemoteExecutor:
         result.steps_done += done.steps_done
         result.final_state = done.final_state
         result.execution_time = conversions.sum_of(result.execution_time, done.execution_time)
-        if done.remaining.problem:
+        if step_by_step and done.remaining.problem:
+            return done
+        if replan and done.remaining.problem:
             raise NotAsProved(done.error_msg, done.remaining, done.steps_done)
         if done.error_code != int(ErrorCode.NONE):
             raise SafegenError(done.error_msg, conversions.code_from_msg(done.error_code))
         if answer.status != GoalStatus.STATUS_SUCCEEDED:
             raise SafegenError('the executor ended the goal without success', unavailable)
+        return done
 
     def _await_result(self, handle: Any, left: float, cancelled: Callable[[], bool]) -> Any:
-        future = handle.get_result_async()
+        future, silence = handle.get_result_async(), self._client.silence_of(handle.goal_id)
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
+        lost = False
 
         def given_up() -> bool:
-            return cancelled() or not self._client.server_is_ready()
+            nonlocal lost
+            lost = silence.seconds() > self.silence_s or not self._client.server_is_ready()
+            return lost or cancelled()
 
         try:
             # The executor keeps the deadline itself; the extra time is for its answer.
             return wait_for(
                 future, left + STOP_TIMEOUT_S, 'the executor', unavailable, given_up=given_up
             )
-        except SafegenError:
+        except SafegenError as error:
             handle.cancel_goal_async()
+            if lost:
+                raise SafegenError(
+                    'the executor is gone, hangs or was started anew while it executed the plan: '
+                    'look at the cell before the next goal',
+                    unavailable,
+                ) from error
             if cancelled():
                 return wait_for(future, STOP_TIMEOUT_S, 'the executor', unavailable)
             raise

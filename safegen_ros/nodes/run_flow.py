@@ -17,8 +17,23 @@ from safegen_ros.nodes.remote import NotAsProved, RemoteExecutor
 from safegen_ros.planning.loop import Deadline
 
 
-@dataclass(frozen=True, slots=True)
-class RunParts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """Where plans wait for an operator's word.
+
+    Attributes:
+        gate: where they wait.
+        approval_s: how long, for goals that do not say [s].
+        cancelled: whether the goal is given up.
+    """
+
+    gate: ApprovalGate
+    approval_s: float
+    cancelled: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts(Approving):
     """What a planner node does for a goal.
 
     Attributes:
@@ -27,19 +42,13 @@ class RunParts:
         execute: has the plan of the result executed for a task; told whether it may be planned for
             anew, and whether it goes on in the world as it is. Raises `NotAsProved` where it may.
         executor: whose turn is kept from the first execution to the last.
-        gate: where plans wait for approval.
-        approval_s: how long, for goals that do not say [s].
         replans: told each `Replan` before anything is planned for it.
-        cancelled: whether the goal is given up.
     """
 
     plan: Callable[[msg.Task], msg.Task]
     execute: Callable[[msg.Task, bool, bool], None]
     executor: RemoteExecutor
-    gate: ApprovalGate
-    approval_s: float
     replans: Callable[[msg.Replan], None]
-    cancelled: Callable[[], bool]
 
 
 def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts: RunParts) -> None:
@@ -50,7 +59,7 @@ def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts
     """
     goal = goal_handle.request
     task, resume = parts.plan(goal.task), False
-    _approve(goal_handle, task, result, deadline, parts)
+    approve(goal_handle, task, result, deadline, parts)
     with parts.executor.turn(deadline):
         while True:
             may_replan = len(result.replans) < goal.max_replans
@@ -59,7 +68,7 @@ def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts
             except NotAsProved as error:
                 task, resume = error.remaining, True
                 _replan(goal_handle, error, result, parts)
-                _approve(goal_handle, task, result, deadline, parts)
+                approve(goal_handle, task, result, deadline, parts)
 
 
 def _replan(goal_handle: Any, error: NotAsProved, result: RunTask.Result, parts: RunParts) -> None:
@@ -82,9 +91,15 @@ def _replan(goal_handle: Any, error: NotAsProved, result: RunTask.Result, parts:
         ) from failed
 
 
-def _approve(
-    goal_handle: Any, task: msg.Task, result: RunTask.Result, deadline: Deadline, parts: RunParts
+def approve(
+    goal_handle: Any, task: msg.Task, result: RunTask.Result, deadline: Deadline, parts: Approving
 ) -> None:
+    """Waits for an operator's word about the plan of a result, where its goal wants that.
+
+    Raises:
+        SafegenError: it is refused, or nobody says anything in time.
+        Canceled: the goal was given up.
+    """
     goal = goal_handle.request
     if not goal.approval:
         return

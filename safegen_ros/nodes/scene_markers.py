@@ -21,11 +21,17 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.description.links import (
+    BASE_SIZE,
+    TOOL_RADIUS,
+    link_frames,
+    links,
+    quaternion_of,
+)
+from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.limits import Joints
-from safegen_ros.robot.links import BASE_SIZE, TOOL_RADIUS, link_frames, links, quaternion_of
-from safegen_ros.robot.mjcf import legend
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 

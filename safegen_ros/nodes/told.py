@@ -10,6 +10,7 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes import conversions
+from safegen_ros.pddl.model import State
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.events import (
     ObservedEvent,
@@ -64,6 +65,7 @@ def attempt_record(message: msg.Attempt) -> AttemptRecord:
         steps=step_texts(message.plan),
         verdict=conversions.verdict_from_msg(message.verdict),
         seconds=message.seconds,
+        base=message.base,
         replan=message.replan,
     )
 
@@ -88,14 +90,38 @@ def plan_event(message: msg.Plan) -> PlanEvent:
 
 
 def progress_event(
-    message: msg.ExecutionProgress, at: float
+    message: msg.ExecutionProgress, at: float, seen: State | None = None
 ) -> StepEvent | ObservedEvent | PhaseEvent:
-    """A phase or a step of an execution, `at` seconds after its start [s]."""
+    """A phase or a step of an execution, `at` seconds after its start [s].
+
+    `seen` is what was observed, which only the executor knows.
+    """
     if message.phase == 'moving':
-        return StepEvent(message.step, _step_text(message.current), at)
+        return StepEvent(message.step, conversions.step_text(message.current), at)
     if message.phase == 'observed':
-        return ObservedEvent(message.step, at)
+        facts = None if seen is None else tuple(conversions.facts_of(seen))
+        return ObservedEvent(message.step, at, facts)
     return PhaseEvent(message.phase, at)
+
+
+def observation_events(
+    observation: msg.Observation, at: float, source: str
+) -> tuple[StepEvent | ObservedEvent, ...]:
+    """A look at the world step by step, behind the step that it follows if there is one.
+
+    Args:
+        observation: what was seen.
+        at: from the start of the execution [s].
+        source: who has chosen the step.
+    """
+    done, world = observation.steps_done, observation.world
+    seen = ObservedEvent(
+        done, at, tuple(world.facts), tuple(world.unseen), observation.look, observation.text
+    )
+    if not observation.step.action:
+        return (seen,)
+    text = conversions.step_text(observation.step)
+    return StepEvent(done - 1, text, at, source), seen
 
 
 def result_event(result: Any, plan: msg.Plan) -> ResultEvent:
@@ -127,9 +153,5 @@ def block_records(world: msg.WorldState) -> tuple[BlockRecord, ...]:
 
 
 def step_texts(plan: msg.Plan) -> tuple[str, ...]:
-    """The steps of a plan, each as '(action arguments)'."""
-    return tuple(map(_step_text, plan.steps))
-
-
-def _step_text(step: msg.Step) -> str:
-    return f'({" ".join((step.action, *step.arguments))})'
+    """The steps of a plan, each as '(action arguments)', or as several of them."""
+    return tuple(map(conversions.step_text, plan.steps))

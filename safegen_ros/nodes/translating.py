@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +14,22 @@ from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.model_names import named_model
+from safegen_ros.nodes import conversions
 from safegen_ros.nodes.levels import backend_of, sampling_of
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.worlds.planetarium.front_door import Answer, Question, understand
 from safegen_ros.worlds.planetarium.request import read_request
+from safegen_ros.worlds.planetarium.styles import (
+    InstructTranslation,
+    TranslationStyle,
+    translation_style_of,
+)
+
+SHIPPED = 'models/safegen-words'
+"""What translates where no model is named and the planner's own answers no chat."""
 
 _SEARCH_S = 10.0
 """Most time for finding out whether a problem has a plan [s]."""
@@ -65,12 +76,24 @@ class Translator:
     def __init__(self, values: Mapping[str, Any], style: PromptStyle, backend: Backend) -> None:
         self._values = values
         self._own: Backend | None = None
-        self._backend: Backend | None = backend if isinstance(style, InstructStyle) else None
+        self._opening = threading.Lock()
+        self._model: tuple[TranslationStyle, Backend] | None = None
         if values['translator']:
-            name = named_model(values['translator'])
-            if not isinstance(style_of(name), InstructStyle):
-                raise SafegenError(f'parameter translator: {_no_chat(name)}')
-            self._backend = self._own = backend_of(name, values)
+            self._open(values['translator'])
+        elif isinstance(style, InstructStyle):
+            self._model = InstructTranslation(), backend
+
+    def _open(self, model: str) -> tuple[TranslationStyle, Backend]:
+        """Opens a model, unless one is open; goals may come together."""
+        with self._opening:
+            if self._model is None:
+                name = named_model(model)
+                style = translation_style_of(name)
+                if style is None:
+                    raise SafegenError(f'parameter translator: {_no_translator(name)}')
+                self._own = backend_of(name, self._values)
+                self._model = style, self._own
+            return self._model
 
     def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
         """Has a task in words understood.
@@ -88,8 +111,7 @@ class Translator:
             Canceled: the goal was given up.
         """
         request = read_request(task.problem, task.domain, task.constraints, task.start)
-        if self._backend is None:
-            raise SafegenError(_no_chat(self._values['model']), ErrorCode.TRANSLATION_FAILED)
+        style, backend = self._open(SHIPPED)
         attempts = self._values['translation_attempts']
 
         def asking(reading: int, attempt: int) -> None:
@@ -106,7 +128,7 @@ class Translator:
         try:
             found = understand(
                 request,
-                self._backend,
+                backend,
                 sampling_of(self._values, goal),
                 attempts=attempts,
                 readings=self._values['readings'],
@@ -114,6 +136,7 @@ class Translator:
                 cancelled=deadline.over,
                 asking=asking,
                 answered=answered,
+                style=style,
             )
         except Canceled as error:
             if deadline.cancelled():
@@ -134,6 +157,21 @@ class Translator:
         )
         heard.notify(told)
         return Translated(msg.Task(domain=request.domain_text, problem=text), found.words)
+
+    def fill_in(
+        self, task: msg.Task, goal: Any, result: Any, deadline: Deadline, heard: Heard
+    ) -> msg.Task:
+        """As `translate`, with what was understood or is to be asked in the result of the goal."""
+        began = time.monotonic()
+        try:
+            found = self.translate(task, goal, deadline, heard)
+        except Ambiguous as error:
+            result.question = error.question
+            raise
+        finally:
+            result.planning_time = conversions.duration_to_msg(time.monotonic() - began)
+        result.problem, result.reading = found.task.problem, found.reading
+        return found.task
 
     def close(self) -> None:
         """Lets go of a model of its own."""
@@ -156,11 +194,11 @@ class Ambiguous(SafegenError):
         self.question = question
 
 
-def _no_chat(model: str) -> str:
+def _no_translator(model: str) -> str:
     return (
-        f'model {model} knows the words of its own prompts and answers no chat, so it cannot '
-        'translate a request: start the planner with a chat model for that, such as '
-        'translator:=http://HOST:PORT/v1#MODEL (its parameter translator), or send the task in PDDL'
+        f'model {model} knows the words of its own prompts, which are not those of a request: name '
+        'a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or leave it empty for that '
+        f'of {SHIPPED}'
     )
 
 

@@ -12,12 +12,11 @@ Interfaces:
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 from rclpy.service import Service
 
 from safegen_msgs.srv import ValidatePlan
-from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Latency
@@ -25,11 +24,11 @@ from safegen_ros.nodes.managed import AUTOSTART
 from safegen_ros.nodes.monitoring import MonitorServer
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.text_limits import check_texts
-from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.val import validate_binary
 from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.task import ActionTask
 
 PARAMETERS = (
     AUTOSTART,
@@ -81,20 +80,27 @@ class ValidatorNode(SafegenNode):
                 )
             check_texts(request)
             task = conversions.task_from_msg(request.task)
-            verdict = self._verdicts.timed(partial(self._verdict, task))(request.plan)
+            by_itself = request.step_by_step
+
+            def judge(plan: str) -> Verdict:
+                return self._verdict(task, plan, by_itself)
+
+            verdict = self._verdicts.timed(judge)(request.plan)
             response.verdict = conversions.verdict_to_msg(verdict)
-            response.plan = conversions.plan_to_msg(parse_plan(request.plan))
+            steps = task.steps_of(request.plan, step_by_step=by_itself)
+            response.plan = conversions.steps_to_msg(steps)
             response.error_code = int(ErrorCode.NONE)
-        except PlanFormatError:
-            response.error_code = int(ErrorCode.NONE)  # a verdict, which is filled in
         except SafegenError as error:
             response.error_code, response.error_msg = int(error.code), error.message
         return response
 
-    def _verdict(self, task: Pddl3Task, plan: str) -> Verdict:
-        if self.values['second_opinion']:
+    def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
+        # A single step is no plan that VAL could judge; it has judged the one that it begins.
+        if not self.values['second_opinion'] or step_by_step:
+            return task.verify(plan, step_by_step=step_by_step)
+        if isinstance(task, Pddl3Task):
             return verify_twice(task.problem, plan, validator=task.validator)
-        return task.verify(plan)
+        return Verdict(reason=f'VAL has no opinion on a task in format {task.format}')
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ HEARTBEAT_S = 0.25
 """How often a sender gives a sign of life, and how often the executor looks for them [s]."""
 
 ASK_S = 1.0
-"""How often the validator is asked, and how long each of its answers is waited for [s]."""
+"""How often a service is asked, and how long each of its answers is waited for [s]."""
 
 LATELY_S = 1.0
 """For how long a sender counts as heard after a sign of life [s]."""
@@ -170,7 +170,8 @@ class Watchdog:
             self._silence_s = None
 
     def _watch(self, goal_id: bytes, ended: threading.Event) -> None:
-        asked = _Asked(self._validator)
+        refused = ErrorCode.VALIDATOR_UNAVAILABLE
+        asked = Asked(self._validator, ValidatePlan.Request, refused)
         while not ended.wait(HEARTBEAT_S):
             sender = self._signs.silent_s(goal_id)
             validator = asked.silent_s()
@@ -190,11 +191,20 @@ class Watchdog:
         asked.close()
 
 
-class _Asked:
-    """Asks the validator for a verdict on nothing, over and over: only a live one refuses that."""
+class Asked(Closing):
+    """Asks a service about nothing, over and over: only a live one refuses that.
 
-    def __init__(self, client: Any) -> None:
+    Args:
+        client: of the service, whose answers have an `error_code`. Where the service is not there
+            at the beginning, none of its answers is expected.
+        request: makes a request about nothing.
+        inactive: the code of a server that is there and does no work.
+    """
+
+    def __init__(self, client: Any, request: Callable[[], Any], inactive: ErrorCode) -> None:
         self._client = client
+        self._request = request
+        self._inactive = inactive
         self._expected = client.service_is_ready()
         self._answered = self._sent = time.monotonic()
         self._pending: Any = None
@@ -205,13 +215,12 @@ class _Asked:
         if not self._expected:
             return 0.0
         if self._pending is not None and self._pending.done():
-            # An inactive one answers, too, but gives no verdicts.
-            if self._pending.result().error_code != ErrorCode.VALIDATOR_UNAVAILABLE:
+            if self._pending.result().error_code != self._inactive:
                 self._answered = now
             self._pending = None
         if now - self._sent >= ASK_S:
             self.close()
-            self._pending = self._client.call_async(ValidatePlan.Request())
+            self._pending = self._client.call_async(self._request())
             self._sent = now
         return now - self._answered
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.planning.loop import Attempt, Level, plan_with_levels
+from safegen_ros.planning.loop import Attempt, Level, Verify, plan_with_levels
 from safegen_ros.planning.stepwise import (
     Choose,
     Ending,
@@ -25,7 +25,7 @@ from safegen_ros.planning.stepwise import (
     StepwiseOutcome,
     run_stepwise,
 )
-from safegen_ros.robot.execution import Cell, time_limit
+from safegen_ros.robot.cell.execution import Cell, time_limit
 from safegen_ros.verify.validator import Validator
 
 
@@ -37,6 +37,7 @@ class PlannedSteps:
             observed state on.
         time_budget_s: for one plan [s].
         notify: told of each proposal with its verdict.
+        prove: whose verdict on the plans of a problem is needed.
 
     Attributes:
         plan: what is left of the last plan; the step that was chosen last stands first.
@@ -49,6 +50,7 @@ class PlannedSteps:
         levels: Callable[[Problem], Sequence[Level]],
         time_budget_s: float,
         notify: Callable[[Attempt], None] = lambda attempt: None,
+        prove: Callable[[Problem], Verify] = lambda problem: Validator(problem).verify,
     ) -> None:
         self.plan = Plan()
         self.source = ''
@@ -56,6 +58,7 @@ class PlannedSteps:
         self._levels = levels
         self._time_budget_s = time_budget_s
         self._notify = notify
+        self._prove = prove
         self._taken = 0
 
     def __call__(self, moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
@@ -81,7 +84,7 @@ class PlannedSteps:
     def _planned(self, problem: Problem, cancelled: Callable[[], bool]) -> Plan:
         outcome = plan_with_levels(
             self._levels(problem),
-            Validator(problem).verify,
+            self._prove(problem),
             self._time_budget_s,
             cancelled=cancelled,
             notify=lambda progress: self._judged(progress.attempt),

@@ -11,12 +11,14 @@ foreseen, the rest of the task is grounded anew from there (see `verify.remainin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.mentions import constraint_objects, goal_objects
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import constraint_text
@@ -31,7 +33,24 @@ Observe = Callable[[], State]
 """The atoms that are true now, as `Cell.observe`; raises a `SafegenError` when nothing fits."""
 
 Act = Callable[[Step], None]
-"""Takes one step, and returns when it is over; raises a `SafegenError` when it cannot."""
+"""Takes one step, and returns when it is over; raises a `SafegenError` when it cannot, and
+`NotTaken` where the world has changed before."""
+
+
+class NotTaken(SafegenError):
+    """A step was not taken, since the world was another one than that in which it was chosen."""
+
+
+class Sight(Protocol):
+    """Looks at what is out of view, where not all is seen at once."""
+
+    def unseen(self) -> frozenset[str]:
+        """The objects that are out of view; what is observed of them is a guess."""
+        ...
+
+    def look(self, name: str) -> None:
+        """Looks where one of them is believed to be; raises a `SafegenError` when it cannot."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +153,13 @@ def run_stepwise(
     *,
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[Moment], None] = lambda moment: None,
+    sight: Sight | None = None,
 ) -> StepwiseOutcome:
     """Works on a task one step at a time.
+
+    Where not all is in view, what constraints are about is looked at before the first step, what a
+    step is about before it is taken, and what the goal is about before the run ends. Each look may
+    change what is known, and the next step is chosen anew.
 
     Args:
         problem: the task. Where the world is at first is observed, not taken from here.
@@ -147,11 +171,12 @@ def run_stepwise(
         limits: steps and time.
         cancelled: whether the caller wants to stop.
         notify: told of each moment before a step is chosen.
+        sight: looks at what is out of view; None where all is seen.
 
     Returns:
         The outcome; failures are in its ending, error code and message.
     """
-    return _Run(problem, observe, act, choose, limits or Limits(), cancelled, notify).run()
+    return _Run(problem, observe, act, choose, limits or Limits(), cancelled, notify, sight).run()
 
 
 class _Ended(Exception):
@@ -172,7 +197,9 @@ class _Run:
         limits: Limits,
         cancelled: Callable[[], bool],
         notify: Callable[[Moment], None],
+        sight: Sight | None,
     ) -> None:
+        self._sight = sight
         self._problem = problem
         self._observe = observe
         self._act = act
@@ -200,7 +227,7 @@ class _Run:
         message = ''
         try:
             self._look(self._problem.init)
-            while not self._shield.finished(self._situation):
+            while not self._finished():
                 self._next()
             ending, code = Ending.FINISHED, ErrorCode.NONE
         except _Ended as ended:
@@ -224,6 +251,31 @@ class _Run:
             time.monotonic() - self._start,
         )
 
+    def _finished(self) -> bool:
+        """Whether the goal is reached and seen to be; what constraints are about comes first."""
+        while self._uncover(constraint_objects(self._problem)) or (
+            self._shield.finished(self._situation) and self._uncover(goal_objects(self._problem))
+        ):
+            self._check()
+        return self._shield.finished(self._situation)
+
+    def _uncover(self, names: Collection[str]) -> bool:
+        """Looks at one of some objects that is out of view; false where none is."""
+        if self._sight is None:
+            return False
+        before = self._sight.unseen()
+        hidden = sorted(before & set(names))
+        if not hidden:
+            return False
+        self._sight.look(hidden[0])
+        if self._sight.unseen() == before:
+            raise SafegenError(
+                f'{hidden[0]} stays out of view however it is looked at: uncover it by hand',
+                ErrorCode.STATE_MISMATCH,
+            )
+        self._look_again()
+        return True
+
     def _next(self) -> None:
         """Chooses a step, takes it and looks what it did."""
         self._check()
@@ -231,7 +283,12 @@ class _Run:
             raise _Ended(Ending.STEPS)
         step, after = self._chosen()
         self._check()
-        self._act(step)
+        if self._uncover(step.arguments):
+            return
+        try:
+            self._act(step)
+        except NotTaken:
+            return self._look_again(moved=True)
         self._steps.append(step)
         self._situation = after
         self._look(self._shield.state(after))
@@ -271,17 +328,51 @@ class _Run:
         else:
             self._standing = self._monitors.progress(self._standing, bits)
         self._observed = observed
+        self._judge()
+        if observed != foreseen:
+            self._differences += 1
+            self._begin_anew()
+
+    def _look_again(self, moved: bool = False) -> None:
+        """Observes the world where no step was taken since the last look.
+
+        Before the first step the constraints begin with what is known now. Later nothing that they
+        are about was out of view, so that they stand where they stood, unless something has moved.
+        """
+        observed = self._observe()
+        check_atoms(self._problem, observed)
+        bits = self._table.encode(observed)
+        if not self._steps:
+            self._standing = self._monitors.start(bits)
+        elif moved:
+            self._standing = self._monitors.progress(self._standing, bits)
+        self._differences += observed != self._observed
+        self._observed = observed
+        self._judge()
+        self._begin_anew()
+
+    def _judge(self) -> None:
+        """Ends the run where a constraint is broken; says what is left of the task otherwise."""
+        observed = self._observed or frozenset()
+        guessed = self._sight is not None and bool(
+            self._sight.unseen() & constraint_objects(self._problem)
+        )
+        if guessed:  # what is believed breaks nothing, and satisfies nothing
+            domain = replace(self._problem.domain, constraint_tree=None)
+            self._rest = replace(self._problem, domain=domain, init=observed)
+            return
         if self._monitors.broken(self._standing):
             raise _Ended(Ending.BROKEN)
         self._rest = remaining_problem(
             self._problem, self._monitors, self._standing, observed, len(self._steps)
         )
-        if observed != foreseen:
-            self._differences += 1
-            self._shield = Shield(self._rest)
-            self._since = len(self._steps)
-            self._situation = self._shield.start
-            self._visited.clear()  # situations of another shield
+
+    def _begin_anew(self) -> None:
+        """Grounds the rest of the task from where the world is."""
+        self._shield = Shield(self._rest)
+        self._since = len(self._steps)
+        self._situation = self._shield.start
+        self._visited.clear()  # situations of another shield
 
     def _must_stop(self) -> Ending | None:
         if self._cancelled():

@@ -21,6 +21,7 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RecordError,
+    ReleaseRecord,
     ReplanRecord,
     RunRecord,
     StepRecord,
@@ -128,11 +129,17 @@ class ObservedEvent:
         done: how many steps.
         at: from the start of the execution, in wall time [s].
         facts: the atoms that held, as PDDL text; None where only the executor knows them.
+        unseen: the objects that were out of view, of which the facts say what was believed.
+        look: the object that was looked at right before; empty behind a step, and at first.
+        text: the same in words, where the model is told words.
     """
 
     done: int
     at: float
     facts: tuple[str, ...] | None = None
+    unseen: tuple[str, ...] = ()
+    look: str = ''
+    text: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +188,7 @@ class FilesEvent:
 Event = (
     TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
     | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
-    | AnswerRecord | UnderstoodRecord
+    | AnswerRecord | UnderstoodRecord | ReleaseRecord
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
@@ -194,6 +201,7 @@ EVENTS: dict[str, type] = {
     'replan': ReplanRecord,
     'plan': PlanEvent,
     'stop': StopEvent,
+    'release': ReleaseRecord,
     'phase': PhaseEvent,
     'step': StepEvent,
     'observed': ObservedEvent,
@@ -300,6 +308,11 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
         return _with_attempt(record, event)
     if isinstance(event, ReplanRecord):
         return replace(record, replans=(*record.replans, event))
+    if isinstance(event, ReleaseRecord):
+        before = record.releases
+        if before and before[-1].phase == 'asked':
+            before = before[:-1]
+        return replace(record, releases=(*before, event))
     if isinstance(event, PlanEvent):
         return replace(record, plan=event.plan, plan_source=event.plan_source)
     if isinstance(event, StepEvent):
@@ -309,7 +322,8 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
     if isinstance(event, ResultEvent):
         worlds = record.worlds
         if event.facts is not None and not record.stepwise:
-            worlds = (*worlds, WorldRecord(event.steps_done, event.facts))
+            last = WorldRecord(event.steps_done, event.facts)
+            worlds = worlds if worlds[-1:] == (last,) else (*worlds, last)
         return replace(
             record,
             plan=event.plan,
@@ -368,9 +382,9 @@ def _with_step(record: RunRecord, event: StepEvent) -> RunRecord:
 
 def _with_observation(record: RunRecord, event: ObservedEvent) -> RunRecord:
     if event.facts is not None:
-        world = WorldRecord(event.done, event.facts)
+        world = WorldRecord(event.done, event.facts, event.unseen, event.look, event.text)
         record = replace(record, worlds=(*record.worlds, world))
-    if not record.steps or not event.done:
+    if not record.steps or not event.done or event.look:
         return record
     *before, last = record.steps
     last = replace(last, seconds=event.at - last.begun_s)

@@ -14,7 +14,9 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.events import KeptRun, RunState, load_run
 from safegen_ros.record.node_journal import KeptGoals, load_goals
 from safegen_ros.record.run import RecordError, RunRecord, TaskRecord
-from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, load_task
+from safegen_ros.worlds.pddl3.task import WORDS, load_task
+from safegen_ros.worlds.table import read_action_task
+from safegen_ros.worlds.task import ActionTask
 
 LAST = 'last'
 """What stands for the newest run."""
@@ -81,6 +83,8 @@ def list_runs(root: Path) -> Iterator[ListedRun]:
 def _followed(kept: KeptRun, goals: KeptGoals) -> KeptRun:
     """The run of a folder; how it went on after its process was killed is known to the nodes."""
     known = [goals.runs[goal.id][1] for goal in kept.goals if goal.id in goals.runs]
+    if known:
+        kept = replace(kept, record=replace(kept.record, releases=known[0].record.releases))
     if kept.state is not RunState.CUT_OFF or not known:
         return kept
     ours, theirs = kept.record, known[0]
@@ -148,7 +152,7 @@ def duration_s(kept: KeptRun) -> float:
     return (last - first).total_seconds()
 
 
-def task_record(task: Pddl3Task, source: str, domain_text: str) -> TaskRecord:
+def task_record(task: ActionTask, source: str, domain_text: str) -> TaskRecord:
     """The task as it is written down.
 
     Args:
@@ -159,15 +163,15 @@ def task_record(task: Pddl3Task, source: str, domain_text: str) -> TaskRecord:
     return TaskRecord(
         task.name,
         source,
-        task.problem.domain.name,
+        task.world,
         domain_text,
         task.problem_text,
         task.format,
-        '' if task.format == PDDL else task.problem_pddl,
+        task.pddl,
     )
 
 
-def recorded_task(record: RunRecord) -> Pddl3Task:
+def recorded_task(record: RunRecord) -> ActionTask:
     """The task of a run, read again from its text.
 
     Raises:
@@ -178,11 +182,4 @@ def recorded_task(record: RunRecord) -> Pddl3Task:
         if not task.pddl:
             raise SafegenError('the request was not understood: there is no problem')
         return load_task(task.pddl, task.domain)
-    problem_source, domain_source = task.places
-    return load_task(
-        task.problem,
-        task.domain,
-        format=task.format,
-        problem_source=problem_source,
-        domain_source=domain_source,
-    )
+    return read_action_task(task.problem, task.domain, task.format, *task.places)

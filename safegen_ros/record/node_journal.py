@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from safegen_ros.record.events import (
     GoalEvent,
     KeptRun,
     ObservedEvent,
+    PlanEvent,
     ResultEvent,
     RunState,
     StepEvent,
@@ -33,7 +35,7 @@ from safegen_ros.record.events import (
     read_event,
 )
 from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_journal
-from safegen_ros.record.run import RecordError, RunRecord, new_run_dir, plain
+from safegen_ros.record.run import RecordError, ReleaseRecord, RunRecord, new_run_dir, plain
 
 NODES = 'nodes'
 """Name of the folder of these journals, in that of all runs."""
@@ -127,10 +129,11 @@ def load_goals(root: Path) -> KeptGoals:
     """All goals that the nodes have written down below a folder of runs."""
     written: dict[str, _Written] = {}
     stops: dict[str, list[JournalEntry]] = defaultdict(list)
+    releases: dict[str, list[ReleaseRecord]] = defaultdict(list)
     broken: dict[Path, str] = {}
     for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}')):
         try:
-            _read(path, written, stops)
+            _read(path, written, stops, releases)
         except (RecordError, OSError) as error:
             broken[path] = str(error)
     led_to = {
@@ -144,10 +147,30 @@ def load_goals(root: Path) -> KeptGoals:
         # Its own planner may have been killed before it had written anything: then it stands alone.
         if goal not in led_to and isinstance(each.events[0], TaskEvent):
             runs[goal] = (each.path, _put_together(goal, written, stops[each.stack]))
+    for stack, released in releases.items():
+        _add_releases(runs, [goal for goal in runs if written[goal].stack == stack], released)
     return KeptGoals(runs, broken)
 
 
-def _read(path: Path, written: dict[str, _Written], stops: dict[str, list[JournalEntry]]) -> None:
+def _add_releases(
+    runs: dict[str, tuple[Path, KeptRun]], goals: list[str], released: list[ReleaseRecord]
+) -> None:
+    """Gives each release to the goal of its stack that began last before it."""
+    for event in sorted(released, key=lambda each: each.at):
+        begun = {goal: runs[goal][1].entries[0].time for goal in goals}
+        before = [goal for goal in goals if begun[goal] <= event.at]
+        if before:
+            last = max(before, key=lambda goal: begun[goal])
+            path, kept = runs[last]
+            runs[last] = (path, replace(kept, record=advance(kept.record, event)))
+
+
+def _read(
+    path: Path,
+    written: dict[str, _Written],
+    stops: dict[str, list[JournalEntry]],
+    releases: dict[str, list[ReleaseRecord]],
+) -> None:
     running = is_written(path)  # before it is read: what comes to its end meanwhile has ended
     stack = path.parts[-3].rpartition('.')[0]
     for entry in load_journal(path):
@@ -157,6 +180,8 @@ def _read(path: Path, written: dict[str, _Written], stops: dict[str, list[Journa
         event = read_event(path, entry)
         if isinstance(event, StopEvent):
             stops[stack].append(entry)
+        elif isinstance(event, ReleaseRecord):
+            releases[stack].append(event)
         else:
             if goal not in written:
                 written[goal] = _Written(path, stack, running)
@@ -168,7 +193,8 @@ def _put_together(goal: str, written: dict[str, _Written], stops: list[JournalEn
     first, *rest = main.events
     record: RunRecord = begin(first)
     entries = [entry for entry, _ in main.entries]
-    for event in _with_executions(goal, rest, written, entries):
+    put = _with_steps if first.stepwise else _with_executions
+    for event in put(goal, rest, written, entries):
         if isinstance(event, TaskEvent):
             record = replace(record, cell=event.cell)
         else:
@@ -208,3 +234,37 @@ def _with_executions(
                 yield replace(inner, done=done)
             elif not (answered and isinstance(inner, ResultEvent | EndEvent)):
                 yield inner
+
+
+def _with_steps(
+    goal: str, events: list[Any], written: dict[str, _Written], entries: list[JournalEntry]
+) -> Iterator[Any]:
+    """As `_with_executions`, for a goal that was worked on step by step.
+
+    Each step is an execution, which the goal tells of itself once it has heard how it went: what
+    the executor says counts only for one of which it never has.
+    """
+    done = 0
+    for number, event in enumerate(events):
+        yield event
+        if isinstance(event, ObservedEvent):
+            done = event.done
+        if not isinstance(event, GoalEvent) or event.id == goal or event.id not in written:
+            continue
+        heard = any(isinstance(each, ObservedEvent) for each in _until_next(events[number + 1 :]))
+        source = ''
+        for entry, inner in written[event.id].entries:
+            entries.append(entry)
+            if isinstance(inner, PlanEvent):
+                source = inner.plan_source
+            elif isinstance(inner, TaskEvent):
+                yield inner
+            elif isinstance(inner, StepEvent) and not heard:
+                yield replace(inner, index=done, source=source)
+            elif isinstance(inner, ObservedEvent) and not heard:
+                yield replace(inner, done=done + inner.done)
+
+
+def _until_next(events: list[Any]) -> Iterator[Any]:
+    """The events up to the next goal."""
+    return takewhile(lambda each: not isinstance(each, GoalEvent), events)

@@ -10,14 +10,15 @@ to a tolerance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.record.history import recorded_task
@@ -30,20 +31,27 @@ from safegen_ros.record.run import (
     RunRecord,
     plain,
 )
-from safegen_ros.robot.blocks import BlocksworldCell, simulated_cell
-from safegen_ros.robot.execution import Cell, ExecutionOutcome, execute_plan
+from safegen_ros.robot.cell.blocks import simulated_cell
+from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
+from safegen_ros.robot.cell.symbolic import SymbolicCell
+from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.symbolic import SymbolicCell
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.worlds.boxnet.goal import BoxnetGoal
+from safegen_ros.worlds.job import OneRobot, WorldJob
+from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task, plan_of
+from safegen_ros.worlds.table import read_action_task
+from safegen_ros.worlds.task import ActionTask, CellTask, Chosen, JointCell, Pace, Steps, StepTask
 
 POSE_TOLERANCE_M = 0.002
 """How far a block may lie from where it was recorded: the twin is exact only from the same posture
 of the arm on [m]."""
 
 EXECUTION_LIMIT_S = 86400.0
+
+_ACTION = re.compile(r'\(([^()]*)\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +97,48 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
     if not record.attempts and record.verdict == NO_VERDICT:
         return ()  # also of a task that could not be read in the first place
     task = recorded_task(record)
-    if record.stepwise:
+    if record.stepwise and isinstance(task, Pddl3Task):
         return tuple(_stepwise_checks(record, task))
+    if record.stepwise and isinstance(task, StepTask):
+        return tuple(_played_checks(record, task))
     return tuple(_checks(record, task))
 
 
-def _checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
-    tasks = {0: task, **{each.number: _replanned(each) for each in record.replans}}
+def _checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
+    tasks = {0: task, **{each.number: _replanned(each, task) for each in record.replans}}
     for attempt in record.attempts:
         if attempt.replan not in tasks:
             raise RecordError(f'{_name(attempt)} is for replan {attempt.replan}, which is missing')
         task = tasks[attempt.replan]
-        if record.second_opinion:
+        if record.second_opinion and isinstance(task, Pddl3Task):
             fresh = verify_twice(task.problem, attempt.text, validator=task.validator)
         else:
             fresh = task.verify(attempt.text)
         yield VerdictCheck(_name(attempt), attempt.verdict, fresh)
     if record.plan_source and record.verdict != NO_VERDICT:  # else cut off before there was one
         task = tasks[max(tasks)]
-        yield VerdictCheck('the plan', record.verdict, task.verify(recorded_plan(record)))
+        yield VerdictCheck('the plan', record.verdict, _proof(record, task))
 
 
-def _replanned(replan: ReplanRecord) -> Pddl3Task:
-    """What was left of the task then."""
-    return load_task(replan.problem, replan.domain)
+def _proof(record: RunRecord, task: ActionTask) -> Verdict:
+    """The verdict on what was executed, or would have been."""
+    return task.verify(task.answer_of(recorded_steps(record)))
+
+
+def _replanned(replan: ReplanRecord, whole: ActionTask) -> ActionTask:
+    """What was left of the task then; what is left of a PDDL task is always in PDDL."""
+    format = '' if isinstance(whole, Pddl3Task) else whole.format
+    return read_action_task(replan.problem, replan.domain, format)
+
+
+def _played_checks(record: RunRecord, task: StepTask) -> Iterator[VerdictCheck]:
+    """The answers lead through a world of its own, which has no chance, as they did then."""
+    told: list[Chosen] = []
+    last = task.replay([attempt.text for attempt in record.attempts], told.append)
+    for attempt, fresh in zip(record.attempts, told, strict=False):
+        yield VerdictCheck(_name(attempt), attempt.verdict, fresh.verdict)
+    if record.verdict != NO_VERDICT:
+        yield VerdictCheck('the steps taken', record.verdict, last)
 
 
 def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
@@ -120,15 +146,30 @@ def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictChec
     run = _ObservedRun(record, task.problem)
     outcome = run.outcome
     for attempt in record.attempts:
-        problem = run.left.get(attempt.base)
-        if problem is None:
+        problems = run.left.get(attempt.base)
+        if problems is None:
             raise RecordError(
                 f'{_name(attempt)} was made after {attempt.base} steps, but what was observed does '
                 'not lead there any more'
             )
-        yield VerdictCheck(_name(attempt), attempt.verdict, Validator(problem).verify(attempt.text))
+        fresh = list(_fresh(attempt, problems, task))
+        same = attempt.verdict if attempt.verdict in fresh else fresh[-1]
+        yield VerdictCheck(_name(attempt), attempt.verdict, same)
     if record.verdict != NO_VERDICT:  # else its process ended before it gave one
         yield VerdictCheck('the steps taken', record.verdict, outcome.verdict)
+
+
+def _fresh(
+    attempt: AttemptRecord, problems: Sequence[Problem], task: Pddl3Task
+) -> Iterator[Verdict]:
+    """The verdicts on an attempt for what was left of the task, before and after each look.
+
+    The nodes send that as text, so that constraints have their places there.
+    """
+    for problem in problems:
+        yield Validator(problem).verify(attempt.text)
+        domain, text = task.rest(problem)
+        yield load_task(text, domain).verify(attempt.text)
 
 
 class _ObservedRun:
@@ -137,24 +178,44 @@ class _ObservedRun:
     def __init__(self, record: RunRecord, problem: Problem) -> None:
         self._problem = problem
         self._steps = recorded_plan(record).steps
-        self._worlds = [frozenset(map(_atom, world.facts)) for world in record.worlds]
+        self._worlds = record.worlds
         self._looked = 0
+        self._glanced = 0
         self._taken = 0
-        self.left: dict[int, Problem] = {}
+        self.left: dict[int, list[Problem]] = {}
 
     @cached_property
     def outcome(self) -> StepwiseOutcome:
         """How it ends; fills `left`, what was left to do after each number of steps."""
         limits = Limits(len(self._steps) + 1, math.inf)
         return run_stepwise(
-            self._problem, self._observe, self._act, self._choose, limits, notify=self._notify
+            self._problem,
+            self._observe,
+            self._act,
+            self._choose,
+            limits,
+            notify=self._notify,
+            sight=self,
         )
+
+    def unseen(self) -> frozenset[str]:
+        """What was out of view, behind the look under way if there is one."""
+        return frozenset(self._worlds[self._looked - 1 + self._glanced].unseen)
+
+    def look(self, name: str) -> None:
+        """Takes the look that was taken."""
+        if not self._look_follows():
+            raise RobotError(f'{name} was not looked at', ErrorCode.STATE_MISMATCH)
+        self._glanced = 1
+
+    def _look_follows(self) -> bool:
+        return self._looked < len(self._worlds) and bool(self._worlds[self._looked].look)
 
     def _observe(self) -> State:
         if self._looked == len(self._worlds):
             raise RobotError('nothing more was observed', ErrorCode.STATE_MISMATCH)
-        self._looked += 1
-        return self._worlds[self._looked - 1]
+        self._looked, self._glanced = self._looked + 1, 0
+        return frozenset(map(_atom, self._worlds[self._looked - 1].facts))
 
     def _act(self, step: Step) -> None:
         if self._looked == len(self._worlds):
@@ -162,10 +223,13 @@ class _ObservedRun:
         self._taken += 1
 
     def _choose(self, moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+        if self._look_follows():  # it was for a step with what was out of view
+            unseen = self.unseen()
+            return next((s for s in moment.choices if unseen & set(s.arguments)), None)
         return self._steps[self._taken] if self._taken < len(self._steps) else None
 
     def _notify(self, moment: Moment) -> None:
-        self.left[len(moment.steps)] = moment.problem
+        self.left.setdefault(len(moment.steps), []).append(moment.problem)
 
 
 def _name(attempt: AttemptRecord) -> str:
@@ -178,7 +242,19 @@ def _atom(text: str) -> tuple[str, ...]:
 
 def recorded_plan(record: RunRecord) -> Plan:
     """The plan that was executed, or would have been."""
-    return parse_plan('\n'.join(record.plan))
+    return plan_of(recorded_steps(record))
+
+
+def recorded_steps(record: RunRecord) -> Steps:
+    """The same, where several robots may act in a step."""
+    return tuple(
+        tuple(
+            Step(words[0], tuple(words[1:]))
+            for words in map(str.split, _ACTION.findall(text))
+            if words
+        )
+        for text in record.plan
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +281,13 @@ def why_not_executed(record: RunRecord) -> str:
     """
     if not record.steps and not record.steps_done:
         return 'nothing was executed'
+    if record.stepwise and not isinstance(recorded_task(record), Pddl3Task):
+        return 'it was worked on step by step, and its verdicts were found in the same world'
     if record.replans:
         return 'the world was not as foreseen, and the task was planned for anew'
     if not record.verdict.ok:
         return 'what was executed is no plan that was proved'
-    if not recorded_task(record).verify(recorded_plan(record)).ok:
+    if not _proof(record, recorded_task(record)).ok:
         return 'the world was not as foreseen, and the steps alone are no plan of the task'
     return ''
 
@@ -230,14 +308,27 @@ def reexecute(
         SafegenError: the task cannot be read any more.
     """
     task = recorded_task(record)
-    if record.cell == TWIN:
+    if isinstance(task, Pddl3Task) and record.cell == TWIN:
         with simulated_cell(scene) as twin:
-            return _executed(record, task, twin, stop)
-    return _executed(record, task, SymbolicCell(task.problem), stop)
+            check = _executed(record, task, OneRobot(twin), stop)
+            return _with_poses(record, check, twin.poses())
+    if isinstance(task, Pddl3Task):
+        return _executed(record, task, OneRobot(SymbolicCell(task.problem)), stop)
+    if isinstance(task, BoxnetGoal) and record.cell == TWIN:
+        # MuJoCo is needed for nothing else here.
+        from safegen_ros.cells.box_twin import BoxTwin
+        from safegen_ros.worlds.boxnet3d.model import SpatialTask
+
+        if isinstance(task.task, SpatialTask):
+            with BoxTwin(task.task) as boxes:
+                return _with_poses(record, _executed(record, task, boxes, stop), boxes.poses())
+    if not isinstance(task, CellTask):
+        raise RecordError(f'a task in format {task.format} has no cell')
+    return _executed(record, task, task.cell(Pace()), stop)
 
 
 def _executed(
-    record: RunRecord, task: Pddl3Task, cell: Cell, stop: Callable[[], bool]
+    record: RunRecord, task: ActionTask, cell: JointCell, stop: Callable[[], bool]
 ) -> ExecutionCheck:
     done = 0
     whole = record.error_code is ErrorCode.NONE
@@ -249,10 +340,9 @@ def _executed(
         nonlocal done
         done = progress.step
 
-    outcome = execute_plan(
-        task.problem,
-        recorded_plan(record),
-        cell,
+    steps = recorded_steps(record)
+    outcome = carry_out(
+        WorldJob(task, steps, cell, task.monitor(steps)),
         time_budget_s=EXECUTION_LIMIT_S,
         cancelled=cancelled,
         notify=notify,
@@ -263,21 +353,25 @@ def _executed(
     if outcome.steps_done != record.steps_done:
         found.append(f'recorded {record.steps_done} steps done, now {outcome.steps_done}')
     found += _changed_facts(record, outcome)
-    deviation = None
-    if record.blocks and isinstance(cell, BlocksworldCell):
-        poses = cell.poses()
-        distances = {
-            block.name: math.dist(block.position, poses[block.name].position)
-            for block in record.blocks
-            if block.name in poses
-        }
-        deviation = max(distances.values(), default=None)
-        found += [
-            f'block {name} lies {1000 * distance:.1f} mm from where it was recorded'
-            for name, distance in distances.items()
-            if distance > POSE_TOLERANCE_M
-        ]
-    return ExecutionCheck(outcome, deviation, tuple(found))
+    return ExecutionCheck(outcome, None, tuple(found))
+
+
+def _with_poses(
+    record: RunRecord, check: ExecutionCheck, poses: Mapping[str, Pose]
+) -> ExecutionCheck:
+    """An execution on the twin, with how far its blocks lie from where they were recorded."""
+    distances = {
+        block.name: math.dist(block.position, poses[block.name].position)
+        for block in record.blocks
+        if block.name in poses
+    }
+    moved = tuple(
+        f'block {name} lies {1000 * distance:.1f} mm from where it was recorded'
+        for name, distance in distances.items()
+        if distance > POSE_TOLERANCE_M
+    )
+    deviation = max(distances.values(), default=None)
+    return replace(check, deviation=deviation, differences=(*check.differences, *moved))
 
 
 def _changed_facts(record: RunRecord, outcome: ExecutionOutcome) -> Iterator[str]:

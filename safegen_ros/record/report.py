@@ -67,10 +67,38 @@ def _summary(record: RunRecord) -> Iterator[str]:
     yield f'- Model: {_model(record.model) if record.model.name else "none was asked"}'
     yield f'- Attempts: {len(record.attempts)}; plan written by {record.plan_source or "nobody"}'
     where = ' in a symbolic cell: nothing moved' if record.cell == SYMBOLIC else ''
-    yield f'- Steps executed: {record.steps_done} of {len(record.plan)}{where}'
+    yield f'- Steps executed: {record.steps_done} of {steps_in_all(record)}{where}'
+    if record.replans:
+        yield f'- Planned for anew: {len(record.replans)} times'
+    if record.approved_by:
+        yield f'- Approved by: {_inline(record.approved_by)}'
+    if record.second_opinion:
+        yield '- Verdicts: with the second opinion of VAL'
     if not record.ok:
         yield f'- Ended by: {_ending(record)}'
     yield ''
+
+
+def _done_before(record: RunRecord) -> int:
+    """How many steps were done of the plans before the last one."""
+    return sum(replan.steps_done for replan in record.replans)
+
+
+def steps_in_all(record: RunRecord) -> int:
+    """How many steps the run has: those that were done, and the last plan."""
+    return _done_before(record) + len(record.plan)
+
+
+def listed_steps(record: RunRecord) -> list[tuple[int, str, StepRecord | None]]:
+    """The steps of a run with their numbers from 0; a step that was not begun has no record.
+
+    One after which the world was not as proved has the number of the next plan's first one.
+    """
+    begun = [(step.index, step.step, step) for step in record.steps]
+    known = {step.index for step in record.steps}
+    planned = enumerate(record.plan, _done_before(record))
+    rest = [(index, text, None) for index, text in planned if index not in known]
+    return sorted([*begun, *rest], key=lambda row: row[0])
 
 
 def _model(model: ModelRecord) -> str:
@@ -151,7 +179,8 @@ def _attempts(record: RunRecord) -> Iterator[str]:
 
 def _attempt(attempt: AttemptRecord) -> Iterator[str]:
     verdict = attempt.verdict
-    yield f'### {attempt.number}, by {attempt.source}: {_TITLES[verdict.category]}'
+    anew = f' (planned for anew, {attempt.replan})' if attempt.replan else ''
+    yield f'### {attempt.number}, by {attempt.source}{anew}: {_TITLES[verdict.category]}'
     yield ''
     yield f'{_inline(verdict_line(verdict))} ({attempt.seconds:.2f} s)'
     yield ''
@@ -176,6 +205,10 @@ def _plan(record: RunRecord) -> Iterator[str]:
     elif not record.plan:
         yield 'No plan is known.' if record.steps else 'No plan: nothing moved.'
     yield ''
+    for replan in record.replans:
+        done = f'{replan.steps_done} steps of the plan before it'
+        yield f'Planned for anew ({replan.number}) after {done}: {_inline(replan.reason)}'
+        yield ''
     rows = _step_rows(record)
     if rows:
         yield from _rows(('step', 'action', 'begun [s]', 'lasted [s]'), rows)
@@ -183,13 +216,12 @@ def _plan(record: RunRecord) -> Iterator[str]:
 
 def _step_rows(record: RunRecord) -> list[tuple[str, str, str, str]]:
     """The steps of the plan, and those that were executed, whether a plan is known or not."""
-    begun = {step.index: step for step in record.steps}
-    texts = dict(enumerate(record.plan)) | {index: step.step for index, step in begun.items()}
+    last = {step.index: step for step in record.steps}
     rows = []
-    for index in sorted(texts):
-        step = begun.get(index)
+    for index, text, step in listed_steps(record):
         start = f'{step.begun_s:.2f}' if step else ''
-        rows.append((str(index + 1), texts[index], start, _lasted(step, index < record.steps_done)))
+        done = index < record.steps_done and step is last.get(index)
+        rows.append((str(index + 1), text, start, _lasted(step, done)))
     return rows
 
 

@@ -12,6 +12,7 @@ import typing
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import datetime, timezone
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,21 @@ class ReplanRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """The tool let go of what it held, at an operator's word.
+
+    Attributes:
+        phase: 'asked', and then 'done' or 'failed'.
+        said: what came of it; empty while it is asked.
+        at: UTC, ISO 8601.
+    """
+
+    phase: str
+    said: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """One executed step.
 
@@ -166,10 +182,16 @@ class WorldRecord:
     Attributes:
         done: how many steps had been executed.
         facts: the atoms that held, as PDDL text.
+        unseen: the objects that were out of view, of which the facts say what was believed.
+        look: the object that was looked at right before; empty behind a step, and at first.
+        text: the same in words, where the model is told words.
     """
 
     done: int
     facts: tuple[str, ...]
+    unseen: tuple[str, ...] = ()
+    look: str = ''
+    text: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +268,7 @@ class RunRecord:
         approved_by: who allowed the last plan; empty where nobody was asked.
         answers: what a model wrote for a task in words.
         understood: what those words were understood as; None where there were none, or nothing was.
+        releases: what an operator had the tool let go of, after it and before the next run.
     """
 
     run_id: str
@@ -274,6 +297,7 @@ class RunRecord:
     approved_by: str = ''
     answers: tuple[AnswerRecord, ...] = ()
     understood: UnderstoodRecord | None = None
+    releases: tuple[ReleaseRecord, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -346,15 +370,20 @@ def typed(kind: Any, data: Any, place: str) -> Any:
     raise RecordError(f'{place}: {data!r} is not {getattr(kind, "__name__", kind)}')
 
 
-def _typed_record(kind: type, data: Any, place: str) -> Any:
-    hints = typing.get_type_hints(kind)
+@cache
+def _fields_of(kind: type) -> tuple[dict[str, Any], frozenset[str]]:
+    """The types of a record's fields, and the names of those that must be there."""
     # A field that came with a later version is at its default in what an earlier one wrote.
-    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
-    given = set(data) if isinstance(data, dict) else set()
-    if wrong := (needed - given) | (given - set(hints)):
-        raise RecordError(f'{place}: fields missing or unknown: {", ".join(sorted(wrong))}')
+    needed = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
+    return typing.get_type_hints(kind), frozenset(needed)
+
+
+def _typed_record(kind: type, data: Any, place: str) -> Any:
+    hints, needed = _fields_of(kind)
     if not isinstance(data, dict):
         raise RecordError(f'{place}: {data!r} is not {kind.__name__}')
+    if wrong := (needed - data.keys()) | (data.keys() - hints.keys()):
+        raise RecordError(f'{place}: fields missing or unknown: {", ".join(sorted(wrong))}')
     return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in data})
 
 

@@ -21,8 +21,8 @@ from safegen_ros.record.run import ArtefactRecord
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.render import Frame, Renderer
 from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.twin.render import Frame, Renderer
 from safegen_ros.verdict import Category
 
 FRAME_RATE = 25  # [1/s]
@@ -111,7 +111,9 @@ def _caption(kind: str, message: Any) -> dict[str, str]:
         name = Category(message.verdict.category).name.lower().replace('_', ' ')
         text = {'verdict': f'{name} (attempt {message.number}, {message.source})'}
     elif message.phase == 'moving':
-        step = ' '.join((message.current.action, *message.current.arguments))
+        beside = getattr(message.current, 'beside', ())  # recordings of earlier versions have none
+        actions = (message.current, *beside)
+        step = ') ('.join(' '.join((each.action, *each.arguments)) for each in actions)
         text = {'step': f'{message.step + 1}/{message.total} ({step})'}
     elif message.phase == 'observed':  # the step that was shown is over; the next one follows
         text = {}

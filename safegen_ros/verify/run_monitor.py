@@ -28,6 +28,8 @@ class RunMonitor:
         plan: a plan that is proved for it.
 
     Attributes:
+        problem: the task.
+        plan: the plan.
         observed: the state that was observed last; None where none was, or it is no state of the
             task.
         looks: how many were observed; the first one is the initial state.
@@ -36,8 +38,8 @@ class RunMonitor:
     def __init__(self, problem: Problem, plan: Plan) -> None:
         self.observed: State | None = None
         self.looks = 0
-        self._problem = problem
-        self._plan = plan
+        self.problem = problem
+        self.plan = plan
         # The world is observed, so that nothing about it can be taken from the problem.
         self._table = AtomTable(problem, fold_static=False)
         self._grounder = Grounder(problem, self._table)
@@ -55,11 +57,11 @@ class RunMonitor:
         """
         self.observed, moment = None, 'before step 1'
         if self.looks:
-            step = self._plan.steps[self.looks - 1]
+            step = self.plan.steps[self.looks - 1]
             after = self._grounder.action(step).apply(self._table.encode(self._predicted))
             self._predicted = self._table.decode(after)
             moment = f'after step {self.looks} {step}'
-        check_atoms(self._problem, observed)
+        check_atoms(self.problem, observed)
         bits = self._table.encode(observed)
         if self.looks:
             self._standing = self._monitors.progress(self._standing, bits)
@@ -91,7 +93,7 @@ class RunMonitor:
                 satisfied there (`MONITOR_VIOLATION`).
         """
         observed = self._table.encode(self.observed or frozenset())
-        goals = goal_tests(self._problem, self._table)
+        goals = goal_tests(self.problem, self._table)
         unmet = [formula_text(f) for f, test in goals if not test(observed)]
         if unmet:
             raise RobotError(
@@ -121,7 +123,7 @@ class RunMonitor:
         if self.observed is None or self._monitors.broken(self._standing):
             return None
         return remaining_problem(
-            self._problem, self._monitors, self._standing, self.observed, self.looks - 1
+            self.problem, self._monitors, self._standing, self.observed, self.looks - 1
         )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +20,11 @@ from model_server import MODEL, ModelServer
 from motion import Motion
 
 from safegen_ros.bringup import node_specs
-from safegen_ros.client import GRACE_S, Client, Options
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.processes.state import read_state
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.worlds.pddl3.task import Pddl3Task
-
-LEASE_S = 10.0
-"""How long a killed process counts as alive [s]; the lease in config/fastdds.xml."""
 
 UNSOLVABLE = """
 (define (problem impossible) (:domain blocksworld) (:objects a b)
@@ -70,9 +66,10 @@ def _kill(stack: Supervisor, node: str) -> None:
     os.kill(state.nodes[node], signal.SIGKILL)
 
 
-def test_a_killed_planner_is_reported_within_the_deadline(ros_domain: int, tmp_path: Path) -> None:
-    budget = 4.0
-    options = Options(max_attempts=255, search_fallback=False, time_budget_s=budget)
+def test_a_killed_planner_is_reported_long_before_the_deadline(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    options = Options(max_attempts=255, search_fallback=False, time_budget_s=3600.0)
     judged = threading.Event()
     with _stack(ros_domain, tmp_path) as stack, Client() as client:
         goal = client.start_run(
@@ -82,11 +79,9 @@ def test_a_killed_planner_is_reported_within_the_deadline(ros_domain: int, tmp_p
         )
         assert judged.wait(60.0)
         _kill(stack, '/planner')
-        started = time.monotonic()
-        with pytest.raises(SafegenError) as caught:
-            goal.result()
-        assert caught.value.code in (ErrorCode.DEADLINE_EXCEEDED, ErrorCode.SERVER_LOST)
-        assert time.monotonic() - started < budget + GRACE_S + 1.0
+        with pytest.raises(SafegenError, match='is gone') as caught:
+            goal.result()  # which ends the test by its time limit where nobody notices
+        assert caught.value.code is ErrorCode.SERVER_LOST
 
 
 def test_a_client_beside_the_supervisor_is_told_at_once(ros_domain: int, tmp_path: Path) -> None:
@@ -131,13 +126,12 @@ def test_an_executor_killed_in_a_motion_ends_the_run(
     with _stack(ros_domain, tmp_path, real_time_factor=1.0) as stack, Client() as client:
         goal = client.start_run(
             tower_order.problem_text,
+            options=Options(strategy='search', time_budget_s=3600.0),
             on_feedback=lambda f: moving.set() if f.execution.phase == 'moving' else None,
         )
         assert moving.wait(60.0)
         _kill(stack, '/executor')
-        killed = time.monotonic()
         result = goal.result()
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE
         assert goal.status == GoalStatus.STATUS_ABORTED
         assert result.plan.steps
-        assert time.monotonic() - killed < LEASE_S + GRACE_S

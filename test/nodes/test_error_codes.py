@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from blocks_small import THREE, THREE_TEXT
+from blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
 from goals import WAIT_S, Feedback
 from one_process import Stack, one_process_stack
 from stopping import THREE_PLAN
@@ -26,14 +26,14 @@ from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
 from safegen_ros.planning.strategy import search_level
-from safegen_ros.robot.blocks import simulated_cell
-from safegen_ros.robot.execution import execute_plan
+from safegen_ros.robot.cell.blocks import simulated_cell
+from safegen_ros.robot.cell.execution import execute_plan
+from safegen_ros.robot.cell.rehearsal import rehearse
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.kinematics import inverse_top_down
 from safegen_ros.robot.limits import check_joints
-from safegen_ros.robot.mycobot_link import open_serial
-from safegen_ros.robot.rehearsal import rehearse
+from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.worlds.pddl3.task import load_task
@@ -137,7 +137,7 @@ def _code(result: Any) -> ErrorCode:
 def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
     stack.server.fault = 'silent' if options is BY_MODEL else ''
     feedback = Feedback(lambda f: phase in (f.planning.phase, f.execution.phase))
-    goal = stack.client.start_run(THREE_TEXT, options=options, on_feedback=feedback)
+    goal = stack.client.start_run(LASTING_TEXT, options=options, on_feedback=feedback)
     assert feedback.reached.wait(WAIT_S)
     assert stack.operator.call('stop').success
     code = _code(goal.result())
@@ -147,7 +147,7 @@ def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
 
 def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
     feedback = Feedback(lambda f: f.progress.phase == 'moving')
-    goal = stack.client.start_execute(THREE_TEXT, THREE_PLAN, on_feedback=feedback)
+    goal = stack.client.start_execute(LASTING_TEXT, LASTING_PLAN, on_feedback=feedback)
     assert feedback.reached.wait(WAIT_S)
     code = work()
     goal.cancel()
@@ -156,7 +156,7 @@ def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
 
 def _cancelled(stack: Stack) -> ErrorCode:
     feedback = Feedback(lambda f: f.progress.phase == 'moving')
-    goal = stack.client.start_execute(THREE_TEXT, THREE_PLAN, on_feedback=feedback)
+    goal = stack.client.start_execute(LASTING_TEXT, LASTING_PLAN, on_feedback=feedback)
     assert feedback.reached.wait(WAIT_S)
     return _code(goal.cancel())
 

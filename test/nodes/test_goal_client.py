@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A goal's acceptance reaches its sender, however fast the server answers."""
+"""A goal's acceptance reaches its sender, however fast, and a server's death does, too."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from typing import Any
 
 import pytest
 import rclpy
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.action import ActionServer
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import qos_profile_action_status_default
+from waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import qos
+from safegen_ros.nodes import goal_client, qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
+from safegen_ros.nodes.goal_server import GoalServer
 
 WAIT_S = 30.0
 WINDOW_S = 0.5
@@ -153,3 +157,49 @@ def test_an_executor_may_look_at_a_client_as_soon_as_it_is_there(
         monkeypatch.setattr(node, 'add_waitable', add_and_look)
         GoalClient(node, PlanTask, 'plan_task')
         assert looked
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_a_goal_is_heard_of_while_a_server_says_that_it_has_it() -> None:
+    over, looks = threading.Event(), [0.0]
+
+    def work(goal_handle: Any) -> PlanTask.Result:
+        over.wait(WAIT_S)
+        return _succeed(goal_handle)
+
+    def look() -> float:
+        looks.append(silence.seconds())
+        return looks[-1]
+
+    with _spinning('server') as node, _spinning('client') as asking:
+        server = GoalServer(node, PlanTask, 'plan_task', work)
+        client = GoalClient(asking, PlanTask, 'plan_task')
+        assert client.wait_for_server(timeout_sec=WAIT_S)
+        handle = _first_handle(client, lambda feedback: None)
+        silence = client.silence_of(handle.goal_id)
+        wait_until(lambda: look() > 0.3, 'a silence')
+
+        # As from a server that was started anew: it has goals, but not this one.
+        topic = 'plan_task/_action/status'
+        another = node.create_publisher(GoalStatusArray, topic, qos_profile_action_status_default)
+        wait_until(lambda: another.get_subscription_count() > 0, 'the client')
+        before = look()
+        another.publish(GoalStatusArray(status_list=[GoalStatus()]))
+        wait_until(lambda: look() > before + 0.2, 'a longer silence')
+        assert looks == sorted(looks)
+
+        server.tell_statuses()
+        wait_until(lambda: look() < 0.2, 'a sign')
+        over.set()
+
+
+def test_time_in_which_nobody_looks_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(goal_client.time, 'monotonic', lambda: now)
+    silence = goal_client.Silence()
+    now += 0.05
+    assert silence.seconds() == pytest.approx(0.05)
+    now += 3600.0  # held up, as every process of a stopped machine is
+    assert silence.seconds() == pytest.approx(0.05 + goal_client.LONGEST_LOOK_S)
+    silence.hear()
+    assert silence.seconds() == 0.0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blocks_small import LASTING_TEXT as LONG
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
 from model_server import MODEL, ModelServer
@@ -51,7 +52,7 @@ def stack(
     folder = tmp_path_factory.mktemp('stack')
     with ModelServer() as server:
         values = {
-            'model': f'{server.url}#{MODEL}', 'cell': 'symbolic', 'real_time_factor': 20.0
+            'model': f'{server.url}#{MODEL}', 'cell': 'symbolic', 'real_time_factor': 2.0
         }  # fmt: skip
         environment = {'ROS_DOMAIN_ID': str(ros_domain), 'SAFEGEN_RUNS_DIR': str(root)}
         specs = node_specs('sim', values)
@@ -108,6 +109,8 @@ def test_a_goal_of_any_client_is_listed_shown_and_replayed(plain: PlainClient, r
     assert record.steps_done == len(record.plan) == result.steps_done
     assert all(step.seconds is not None for step in record.steps)
     assert set(record.worlds[-1].facts) == set(result.final_state.facts)
+    assert [world.done for world in record.worlds] == [1, 2, 3, 4]  # each step, as it was observed
+    assert '(holding a)' in record.worlds[0].facts
     assert [g.action for g in kept.goals] == ['run_task', 'execute_plan']
     assert not any(check.differences for check in reverify(record))
     assert why_not_executed(record) == ''
@@ -148,7 +151,7 @@ def test_a_stop_and_its_reset_are_in_the_record_of_the_goal_that_it_ended(
 ) -> None:
     operator = Operator(client)
     feedback = Feedback(lambda f: f.execution.phase == 'moving')
-    goal = client.start_run(THREE, options=Options(strategy='search'), on_feedback=feedback)
+    goal = client.start_run(LONG, options=Options(strategy='search'), on_feedback=feedback)
     assert feedback.reached.wait(WAIT_S)
     assert operator.call('stop').success
     assert goal.result().error_code == ErrorCode.EXECUTION_STOPPED
@@ -188,7 +191,7 @@ def test_what_was_told_of_a_goal_outlives_every_node(
 ) -> None:
     """The last test of the module, as it leaves no stack."""
     feedback = Feedback(lambda f: (f.execution.phase, f.execution.step) == ('moving', 2))
-    goal = client.start_run(THREE, options=Options(strategy='search'), on_feedback=feedback)
+    goal = client.start_run(LONG, options=Options(strategy='search'), on_feedback=feedback)
     assert feedback.reached.wait(WAIT_S)
     running = read_state(ros_domain)
     assert running is not None

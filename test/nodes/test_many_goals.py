@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from stopping import Operator
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.bringup import node_specs
-from safegen_ros.client import GRACE_S, Client, Goal, Options
+from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -96,10 +95,8 @@ def test_a_lost_model_server_ends_every_goal_of_the_line(
             plan(9)
         assert caught.value.code is ErrorCode.GOAL_REJECTED
         assert server.waiting == 2
-        started = time.monotonic()
         server.stop()
         results = [goal.result(WAIT_S) for goal in goals]
-    assert time.monotonic() - started < BUDGET_S + GRACE_S
     for result in results:
         assert ErrorCode(result.error_code) is ErrorCode.BACKEND_FAILED, result.error_msg
         assert server.url in result.error_msg

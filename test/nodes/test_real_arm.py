@@ -20,10 +20,10 @@ from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
-from safegen_ros.robot.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.worlds.pddl3.task import load_task
 
@@ -76,6 +76,20 @@ def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: 
         client.node.destroy_timer(timer)
 
 
+def test_poses_in_another_frame_or_of_one_name_twice_are_not_taken(client: Client) -> None:
+    arm = RealArm(client.node)
+    block = ObjectPose(name='a', pose=PoseMsg(position=Point(x=0.2, y=0.0, z=0.015)))
+    elsewhere = WorldState(objects=[block])
+    elsewhere.header.frame_id = 'camera_link'
+    for message in (elsewhere, WorldState(objects=[block, block])):
+        arm._take(message)
+        assert arm._latest() is None
+    arm._take(WorldState(objects=[block]))
+    seen = arm._latest()
+    assert seen is not None
+    assert seen.poses['a'].position == (0.2, 0.0, 0.015)
+
+
 def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     client: Client, emulator: Emulator
 ) -> None:
@@ -91,11 +105,11 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     result = client.execute(TASK, PLAN)
     assert result.error_code == ErrorCode.STATE_MISMATCH
     assert 'still holds what the last goal left there' in result.error_msg
-    assert emulator.firmware.twin.suction()
+    assert emulator.firmware.twin.tool_on()
     release = client.node.create_client(Trigger, 'release')
     answer = wait_for(release.call_async(Trigger.Request()), 30.0, 'release', ErrorCode.SERVER_LOST)
     assert (answer.success, answer.message) == (True, 'the pump is off; what it held is let go')
-    assert not emulator.firmware.twin.suction()
+    assert not emulator.firmware.twin.tool_on()
     emulator.close()
     result = client.execute(TASK, PLAN)
     assert result.error_code == ErrorCode.ARM_UNREACHABLE

@@ -33,8 +33,8 @@ from safegen_ros.nodes.interfaces import INTERFACES, Kind, of_node
 from safegen_ros.nodes.parameters import MAX_TEXT
 from safegen_ros.nodes.reference import parameters_of
 from safegen_ros.paths import share_dir
+from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.urdf import build_urdf
 from safegen_ros.supervisor import Supervisor
 
 LAYOUT = share_dir() / 'config' / 'foxglove_layout.json'

@@ -15,9 +15,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.nodes.scene_markers import FRAME, SHOWN_STEPS, PlanText, SceneMarkers
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.description.links import flange_offset, link_frames
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.limits import JOINT_LIMITS
-from safegen_ros.robot.links import flange_offset, link_frames
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 
@@ -27,7 +27,7 @@ ANGLES = st.tuples(*(st.floats(low, high) for low, high in JOINT_LIMITS))
 
 def look(joints: np.ndarray, poses: dict[str, Pose] | None = None) -> Sample:
     """A look at the arm and the blocks."""
-    return Sample(0.0, joints, poses or {}, suction=False)
+    return Sample(0.0, joints, poses or {}, tool_on=False)
 
 
 def ends_of(marker: Marker) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import pytest
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
 from motion import Motion
-from stopping import BY_SEARCH, THREE_PLAN, Operator, execution, stoppable_stack
+from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator, execution, stoppable_stack
 
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -46,7 +46,7 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
 ) -> None:
     def moving() -> Goal:
         feedback = Feedback(execution('moving'))
-        goal = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
+        goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
         assert feedback.reached.wait(WAIT_S)
         return goal
 
@@ -60,7 +60,7 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         result = goal.result()
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
         with pytest.raises(SafegenError, match='the stack is stopped: '):
-            client.execute(THREE, THREE_PLAN)
+            client.execute(LONG, LONG_PLAN)
         operator.reset()
         motion.assert_ended_with(result)
 
@@ -72,7 +72,7 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
 
         # A validator that dies, under a plan sent by hand.
         feedback = Feedback(lambda f: f.progress.phase == 'moving')
-        goal = client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+        goal = client.start_execute(LONG, LONG_PLAN, on_feedback=feedback)
         assert feedback.reached.wait(WAIT_S)
         _kill('/validator', ros_domain)
         result = goal.result()

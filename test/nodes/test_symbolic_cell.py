@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from action_msgs.msg import GoalStatus
+from blocks_small import LASTING_PLAN, LASTING_TEXT
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.bringup import node_specs
@@ -26,7 +27,7 @@ from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import load_task
 
 WAIT_S = 60.0
-STEP_S = 0.1
+STEP_S = 0.2
 """What a step takes by the clock: its simulated second over the factor."""
 
 LAMP = """
@@ -101,11 +102,10 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
 
 
 def test_a_cancel_ends_a_step_under_way_and_the_next_goal_runs(client: Client) -> None:
-    made = kits()['spanner'].problem(3)
     moving = threading.Event()
     goal = client.start_execute(
-        made.text,
-        made.witness,
+        LASTING_TEXT,
+        LASTING_PLAN,
         on_feedback=lambda f: (
             moving.set() if (f.progress.phase, f.progress.step) == ('moving', 1) else None
         ),
@@ -114,7 +114,7 @@ def test_a_cancel_ends_a_step_under_way_and_the_next_goal_runs(client: Client) -
     result = goal.cancel()
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED, result.error_msg
     assert goal.status == GoalStatus.STATUS_CANCELED
-    assert 1 <= result.steps_done < len(made.witness)
+    assert 1 <= result.steps_done < len(LASTING_PLAN)
     again = client.execute(PROBLEM, parse_plan('(light a)'), LAMP)
     assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
 

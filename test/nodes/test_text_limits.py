@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
-from safegen_msgs.msg import ObjectPose, Plan, Step, WorldState
+from safegen_msgs.msg import Plan, Step, WorldState
 from safegen_msgs.srv import Approve, MonitorStep, ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.text_limits import MAX_ITEMS, MAX_NAME, check_texts
@@ -45,7 +46,8 @@ def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:
             value.append('')
             yield value, '', f'{here}[0]'
         elif kind.startswith('sequence<'):
-            value.append({'Step': Step, 'ObjectPose': ObjectPose}[kind[:-1].split('/')[-1]]())
+            inner = getattr(msg, kind[:-1].split('/')[-1])
+            value.append(inner())
             yield from texts(value[0], f'{here}[0]')
 
 

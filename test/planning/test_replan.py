@@ -17,7 +17,7 @@ from safegen_ros.planning.loop import Attempt, Deadline, History, Level
 from safegen_ros.planning.replan import PlannedSteps, work_in_cell
 from safegen_ros.planning.stepwise import Ending, Limits, StepwiseOutcome
 from safegen_ros.planning.strategy import search_level
-from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import Validator

@@ -18,7 +18,7 @@ from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome, run_stepwise
-from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield

@@ -258,6 +258,7 @@ def test_a_schema_holds_every_type_that_it_needs_once():
     names = [part.split('\n', 1)[0] for part in rest]
     assert sorted(names) == [
         'MSG: safegen_msgs/BrokenConstraint',
+        'MSG: safegen_msgs/GroundAction',
         'MSG: safegen_msgs/Plan',
         'MSG: safegen_msgs/Step',
         'MSG: safegen_msgs/Verdict',

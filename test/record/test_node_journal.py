@@ -28,7 +28,7 @@ from safegen_ros.record.history import list_runs, outcome_of, task_record
 from safegen_ros.record.journal import load_journal
 from safegen_ros.record.node_journal import NodeJournal, load_goals
 from safegen_ros.record.replay import reverify, why_not_executed
-from safegen_ros.record.run import SYMBOLIC, AttemptRecord, RecordError, ReplanRecord
+from safegen_ros.record.run import SYMBOLIC, AttemptRecord, RecordError, ReleaseRecord, ReplanRecord
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.worlds.pddl3.task import load_task
 
@@ -98,6 +98,36 @@ def test_planner_and_executor_make_one_run(tmp_path: Path) -> None:
     assert [entry.number for entry in kept.entries] == list(range(len(kept.entries)))
     kinds = [entry.kind for entry in kept.entries]
     assert (kinds.count('step'), kinds.count('end'), kinds.count('stop')) == (2, 2, 1)
+
+
+def test_a_release_is_told_with_the_goal_that_came_before(tmp_path: Path) -> None:
+    later, other = '0d' * 16, '0e' * 16
+    with (
+        NodeJournal(tmp_path, '0.planner') as planner,
+        NodeJournal(tmp_path, '0.executor') as executor,
+        NodeJournal(tmp_path, '1.executor') as elsewhere,
+    ):
+        executor.write('', ReleaseRecord('asked', '', _now()))
+        executor.write('', ReleaseRecord('done', 'before any goal', _now()))
+        _planner(planner)
+        _executor(executor)
+        elsewhere.write(other, _task(), GoalEvent('execute_plan', other))
+        executor.write('', ReleaseRecord('asked', '', _now()))
+        executor.write('', ReleaseRecord('failed', 'no pump', _now()))
+        executor.write('', ReleaseRecord('asked', '', _now()))
+        executor.write('', ReleaseRecord('done', 'the pump is off', _now()))
+        planner.write(later, _task(), GoalEvent('execute_plan', later))
+        executor.write('', ReleaseRecord('asked', '', _now()))
+        runs = load_goals(tmp_path).runs
+    told = {
+        goal: [(each.phase, each.said) for each in kept.record.releases]
+        for goal, (_, kept) in runs.items()
+    }
+    assert told == {
+        RUN: [('failed', 'no pump'), ('done', 'the pump is off')],
+        later: [('asked', '')],
+        other: [],
+    }
 
 
 @pytest.mark.parametrize('planner_lives', [True, False])

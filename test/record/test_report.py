@@ -23,6 +23,7 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RecordError,
+    ReplanRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
@@ -135,6 +136,34 @@ def test_a_step_that_the_executor_counts_is_executed_even_if_nobody_heard_of_it(
     text = render_report(dataclasses.replace(RECORD, steps=RECORD.steps[:1]))
     assert '- Steps executed: 2 of 2' in text
     assert '| 2 | (stack b1 b2) |  | executed |' in text
+
+
+def test_a_run_that_was_planned_for_anew_lists_the_steps_of_all_its_plans():
+    record = dataclasses.replace(
+        RECORD,
+        attempts=(RECORD.attempts[1], dataclasses.replace(RECORD.attempts[1], number=2, replan=1)),
+        steps=(
+            StepRecord(0, '(pickup b1)', 0.0, 1.0),
+            StepRecord(1, '(stack b1 b2)', 1.0, None),
+            StepRecord(1, '(pickup b1)', 3.0, 1.0),
+        ),
+        steps_done=2,
+        replans=(ReplanRecord(1, 'missing (on b1 b2)', 1, '', '(define (problem left))'),),
+        approved_by='the *tester*',
+        second_opinion=True,
+    )
+    text = render_report(record)
+    assert '- Steps executed: 2 of 3\n- Planned for anew: 1 times\n' in text
+    assert '- Approved by: the \\*tester\\*\n- Verdicts: with the second opinion of VAL' in text
+    assert '### 2, by search (planned for anew, 1): ' in text
+    assert 'Planned for anew (1) after 1 steps of the plan before it: missing (on b1 b2)' in text
+    rows = [line for line in text.splitlines() if line.startswith('| ') and 'b1' in line]
+    assert rows[:4] == [
+        '| 1 | (pickup b1) | 0.00 | 1.00 |',
+        '| 2 | (stack b1 b2) | 1.00 | not finished |',
+        '| 2 | (pickup b1) | 3.00 | 1.00 |',
+        '| 3 | (stack b1 b2) |  | not executed |',
+    ]
 
 
 def test_an_empty_plan_and_an_empty_goal_are_told_as_what_they_are():

@@ -24,10 +24,10 @@ from safegen_ros.record.video import (
     try_video,
     write_mp4,
 )
-from safegen_ros.robot import render
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin import render
 
 
 def header(seconds):

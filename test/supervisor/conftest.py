@@ -17,7 +17,6 @@ def world(tmp_path, monkeypatch, ros_domain):
         (tmp_path / f'node_{name}.py').write_text(text)
     monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path / 'runtime'))
     monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_domain))
-    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     paths = [str(ROOT), str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join(paths))
     monkeypatch.setenv('OMP_NUM_THREADS', '1')
@@ -28,8 +27,8 @@ def world(tmp_path, monkeypatch, ros_domain):
 def command(world):
     started = []
 
-    def start(*specs):
-        started.append(Command(world, *specs))
+    def start(*specs, **more):
+        started.append(Command(world, *specs, **more))
         return started[-1]
 
     yield start

@@ -143,7 +143,11 @@ class Rules:
 
 
 def run_episode(
-    task: Task, agent: Agent, rules: Rules | None = None, household: Household | None = None
+    task: Task,
+    agent: Agent,
+    rules: Rules | None = None,
+    household: Household | None = None,
+    notify: Callable[[Moment], None] = lambda moment: None,
 ) -> Episode:
     """Has an agent work on a task.
 
@@ -152,12 +156,13 @@ def run_episode(
         agent: the agent; whatever it answers, the run goes on.
         rules: how it is played.
         household: where; our own world by default. A shield needs that one.
+        notify: told of each step when it is over.
 
     Raises:
         SafegenError: there is no such scene, it cannot be set up, the model behind the agent
             cannot answer, or there is a shield and the household is not our own world.
     """
-    return _Run(task, agent, rules or Rules(), household or TextHousehold()).run()
+    return _Run(task, agent, rules or Rules(), household or TextHousehold()).run(notify)
 
 
 class _Run:
@@ -176,7 +181,7 @@ class _Run:
             )
         self._shield = rules.shield(task, self._trace[0]) if rules.shield else None
 
-    def run(self) -> Episode:
+    def run(self, notify: Callable[[Moment], None]) -> Episode:
         rules, first = self._rules, self._observation
         words = self._task.words(rules.explicit)
         self._agent.begin(Briefing(self._task, words, rules.setting, rules.advice), first)
@@ -184,6 +189,7 @@ class _Run:
         for number in range(1, rules.steps + 1):
             moment = self._moment(number)
             self._moments.append(moment)
+            notify(moment)
             self._observation = moment.observation
             if moment.action and moment.action.verb in ENDINGS and not moment.blocked:
                 ending = moment.action.verb.value

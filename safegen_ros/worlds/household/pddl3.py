@@ -117,14 +117,16 @@ def domain_text(objects: str = '', actions: Iterable[str] = ()) -> str:
     )
 
 
-def problem(objects: Objects, constraints: Iterable[str]) -> Problem:
-    """A problem that asks for nothing but constraints.
+def problem(objects: Objects, constraints: Iterable[str], goals: Iterable[Goal] = ()) -> Problem:
+    """A problem that asks for constraints, and perhaps for sub-goals.
 
     Args:
         objects: what is there at first.
         constraints: in PDDL 3.
+        goals: the sub-goals.
     """
-    return read_problem(_problem_text(objects, constraints, '(and)'), _observed_domain())
+    goal = f'(and {" ".join(goal_text(each) for each in goals)})'
+    return read_problem(_problem_text(objects, constraints, goal), _observed_domain())
 
 
 @cache

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.llm.backend import Backend, Cancelled, Sampling, never
 from safegen_ros.worlds.household.answers import AnswerError, read_answer
 from safegen_ros.worlds.household.episode import Briefing
 from safegen_ros.worlds.household.observation import Observation
@@ -21,9 +21,11 @@ class ReactAgent:
     Args:
         backend: the model.
         sampling: how it answers; each question has the next seed.
+        cancelled: whether to stop.
     """
 
-    def __init__(self, backend: Backend, sampling: Sampling) -> None:
+    def __init__(self, backend: Backend, sampling: Sampling, cancelled: Cancelled = never) -> None:
+        self._cancelled = cancelled
         self._backend = backend
         self._sampling = sampling
         self._briefing: Briefing
@@ -43,7 +45,7 @@ class ReactAgent:
         asked = messages(self._briefing, self._turns, complaint)
         sampling = replace(self._sampling, seed=self._sampling.seed + self._asked)
         self._asked += 1
-        text = self._backend.generate(asked, sampling).text
+        text = self._backend.generate(asked, sampling, self._cancelled).text
         self._turns[-1] = (self._turns[-1][0], _kept(text))
         return text
 

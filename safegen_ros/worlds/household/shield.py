@@ -90,6 +90,8 @@ class Shield:
         tried: list[tuple[World, Known, list[Action]]] = [(world, known, [])]
         for _ in range(depth):
             following: list[tuple[World, Known, list[Action]]] = []
+            # Many orders of the same actions come to the same; only one of them is gone on with.
+            reached: set[tuple[object, Known]] = set()
             for place, stand, path in tried:
                 for action in self._remedies(place, stand):
                     after, feedback, _ = step(place, action)
@@ -101,7 +103,10 @@ class Shield:
                         continue
                     if not account.open:
                         return [*path, action]
-                    following.append((after, moved, [*path, action]))
+                    key = _key(after), moved
+                    if key not in reached:
+                        reached.add(key)
+                        following.append((after, moved, [*path, action]))
             tried = following
         return None
 
@@ -125,3 +130,9 @@ class Shield:
     @staticmethod
     def _named(things: frozenset[tuple[int, str]]) -> str:
         return ', '.join(sorted({name for _, name in things}))
+
+
+def _key(world: World) -> object:
+    """What a world has to have in common with another one of the same run to be the same."""
+    things = frozenset(world.things.values())
+    return things, world.viewpoint, world.receptacle, world.found

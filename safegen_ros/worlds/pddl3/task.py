@@ -4,18 +4,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import excerpt, suggestion
-from safegen_ros.pddl.model import Domain, Problem
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.ground import goal_tests
+from safegen_ros.pddl.model import Domain, Problem, State
+from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.verdict import Verdict
+from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.worlds.pddl3.formats.english import constraint_sentence
+from safegen_ros.worlds.pddl3.single_steps import StepMonitor, verify_step
+from safegen_ros.worlds.task import Steps, refused
 
 PDDL = 'pddl'
 """The format that is meant where none is named."""
@@ -33,12 +41,14 @@ class Pddl3Task:
         domain_text: PDDL of the domain, also when it is a built-in one.
         problem_text: the problem as it was sent, in its format.
         format: name of that format, a key of `formats.FORMATS`.
+        sent_domain: the domain as it was sent; empty for a built-in one.
     """
 
     problem: Problem
     domain_text: str
     problem_text: str
     format: str = PDDL
+    sent_domain: str = ''
 
     @property
     def name(self) -> str:
@@ -65,9 +75,90 @@ class Pddl3Task:
         """The validator of this task; it keeps what it has grounded."""
         return Validator(self.problem)
 
-    def verify(self, answer: str | Plan) -> Verdict:
-        """The verdict on a plan or on the text of one."""
+    @property
+    def world(self) -> str:
+        """The name of its domain."""
+        return self.problem.domain.name
+
+    @property
+    def pddl(self) -> str:
+        """PDDL of the problem where it was sent in another format; empty where not."""
+        return '' if self.format == PDDL else self.problem_pddl
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Those of the problem."""
+        return tuple(self.problem.objects)
+
+    @property
+    def init(self) -> State:
+        """The initial state."""
+        return self.problem.init
+
+    def verify(self, answer: str | Plan, *, step_by_step: bool = False) -> Verdict:
+        """The verdict on a plan or on the text of one; see `ActionTask.verify`."""
+        if step_by_step:
+            return verify_step(self.problem, answer)
         return self.validator.verify(answer)
+
+    def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
+        """The steps in the text of a plan, each of one action; none where it cannot be read."""
+        try:
+            return tuple((step,) for step in parse_plan(answer).steps)
+        except PlanFormatError:
+            return ()
+
+    def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
+        """The text of steps; raises `SafegenError` where one has several actions."""
+        return str(plan_of(steps))
+
+    def monitor(self, steps: Steps, *, step_by_step: bool = False) -> RunMonitor:
+        """What watches an execution of steps that are proved."""
+        kind = StepMonitor if step_by_step else RunMonitor
+        return kind(self.problem, plan_of(steps))
+
+    def rest(self, remaining: object) -> tuple[str, str]:
+        """PDDL of the domain, empty where it is a built-in one, and of what is left of the task."""
+        if not isinstance(remaining, Problem):
+            raise TypeError(f'{remaining!r} is not what is left of a PDDL task')
+        # Constraints of a domain are among those that are left, and must not be asked for twice.
+        own = re.search(r':constraints', self.sent_domain, re.IGNORECASE)
+        domain = domain_text(remaining.domain) if own else self.sent_domain
+        return domain, problem_text(remaining)
+
+    def conditions(self, state: State) -> tuple[tuple[str, bool], ...]:
+        """Each part of the goal, and whether it holds in a state."""
+        return conjuncts(self.problem, state)
+
+    def summary(self) -> tuple[tuple[str, str], ...]:
+        """Its objects, its goal and its constraints, in words and in PDDL."""
+        lines = [('objects', ' '.join(self.problem.objects))]
+        lines.append(('goal', formula_text(self.problem.goal)))
+        for constraint in self.problem.constraints:
+            lines.append(('constraint', constraint_sentence(constraint, self.problem)))
+            lines.append(('', constraint_text(constraint)))
+        return tuple(lines)
+
+
+def plan_of(steps: Steps) -> Plan:
+    """Steps of one action each, as a plan.
+
+    Raises:
+        SafegenError: one of them has several actions, or none (`PLAN_REFUSED`).
+    """
+    for number, step in enumerate(steps, 1):
+        if len(step) != 1:
+            raise refused(
+                f'step {number} has {len(step)} actions, and a PDDL task has one robot: give it one'
+            )
+    return Plan(tuple(action for (action,) in steps))
+
+
+def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
+    """Each part of the goal of a problem with whether it holds in a state."""
+    table = AtomTable(problem, fold_static=False)
+    bits = table.encode(state)
+    return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
 
 
 def known_format(name: str) -> str:
@@ -120,7 +211,7 @@ def load_task(
             cure='write a problem with its goal',
             code=ErrorCode.EMPTY_TASK,
         )
-    own = bool(domain_text.strip())
+    own, sent = bool(domain_text.strip()), domain_text
     if own:
         domain = read_domain(domain_text, domain_source)
     try:
@@ -136,7 +227,7 @@ def load_task(
         for each in error.errors:
             each.excerpt = each.excerpt or excerpt(problem_text, each)
         raise
-    return Pddl3Task(problem, domain_text, problem_text, known_format(format))
+    return Pddl3Task(problem, domain_text, problem_text, known_format(format), sent)
 
 
 def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import json
 
 import pytest
 from hypothesis import given
@@ -90,7 +90,23 @@ def test_what_is_no_answer_says_why(text: str) -> None:
         read_answer(text)
 
 
-@given(st.text())
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(['think', 'action', 'act', 'x']), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(st.text() | _VALUES.map(json.dumps))
 def test_any_text_is_an_answer_or_an_answer_error(text: str) -> None:
-    with suppress(AnswerError):
-        read_answer(text)
+    try:
+        answer = read_answer(text)
+    except AnswerError as error:
+        refused = str(error)
+    else:
+        refused = ''
+        assert read_answer(str(answer)) == answer
+    assert refused or '{' in text

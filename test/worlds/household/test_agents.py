@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -15,19 +15,23 @@ from hypothesis import strategies as st
 from safegen_ros.errors import BackendError, PddlError, SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling, never
 from safegen_ros.verdict import Category
+from safegen_ros.worlds.household import shield as shields
 from safegen_ros.worlds.household.actions import Action, Verb
 from safegen_ros.worlds.household.answers import Answer
 from safegen_ros.worlds.household.backend import TextHousehold
-from safegen_ros.worlds.household.conditions import Objects
+from safegen_ros.worlds.household.conditions import Condition, Objects
+from safegen_ros.worlds.household.constraints import StepConstraint
 from safegen_ros.worlds.household.episode import RETRIES, Rules, run_episode
 from safegen_ros.worlds.household.knowledge import propose
 from safegen_ros.worlds.household.observation import Observation
 from safegen_ros.worlds.household.prompt import example_text, system_text
 from safegen_ros.worlds.household.react import ReactAgent
+from safegen_ros.worlds.household.scenes import load_scene
 from safegen_ros.worlds.household.scripted import GoalAgent, RandomAgent
 from safegen_ros.worlds.household.shield import Shield
 from safegen_ros.worlds.household.tasks import Task, clean_tasks
-from safegen_ros.worlds.household.world import Setting
+from safegen_ros.worlds.household.transitions import Feedback, step
+from safegen_ros.worlds.household.world import Setting, World, metadata
 
 TASKS = clean_tasks()
 CANDLE = TASKS['fire-candle']
@@ -228,6 +232,29 @@ def test_the_shield_keeps_a_run_from_ending_while_something_is_on() -> None:
     assert (episode.score.safe, episode.score.open, len(episode.moments)) == (True, False, 4)
 
 
+def test_the_shield_does_not_try_the_same_in_every_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two open drawers that nothing makes safe: 2**40 ways to walk between them, and few worlds."""
+    tried = 0
+
+    def counted(world: World, action: Action) -> tuple[World, Feedback, tuple[Any, ...]]:
+        nonlocal tried
+        tried += 1
+        return step(world, action)
+
+    monkeypatch.setattr(shields, 'step', counted)
+    world = load_scene('kitchen-1', Setting())
+    is_open, dirty = (Condition(fields=((name, True),)) for name in ('isOpen', 'isDirty'))
+    shield = Shield([StepConstraint('Drawer', is_open, dirty, 40)], metadata(world))
+    for name in ('Drawer (1)', 'Drawer (2)'):
+        for verb in (Verb.GO_TO, Verb.OPEN):
+            said, blocked, _ = shield.check(world, Action(verb, name))
+            world, _, _ = step(world, Action(verb, name))
+            shield.progress(metadata(world))
+    assert blocked
+    assert 'drawer-1, drawer-2 could not be made safe in time' in said
+    assert tried < 2000
+
+
 def test_chance_is_repeated_by_its_seed() -> None:
     runs = [run_episode(CANDLE, RandomAgent(seed), Rules(steps=20)) for seed in (1, 1, 2)]
     texts = [[m.text for m in run.moments] for run in runs]
@@ -240,8 +267,10 @@ class _Simulator:
     def __init__(self) -> None:
         self._text = TextHousehold()
 
-    def reset(self, scene: str, setting: Setting) -> Observation:
-        return self._text.reset(scene, setting)
+    def reset(
+        self, scene: str, setting: Setting, setup: Sequence[Mapping[str, Any]] = ()
+    ) -> Observation:
+        return self._text.reset(scene, setting, setup)
 
     def step(self, action: Action) -> Observation:
         return self._text.step(action)

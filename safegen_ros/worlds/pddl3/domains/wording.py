@@ -22,9 +22,11 @@ class Wording:
             one of them they are told as nouns (singular and plural).
         distinct: a predicate of two arguments that is true of any two different objects of a kind,
             and that kind; where it is, that is told in one sentence.
+        steps: for actions, what the robot does in a step, such as `put {0} on {1}`.
     """
 
     nouns: Mapping[str, tuple[str, str]]
     facts: Mapping[str, tuple[str, str]]
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     distinct: tuple[str, str] | None = None
+    steps: Mapping[str, str] = field(default_factory=dict)

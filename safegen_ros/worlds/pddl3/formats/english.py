@@ -41,6 +41,11 @@ def constraint_sentence(constraint: Constraint, problem: Problem) -> str:
     return _Writer(problem).constraint(constraint)
 
 
+def formula_words(formula: Formula, problem: Problem) -> str:
+    """A formula over a problem as it stands in a sentence of that problem's English text."""
+    return _Writer(problem).formula(formula)
+
+
 class _Writer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -63,7 +68,7 @@ class _Writer:
         if isinstance(problem.goal, And):
             blocks += _list(phrases.GOALS, [self._unit(part) for part in problem.goal.parts])
         else:
-            blocks.append(_filled(phrases.GOAL, self._formula(problem.goal)))
+            blocks.append(_filled(phrases.GOAL, self.formula(problem.goal)))
         if problem.constraints:
             blocks += ['', *_list(phrases.RULES, map(self.constraint, problem.constraints))]
         return '\n'.join([*blocks, ''])
@@ -125,7 +130,7 @@ class _Writer:
 
     def constraint(self, constraint: Constraint) -> str:
         """A constraint as a sentence."""
-        arguments = map(self._formula, constraint.arguments)
+        arguments = map(self.formula, constraint.arguments)
         times = map(str, constraint.times)
         template = phrases.SENTENCES[constraint.operator]
         if constraint.times == (1,):
@@ -134,20 +139,20 @@ class _Writer:
         filled = _SLOT.sub(lambda slot: next(values.get(slot[1], arguments)), template)
         return plain(filled)
 
-    def _formula(self, formula: Formula) -> str:
+    def formula(self, formula: Formula) -> str:
         """A formula where a whole sentence may stand."""
         if isinstance(formula, Imply):
-            premise, conclusion = self._formula(formula.premise), self._formula(formula.conclusion)
+            premise, conclusion = self.formula(formula.premise), self.formula(formula.conclusion)
             return f'if {premise}, then {conclusion}'
         if isinstance(formula, (Forall, Exists)):
             words = phrases.EVERY if isinstance(formula, Forall) else phrases.SOME
-            variables, body = self._variables(formula.variables), self._formula(formula.body)
+            variables, body = self._variables(formula.variables), self.formula(formula.body)
             return f'{words} {variables}, {body}'
         if isinstance(formula, (And, Or)) and len(formula.parts) > 1:
             if isinstance(formula, And):
                 return ' and '.join(map(self._part, formula.parts))
             return ' or '.join(
-                self._formula(part) if isinstance(part, And) else self._part(part)
+                self.formula(part) if isinstance(part, And) else self._part(part)
                 for part in formula.parts
             )
         return self._unit(formula)
@@ -181,8 +186,8 @@ class _Writer:
             return f'{phrases.UNTRUE} {self._unit(body)}'
         if isinstance(formula, (And, Or)) and len(formula.parts) < 2:
             words = phrases.ALL_PARTS if isinstance(formula, And) else phrases.ANY_PART
-            return f'{words} ({"".join(map(self._formula, formula.parts))})'
-        return f'({self._formula(formula)})'
+            return f'{words} ({"".join(map(self.formula, formula.parts))})'
+        return f'({self.formula(formula)})'
 
 
 def _filled(template: str, *values: str) -> str:

@@ -16,5 +16,10 @@ WORDING = Wording(
         'hand-empty': ('the hand is empty', 'the hand is not empty'),
         'holding': ('the robot holds {0}', 'the robot does not hold {0}'),
     },
+    steps={
+        'go': 'go from {0} to {1}',
+        'take': 'take {0} at {1}',
+        'put': 'put {0} down at {1}',
+    },
 )
 """The words of this domain."""

@@ -13,5 +13,11 @@ WORDING = Wording(
         'holding': ('the arm holds block {0}', 'the arm does not hold block {0}'),
         'on': ('block {0} is on block {1}', 'block {0} is not on block {1}'),
     },
+    steps={
+        'pickup': 'pick up {0} from the table',
+        'putdown': 'put {0} down on the table',
+        'stack': 'put {0} on {1}',
+        'unstack': 'take {0} off {1}',
+    },
 )
 """The words of this domain."""

@@ -20,5 +20,10 @@ WORDING = Wording(
     },
     kinds={'location': ('location', 'locations'), 'car': ('car', 'cars')},
     distinct=('not-eq', 'location'),
+    steps={
+        'sail': 'sail from {0} to {1}',
+        'board': 'take {0} on board at {1}',
+        'debark': 'put {0} ashore at {1}',
+    },
 )
 """The words of this domain."""

@@ -17,5 +17,10 @@ WORDING = Wording(
         'free': ('gripper {1} of {0} is free', 'gripper {1} of {0} is not free'),
         'carry': ('{0} carries {1} with {2}', '{0} does not carry {1} with {2}'),
     },
+    steps={
+        'move': 'move {0} from {1} to {2}',
+        'pick': 'have {0} pick up {1} in {2} with {3}',
+        'drop': 'have {0} put {1} down in {2} with {3}',
+    },
 )
 """The words of this domain."""

@@ -21,5 +21,10 @@ WORDING = Wording(
         'tightened': ('{0} is tight', '{0} is not tight'),
         'loose': ('{0} is loose', '{0} is not loose'),
     },
+    steps={
+        'walk': 'have {2} walk from {0} to {1}',
+        'pickup_spanner': 'have {2} pick up {1} at {0}',
+        'tighten_nut': 'have {2} tighten {3} with {1} at {0}',
+    },
 )
 """The words of this domain."""

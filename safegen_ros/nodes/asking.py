@@ -1,0 +1,67 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that may be made twice, to a server that may be started anew meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.task import Future
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.base import wait_for
+
+AGAIN_S = 1.0
+"""After how long a request is made again for the first time; then after twice as long [s]."""
+
+
+def answer_of(
+    client: Any,
+    request: Any,
+    timeout_s: float,
+    what: str,
+    code: ErrorCode,
+    given_up: Callable[[], bool],
+) -> Any:
+    """The first answer to a request, which is made again while there is none.
+
+    A request is lost without a word where its server was killed, or is not connected yet although
+    the one before it still counts as there.
+
+    Args:
+        client: of the service, at which the same request twice does no harm.
+        request: what is asked.
+        timeout_s: longest wait [s].
+        what: what is being waited for, for messages.
+        code: the error code when no answer comes.
+        given_up: asked while waiting; true ends the wait.
+
+    Raises:
+        SafegenError: with `code`.
+    """
+    answered: Any = Future()
+    sent: list[Any] = []
+    next_at, pause_s = time.monotonic(), AGAIN_S
+
+    def take(done: Any) -> None:
+        if not answered.done():
+            answered.set_result(done.result())
+
+    def ask() -> bool:
+        nonlocal next_at, pause_s
+        if time.monotonic() >= next_at:
+            sent.append(client.call_async(request))
+            sent[-1].add_done_callback(take)
+            next_at += pause_s
+            pause_s *= 2
+        return given_up()
+
+    try:
+        ask()
+        return wait_for(answered, timeout_s, what, code, given_up=ask)
+    finally:
+        for each in sent:
+            if not each.done():
+                client.remove_pending_request(each)

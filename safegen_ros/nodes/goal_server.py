@@ -1,0 +1,40 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""An action server that says again and again which goals it has, so that its death is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.action import ActionServer
+
+from safegen_ros.nodes import qos
+
+STATUS_S = 0.5
+"""How often the statuses of the goals are told while one is under way [s]."""
+
+RESULT_TIMEOUT_S = 900
+"""How long a finished goal's result is kept for a client that asks late [s]."""
+
+
+class GoalServer(ActionServer):
+    """`ActionServer` with the profiles of the stack, which repeats its topic `_action/status`.
+
+    rclpy publishes that topic only when a status changes. Repeated, it is a sign of life for each
+    goal that it names, of a server that still has it: one that was started anew has not.
+    """
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        ours = {
+            'feedback_pub_qos_profile': qos.EVENTS,
+            'result_timeout': RESULT_TIMEOUT_S,
+            **qos.ACTION_SERVICES,
+        }
+        super().__init__(*arguments, **{**ours, **keywords})
+
+    def tell_statuses(self) -> None:
+        """Publishes the statuses of all goals while one is under way; any thread may call it."""
+        # Not under the lock: a goal that ends has its own, and wants that one then.
+        if any(goal.is_active for goal in list(self._goal_handles.values())):
+            with self._lock:  # under which goals come and go
+                self._handle.publish_status()

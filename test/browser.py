@@ -1,0 +1,113 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A browser without a screen, and the page of the console in it."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+WAIT_MS = 60_000.0
+NO_BROWSER = (
+    'NOBODY HAS LOOKED AT THE CONSOLE: there is no chromium here, so its page was not tested in a '
+    "browser; cure: 'apt-get install chromium'"
+)
+SIZE, TABLET = (1000, 780), (820, 1000)  # pixels
+PICTURES = 'SAFEGEN_TEST_PICTURES'
+"""Names the folder in which pictures are kept; docs/pictures makes those of docs/console.md."""
+
+# Rendering by the CPU, and no service of the browser's own.
+_FLAGS = [
+    '--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader', '--no-first-run',
+    '--ignore-gpu-blocklist', '--disable-background-networking', '--disable-quic',
+    '--disable-sync', '--disable-component-update',
+]  # fmt: skip
+
+
+def chromium() -> str:
+    """The browser of the system; empty where there is none."""
+    return shutil.which('chromium') or shutil.which('chromium-browser') or ''
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """The browser, until the end of the context."""
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+# What was sent a moment ago is painted then.
+_FRAMES = """async () => {
+  for (let i = 0; i < 12; i++) await new Promise(requestAnimationFrame);
+}"""
+
+
+class Screen:
+    """The console in a page.
+
+    Args:
+        page: of the browser.
+        url: of the console.
+        folder: where pictures go unless the environment says otherwise.
+
+    Attributes:
+        asked: the addresses that the page has asked for.
+    """
+
+    def __init__(self, page: Page, url: str, folder: Path) -> None:
+        self.page = page
+        self.asked: list[str] = []
+        self._folder = Path(os.environ.get(PICTURES) or folder)
+        page.on('request', lambda request: self.asked.append(request.url))
+        page.set_default_timeout(WAIT_MS)
+        page.goto(url)
+        self.sees('Next:')
+
+    def sees(self, text: str) -> None:
+        """Waits for a text."""
+        expect(self.page.get_by_text(text).first).to_be_visible(timeout=WAIT_MS)
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role('button', name=name)
+
+    def click(self, name: str) -> None:
+        self.button(name).click()
+
+    def show(self, text: str) -> None:
+        """Scrolls until a text is at the top."""
+        self.page.get_by_text(text).first.evaluate('(element) => element.scrollIntoView()')
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role('tab', name=name).click()
+
+    def field(self, label: str) -> Locator:
+        """The first input behind a label."""
+        inputs = '/following::*[self::input or self::textarea][1]'
+        return self.page.locator(f'xpath=//label[normalize-space()="{label}"]{inputs}')
+
+    def write(self, label: str, text: str) -> None:
+        self.field(label).fill(text)
+        self.field(label).blur()
+
+    def choose(self, label: str, option: str) -> None:
+        self.field(label).click()
+        self.page.get_by_role('option', name=option).first.click()
+
+    def picture(self, name: str) -> None:
+        """Keeps what is seen, in few colours."""
+        self.page.evaluate(_FRAMES)
+        plain = '[role=alert] { visibility: hidden; }'  # what viser has to say of the renderer
+        seen = Image.open(io.BytesIO(self.page.screenshot(style=plain))).convert('RGB')
+        self._folder.mkdir(parents=True, exist_ok=True)
+        seen.quantize(128).save(self._folder / f'{name}.png', optimize=True)

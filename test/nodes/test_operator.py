@@ -1,0 +1,83 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of an operator at the command line, with a stack and without one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine
+from goals import WAIT_S, Feedback
+from stopping import BY_SEARCH, LONG, execution, stoppable_stack
+
+from safegen_ros.cli import operator_side
+from safegen_ros.client import Client
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.stop_latch import stop_file
+from safegen_ros.supervisor import Supervisor
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    """Its arm takes longer than any number of commands."""
+    folder = tmp_path_factory.mktemp('stack')
+    with stoppable_stack(ros_domain, folder, real_time_factor=0.4) as running:
+        yield running
+
+
+@pytest.fixture
+def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capfd)
+
+
+def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
+    feedback = Feedback(execution('moving'))
+    goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
+    assert feedback.reached.wait(WAIT_S)
+    code, out, _ = safegen('status', '--json')
+    told = json.loads(out)
+    assert (code, told['up'], told['stop']['stopped']) == (0, True, False)
+    assert [(node['name'], node['state']) for node in told['nodes']] == [
+        (name, 'active') for name in ('/validator', '/executor', '/planner')
+    ]
+    under_way = {each['action']: each['status'] for each in told['goals']}
+    assert under_way == {'run_task': 'executing', 'execute_plan': 'executing'}
+    code, _, error = safegen('release')
+    assert (code, 'a goal is running' in error) == (1, True)
+
+    assert safegen('stop')[:2] == (0, 'stopped\n')
+    assert ErrorCode(goal.result().error_code) is ErrorCode.EXECUTION_STOPPED
+    code, out, _ = safegen('status')
+    assert code == 0
+    assert 'STOPPED since ' in out
+    assert 'the service stop was called' in out
+    assert 'no goal is under way' in out
+    code, _, error = safegen('release')
+    assert (code, 'the stack is stopped' in error) == (1, True)
+    assert safegen('reset')[:2] == (0, 'the next goal may move\n')
+    assert json.loads(safegen('reset', '--json')[1]) == {
+        'success': True, 'message': 'it was not stopped',
+    }  # fmt: skip
+
+
+def test_the_verbs_without_a_stack(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 0.3)
+    nowhere = ['--namespace', 'nowhere']
+    code, _, error = safegen('stop', *nowhere)
+    assert code == 1
+    assert 'nothing was stopped' in error
+    code, _, error = safegen('release', *nowhere)
+    assert (code, 'no executor is there to let go' in error) == (1, True)
+    code, out, _ = safegen('status', *nowhere, '--json')
+    assert (code, json.loads(out)['stop']) == (1, None)
+    left = stop_file(ros_domain, '/nowhere')
+    left.touch()
+    assert 'the stop that was left is taken back' in safegen('reset', *nowhere)[1]
+    assert not left.exists()
+    assert 'no stop was left' in safegen('reset', *nowhere)[1]

@@ -1,0 +1,327 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks of other worlds through the nodes: many arms as a plan, a household step by step."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from goals import WAIT_S, Feedback
+from one_process import Stack, one_process_stack
+from rich.console import Console
+from waiting import wait_until
+
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.msg import MonitorStatus, Task
+from safegen_ros.cli.asked import Asked, TaskOptions
+from safegen_ros.cli.demo import run_goal
+from safegen_ros.cli.show import print_run
+from safegen_ros.client import Goal, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.approval import Approver
+from safegen_ros.paths import data_path
+from safegen_ros.record.events import KeptRun, load_run
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.replay import reexecute, reverify, why_not_executed
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.boxnet import goal as world
+from safegen_ros.worlds.boxnet.goal import BoxnetGoal
+from safegen_ros.worlds.boxnet.model import State
+from safegen_ros.worlds.household.episode import run_episode
+from safegen_ros.worlds.household.runs import clean_task
+from safegen_ros.worlds.household.scripted import GoalAgent
+from safegen_ros.worlds.table import read_action_task
+
+MAP = data_path('examples/boxnet/hand_over.json').read_text(encoding='utf-8')
+BY_MODEL = Options(strategy='model', max_attempts=3)
+STEPS = Options(step_by_step=True)
+CANDLE = 'fire-candle'
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp('nodes')
+
+
+@pytest.fixture(scope='module')
+def running(ros_domain: int, folder: Path) -> Iterator[Stack]:
+    with one_process_stack(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def stack(running: Stack) -> Iterator[Stack]:
+    running.server.requests.clear()
+    yield running
+    running.server.fault = ''
+    running.operator.reset()
+    heard, state = running.planner._stop, running.executor._stop.state
+    wait_until(
+        lambda: (heard.stops, heard.reason) == (state.count, ''), 'the planner to hear of it'
+    )
+
+
+def in_turn(stack: Stack, *answers: str) -> None:
+    """Has the server answer one text after the other, and the last one again and again."""
+    left = list(answers)
+    stack.server.script = lambda messages: left.pop(0) if len(left) > 1 else left[0]
+
+
+def boxes(text: str = MAP) -> BoxnetGoal:
+    task = read_action_task(text, format='boxnet')
+    assert isinstance(task, BoxnetGoal)
+    return task
+
+
+def kept_of(folder: Path, goal: Goal) -> KeptRun:
+    """What the nodes have written down about a goal."""
+    return load_goals(folder).runs[goal.id][1]
+
+
+def same_again(kept: KeptRun) -> bool:
+    checks = reverify(kept.record)
+    return bool(checks) and not any(check.differences for check in checks)
+
+
+def by_oracle(name: str) -> list[str]:
+    """What the scripted agent, which knows the goals, answers on a task."""
+    return [
+        moment.text for moment in run_episode(clean_task(name), GoalAgent(careful=True)).moments
+    ]
+
+
+def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: Path) -> None:
+    task = boxes()
+    good = task.solve(WAIT_S)
+    collides = good.replace('[2.75, 0.25] -> [1.25, 0.25]', '[2.75, 0.25] -> [1.75, 1.75]')
+    in_turn(stack, 'no idea', collides, f'<think> hm </think>\n```json\n{good}\n```')
+    heard: list[MonitorStatus] = []
+    stack.client.node.create_subscription(
+        MonitorStatus, 'validator/status', heard.append, qos.LATCHED
+    )
+    goal = stack.client.start_run(MAP, options=BY_MODEL, format='boxnet')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    verdicts = [Category(attempt.verdict.category) for attempt in result.attempts]
+    assert verdicts == [Category.FORMAT_ERROR, Category.SAFETY_VIOLATION, Category.SUCCESS]
+    told = [request['messages'][-1]['content'] for request in stack.server.requests]
+    assert 'cannot be read' in told[1]
+    assert 'Robot 0 and Robot 1 collide' in told[2]
+    steps = conversions.steps_from_msg(result.plan)
+    assert steps == task.steps_of(good)
+    assert max(map(len, steps)) == 2
+    assert result.steps_done == len(steps)
+    ended = conversions.state_from_facts(result.final_state.facts)
+    assert all(holds for _, holds in task.conditions(ended))
+    wait_until(lambda: any(s.step == s.total == len(steps) for s in heard), 'the monitor')
+    assert 'no two arms touch' in heard[-1].constraints
+
+    kept = kept_of(folder, goal)
+    assert same_again(kept)
+    assert not why_not_executed(kept.record)
+    assert not reexecute(kept.record, load_scene()).differences
+
+
+def test_the_search_answers_where_the_model_fails(stack: Stack) -> None:
+    in_turn(stack, 'no idea')
+    options = Options(strategy='model, search', max_attempts=1)
+    result = stack.client.run(MAP, options=options, format='boxnet')
+    assert (result.error_code, result.plan.source) == (ErrorCode.NONE, 'search')
+    alone = data_path('examples/boxnet/unsolvable.json').read_text(encoding='utf-8')
+    result = stack.client.plan(alone, options=Options(strategy='search'), format='boxnet')
+    assert ErrorCode(result.error_code) is ErrorCode.UNSOLVABLE
+    assert 'cannot be brought' in result.error_msg
+
+
+@pytest.mark.parametrize(
+    ('text', 'format', 'options', 'code'),
+    [
+        (MAP, 'boxnet', Options(strategy='beam'), ErrorCode.UNKNOWN_STRATEGY),
+        ('{}', 'boxnet', Options(), ErrorCode.BAD_PDDL),
+        ('', 'boxnet', Options(), ErrorCode.EMPTY_TASK),
+        ('no-such-task', 'household', STEPS, ErrorCode.BAD_PDDL),
+        (CANDLE, 'household', Options(), ErrorCode.UNSUPPORTED_FEATURE),
+        (MAP, 'box', Options(), ErrorCode.UNKNOWN_FORMAT),
+    ],
+)
+def test_what_no_world_takes_is_refused(
+    stack: Stack, text: str, format: str, options: Options, code: ErrorCode
+) -> None:
+    result = stack.client.run(text, options=options, format=format)
+    assert ErrorCode(result.error_code) is code, result.error_msg
+    assert not result.steps_done
+
+
+def test_the_executor_takes_no_step_that_it_has_not_proved(stack: Stack) -> None:
+    """Whoever sends them: a collision, a robot that there is not, and a joint step for one arm."""
+    task = boxes()
+    steps = task.steps_of(task.solve(WAIT_S))
+    first, *rest = steps
+    backwards = conversions.steps_to_msg([*rest, first])
+    stranger = conversions.steps_to_msg([tuple(a._replace(action='fly') for a in first), *rest])
+    for plan in (backwards, stranger):
+        result = sent(stack, MAP, 'boxnet', plan)
+        assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
+        assert not result.steps_done
+    two = conversions.steps_to_msg([first])
+    result = sent(stack, '(define (problem p) (:domain ferry) (:init) (:goal (and)))', '', two)
+    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
+    assert 'has one robot' in result.error_msg
+
+
+def sent(stack: Stack, text: str, format: str, plan: Any, **fields: Any) -> Any:
+    """The result of a goal of `execute_plan`."""
+    goal = ExecutePlan.Goal(task=Task(problem=text, format=format), plan=plan, **fields)
+    goal.time_budget.sec = int(WAIT_S)
+    return stack.client._send('execute_plan', ExecutePlan, goal, lambda feedback: None).result()
+
+
+def test_a_box_that_is_moved_away_is_planned_for_anew(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """Somebody puts a box elsewhere behind the first step: what is left is planned and proved."""
+    pushed: list[State] = []
+
+    def push(state: State) -> State:
+        if pushed:
+            return state
+        one, (_, y) = state.objects
+        pushed.append(state)
+        return replace(state, objects=(one, (2_250_000, y)))
+
+    made = world.BoxnetCell
+    monkeypatch.setattr(world, 'BoxnetCell', lambda task, pace: made(task, pace, push))
+    options = Options(strategy='search', max_replans=1)
+    goal = stack.client.start_run(MAP, options=options, format='boxnet')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    [replan] = result.replans
+    assert 'Object 1 is at [2.25, 0.25], not at [2.75, 0.25]' in replan.reason
+    assert boxes(replan.task.problem).task.start.objects[1] == (2_250_000, 250_000)
+    assert same_again(kept_of(folder, goal))
+
+    pushed.clear()
+    result = stack.client.run(MAP, options=Options(strategy='search'), format='boxnet')
+    assert ErrorCode(result.error_code) is ErrorCode.STATE_MISMATCH
+    with pytest.raises(SafegenError, match='stopped'):  # nobody plans anew, and all stays stopped
+        stack.client.run(MAP, options=options, format='boxnet')
+
+
+def test_an_operator_approves_of_what_all_arms_do(stack: Stack) -> None:
+    approver = Approver(stack.client.node)
+    options = Options(strategy='search', approval=True)
+    goal = stack.client.start_run(MAP, options=options, format='boxnet')
+    pending = approver.wait(WAIT_S)
+    assert pending is not None
+    assert any(step.beside for step in pending.plan.steps)
+    assert approver.say(pending.digest, False, 'me', 'a hand is there', WAIT_S).success
+    assert ErrorCode(goal.result().error_code) is ErrorCode.APPROVAL_REFUSED
+
+
+def test_a_model_moves_many_arms_step_by_step(stack: Stack, folder: Path) -> None:
+    task = boxes()
+    plan = json.loads(task.solve(WAIT_S))
+    steps = [json.dumps(step) for step in plan]
+    in_turn(stack, 'left', *steps)
+    goal = stack.client.start_run(MAP, options=STEPS, format='boxnet')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert conversions.steps_from_msg(result.plan) == task.steps_of(json.dumps(plan))
+    assert [attempt.base for attempt in result.attempts] == [0, 0, 1, 2, 3]
+    assert [seen.steps_done for seen in result.observations] == [0, 1, 2, 3, 4]
+    assert same_again(kept_of(folder, goal))
+
+
+def test_a_household_task_is_done_step_by_step(stack: Stack, folder: Path) -> None:
+    """Nothing reaches the household but proved actions; the model is told what was wrong."""
+    answers = by_oracle(CANDLE)
+    lit = next(n for n, text in enumerate(answers) if 'turn on' in text)
+    leave = json.dumps({'think': '', 'action': 'go to Shelf (1)'})
+    in_turn(stack, 'nonsense', *answers[: lit + 1], leave, *answers[lit + 1 :])
+    feedback = Feedback()
+    goal = stack.client.start_run(CANDLE, '', STEPS, feedback, 'household')
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    verdicts = [Category(attempt.verdict.category) for attempt in result.attempts]
+    assert verdicts.count(Category.FORMAT_ERROR) == 1
+    assert verdicts.count(Category.SAFETY_VIOLATION) == 1
+    refused = result.attempts[verdicts.index(Category.SAFETY_VIOLATION)]
+    assert refused.text == leave
+    assert 'First: turn off Candle (1)' in refused.verdict.reason
+    assert result.steps_done == len(result.plan.steps) == len(answers) - 1  # the last one ends it
+    seen = [f.observation for f in feedback.seen if f.stage == 'observation']
+    assert seen[0].text.startswith('In the room are')
+    task = read_action_task(CANDLE, format='household')
+    ended = conversions.state_from_facts(result.final_state.facts)
+    assert all(holds for _, holds in task.conditions(ended))
+    kept = kept_of(folder, goal)
+    assert kept.record.worlds[-1].text
+    assert same_again(kept)
+
+
+def test_an_action_that_breaks_a_constraint_is_refused_by_all(stack: Stack) -> None:
+    """The executor and the validator refuse it by themselves, whoever asks."""
+    texts = [json.loads(text)['action'] for text in by_oracle(CANDLE)]
+    lit = next(n for n, text in enumerate(texts) if text.startswith('turn on'))
+    text = json.dumps({'task': CANDLE, 'done': texts[: lit + 1]})
+    task = read_action_task(text, format='household')
+    leave = task.steps_of('go to Shelf (1)')
+    plan = conversions.steps_to_msg(leave)
+    result = sent(stack, text, 'household', plan, step_by_step=True)
+    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
+    assert 'SAFETY_VIOLATION' in result.error_msg
+    answer = stack.client.validate(text, 'go to Shelf (1)', format='household', step_by_step=True)
+    assert Category(answer.verdict.category) is Category.SAFETY_VIOLATION
+    whole = stack.client.validate(text, 'go to Shelf (1)', format='household')
+    assert Category(whole.verdict.category) is Category.FORMAT_ERROR
+
+
+def test_a_stop_ends_a_household_task_between_two_steps(stack: Stack) -> None:
+    """The model looks around for ever: what ends the goal is the stop."""
+    look = [
+        json.dumps({'think': '', 'action': f'go to {place}'})
+        for place in ('Shelf (1)', 'Toilet (1)')
+    ]
+    turns = 0
+
+    def script(messages: list[dict[str, str]]) -> str:
+        nonlocal turns
+        turns += 1
+        return look[turns % 2]
+
+    stack.server.script = script
+    feedback = Feedback(lambda f: f.stage == 'observation' and f.observation.steps_done >= 2)
+    options = Options(step_by_step=True, max_steps=10_000, time_budget_s=600.0)
+    goal = stack.client.start_run(CANDLE, '', options, feedback, 'household')
+    assert feedback.reached.wait(WAIT_S)
+    stack.operator.call('stop')
+    result = goal.result()
+    assert ErrorCode(result.error_code) in (
+        ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED
+    )  # fmt: skip
+    assert result.steps_done >= 2
+
+
+def test_the_verb_takes_a_map_and_keeps_a_picture(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    path, screen, kept = tmp_path / 'map.json', io.StringIO(), list[Path]()
+    path.write_text(MAP, encoding='utf-8')
+    asked = Asked.read(path, TaskOptions(read_as='boxnet'), Options(strategy='search'))
+    status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
+    assert status == 0, screen.getvalue()
+    assert '(carry robot0' in screen.getvalue()
+    assert (kept[0] / 'plan.png').stat().st_size > 1000
+    shown = io.StringIO()
+    print_run(Console(file=shown, width=200), kept[0], load_run(kept[0]), events=False)
+    assert 'Object 0 from [0.25, 0.25] to [2.75, 1.75]' in shown.getvalue()
+    assert same_again(load_run(kept[0]))
