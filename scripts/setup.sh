@@ -102,7 +102,7 @@ link_ros_layout() {
   # `ros2 launch` searches the folder without following links to folders.
   mkdir "$share/launch"
   ln -s "$PWD"/launch/*.launch.py "$share/launch/"
-  for item in planner validator executor; do
+  for item in planner validator executor console; do
     ln -s "../../bin/$item" "$libexec/$item"
   done
 }

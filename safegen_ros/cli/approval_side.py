@@ -16,9 +16,8 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
+from safegen_ros.nodes import conversions, told
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.processes.state import current_domain
 from safegen_ros.verdict import Category
 
@@ -106,14 +105,13 @@ def _yes() -> bool:
 
 def lines(pending: Any) -> list[str]:
     """A `PendingPlan` as a person reads it: what for, which steps, what was found, how long."""
-    problem = conversions.task_from_msg(pending.task).problem
+    task = conversions.task_from_msg(pending.task)
     verdict = Category(pending.verdict.category).name
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
     again = f', planned for anew {pending.replans} times' if pending.replans else ''
     return [
-        f'task {problem.name}{again}',
-        f'  goal        {formula_text(problem.goal)}',
-        *(f'  constraint  {constraint_text(each)}' for each in problem.constraints),
+        f'task {task.name}{again}',
+        *(f'  {title:<11} {text}' for title, text in task.summary()),
         f'plan by {pending.plan.source}: {verdict}',
         *(f'  {index:>3} {step}' for index, step in enumerate(_steps(pending), start=1)),
         f'digest {pending.digest}',
@@ -122,7 +120,7 @@ def lines(pending: Any) -> list[str]:
 
 
 def _steps(pending: Any) -> list[str]:
-    return [str(step) for step in conversions.plan_from_msg(pending.plan).steps]
+    return list(told.step_texts(pending.plan))
 
 
 def _values(pending: Any) -> dict[str, Any]:

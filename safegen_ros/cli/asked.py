@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.cli.cells import CellChoice
-from safegen_ros.cli.files import find_problem, read_task, read_text
+from safegen_ros.cli.files import find_problem, read_action_task, read_text
 from safegen_ros.cli.plan_goal import PlanExecution, start_execution
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.pddl.plan import Plan
@@ -19,6 +19,7 @@ from safegen_ros.planning.levels import level_names
 from safegen_ros.record.run import TaskRecord
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Asked:
     """
 
     path: Path
-    task: Pddl3Task
+    task: ActionTask
     domain_text: str
     options: Options
     cell: CellChoice | None = None
@@ -74,11 +75,11 @@ class Asked:
     @classmethod
     def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:
         """Reads the files; raises `SafegenError` when one of them is no good."""
-        path = find_problem(problem)
         text = read_text(about.domain, 'domain') if about.domain else ''
-        task = read_task(path, about.domain, format=about.read_as)
         # Only the text changes: the end is compared with the problem as the file has it.
-        return cls(path, task.written_as(about.format or task.format), text, options)
+        task = read_action_task(problem, about.domain, format=about.read_as, sent_as=about.format)
+        path = find_problem(problem) if isinstance(task, Pddl3Task) else problem
+        return cls(path, task, text, options)
 
     def start(self, client: Client, feedback: Callable[[Any], None]) -> Goal | PlanExecution:
         """Sends the goal; returns when it is accepted."""

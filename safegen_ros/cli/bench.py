@@ -196,6 +196,24 @@ def ros(
     _finish(report, _folder(out), console)
 
 
+@app.command(name='console')
+def console_page(
+    stops: Annotated[int, typer.Option(min=1, help='stops by a click')] = 10,
+    executions: Annotated[int, typer.Option(min=1, help='with viewers, and without')] = 5,
+    minutes: Annotated[
+        float, typer.Option(min=0.1, help='for how long the memory is watched [min]')
+    ] = 5.0,
+    out: Out = None,
+) -> None:
+    """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""
+    from safegen_ros.cli.bench_console import measure
+
+    console = Console()
+    with stages(console) as notify:
+        report = measure(stops, executions, minutes, notify)
+    _finish(report, _folder(out), console)
+
+
 @app.command(name='goals')
 def many_goals(
     goals: Annotated[int, typer.Option(min=1, help='goals in all')] = 1000,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +75,7 @@ def build(
     asked = _recipe(recipe, seed, domain, quotas, val)
     with working(jobs, ray) as (workers, notify, console):
         fresh = make(out, asked, workers, notify)
-    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+    _tell_built(out, fresh, console)
     if fresh or plots_missing(out, out / PLOTS):  # a build may be killed before it draws
         _show(out, console, out / PLOTS)
 
@@ -142,7 +142,7 @@ def check(
     published = None if against is None else _dataset(against)
     with working(jobs, '') as (workers, notify, console):
         rows = examine(folder, workers, notify, partial=partial, val=val)
-    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+    _tell_checked(folder, rows, console)
     if published is not None:
         files = check_against(folder, published)
         console.print(f'{files:,} files and folders are those of {against}', soft_wrap=True)
@@ -228,6 +228,43 @@ def _domain(known: dict[str, Any], name: str) -> Any:
     from safegen_ros.worlds.pddl3.dataset.recipe import default_values
 
     return known.get(name) or default_values(name)
+
+
+def build_with(
+    jobs: int | None,
+    out: Path,
+    make: Callable[[Workers, Notify], bool],
+    show: Callable[[Path, Console], None],
+) -> None:
+    """Builds a dataset of another world, and shows what it is made of.
+
+    Args:
+        jobs: processes; None for one on each core.
+        out: its folder.
+        make: builds it, and tells whether there was anything to do.
+        show: prints its statistics.
+    """
+    with working(jobs, '') as (workers, notify, console):
+        fresh = make(workers, notify)
+    _tell_built(out, fresh, console)
+    show(out, console)
+
+
+def check_with(
+    jobs: int | None, folder: Path, examine: Callable[[Path, Workers, Notify], int]
+) -> None:
+    """Checks a dataset by a function that tells how many rows it has looked at."""
+    with working(jobs, '') as (workers, notify, console):
+        rows = examine(folder, workers, notify)
+    _tell_checked(folder, rows, console)
+
+
+def _tell_built(out: Path, fresh: bool, console: Console) -> None:
+    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+
+
+def _tell_checked(folder: Path, rows: int, console: Console) -> None:
+    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
 
 
 @contextmanager

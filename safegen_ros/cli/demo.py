@@ -20,14 +20,13 @@ from safegen_ros.cli.approval_side import Asking, lines
 from safegen_ros.cli.asked import Asked, TaskOptions, check_goal_options
 from safegen_ros.cli.cells import AUTO, choose_cell
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.goal_check import GoalCheck, check_facts, check_goal
+from safegen_ros.cli.goal_check import GoalCheck, check_goal, check_world
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.plan_goal import PlanExecution
 from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.processes.events import StackEvent
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
@@ -35,6 +34,9 @@ from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.worlds.boxnet.goal import BoxnetGoal
+from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.task import ActionTask
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -70,6 +72,12 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
     """
     asked = Asked.read(problem, options.task, options.goal())
     check_goal_options(asked.options)
+    if not isinstance(asked.task, Pddl3Task):
+        raise SafegenError(
+            f'{asked.path}: a task in format {asked.task.format} is sent to a stack that is up: '
+            "start it with 'safegen up sim cell:=symbolic', then 'safegen run'",
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
     cell = choose_cell(asked.path, asked.task, options.cell)
     asked = replace(asked, cell=cell)
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}
@@ -87,6 +95,7 @@ def run_goal(
     namespace: str,
     console: Console,
     *,
+    video: bool = False,
     done: Callable[[Path], None] = lambda folder: None,
 ) -> int:
     """Runs `safegen run` or, with a plan, `safegen execute`, on a stack that is already up.
@@ -95,6 +104,7 @@ def run_goal(
         asked: the task with its options, and perhaps a plan.
         namespace: of the nodes.
         console: where to print.
+        video: whether to make a video of what moved.
         done: told the folder of the run when its record is whole.
 
     Raises:
@@ -107,7 +117,7 @@ def run_goal(
         with RunDisplay(console) as display, Client(place) as client:
             return _run_goal(client, session, asked, display)
 
-    return kept_run(asked, work, False, console, done)
+    return kept_run(asked, work, video, console, done)
 
 
 def kept_run(
@@ -130,7 +140,14 @@ def kept_run(
         The exit status.
     """
     folder, source = new_run_dir(runs_dir()), str(asked.path)
-    session = Session(folder, asked.task, source, asked.domain_text, asked.spoken)
+    session = Session(
+        folder,
+        asked.task,
+        source,
+        asked.domain_text,
+        asked.spoken,
+        stepwise=asked.options.step_by_step,
+    )
     started = time.monotonic()
     _show_task(console, asked)
     try:
@@ -138,7 +155,7 @@ def kept_run(
     finally:
         session.stop_listening()
         with session:
-            _keep(session, video, console, time.monotonic() - started)
+            _keep(session, asked.task, video, console, time.monotonic() - started)
         done(session.folder)
 
 
@@ -214,11 +231,11 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
     if result.error_code != ErrorCode.NONE:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
-    problem, world = asked.task.problem, result.final_state
-    if session.symbolic:
-        check = check_facts(problem, world)
+    world = result.final_state
+    if isinstance(asked.task, Pddl3Task) and not session.symbolic:
+        check = check_goal(asked.task.problem, world, session.joints, load_scene())
     else:
-        check = check_goal(problem, world, session.joints, load_scene())
+        check = check_world(asked.task, world)
     session.measured(check)
     _show_check(display, check, session.record.cell)
     return EXIT_OK if session.record.ok else EXIT_FAILED
@@ -260,14 +277,12 @@ def _stack_event(display: RunDisplay) -> Callable[[StackEvent], None]:
 
 
 def _show_task(console: Console, asked: Asked) -> None:
-    problem = asked.task.problem
+    task = asked.task
     table = Table.grid(padding=(0, 2))
-    table.add_row('[bold]task[/]', escape(f'{problem.name}  ({asked.path})'))
-    table.add_row('[bold]sent as[/]', asked.task.format)
-    table.add_row('[bold]objects[/]', escape(' '.join(problem.objects)))
-    table.add_row('[bold]goal[/]', escape(formula_text(problem.goal)))
-    for constraint in problem.constraints:
-        table.add_row('[bold]constraint[/]', escape(constraint_text(constraint)))
+    table.add_row('[bold]task[/]', escape(f'{task.name}  ({asked.path})'))
+    table.add_row('[bold]sent as[/]', task.format)
+    for title, text in task.summary():
+        table.add_row(f'[bold]{title}[/]', escape(text))
     if asked.cell is not None:
         table.add_row('[bold]cell[/]', escape(asked.cell.text))
     console.print(table, highlight=False)
@@ -291,8 +306,10 @@ def _show_check(display: RunDisplay, check: GoalCheck, cell: str) -> None:
         display.line(f'[bold red]THE {seen.upper()} WORLD DOES NOT SATISFY THE GOAL[/]: {why}')
 
 
-def _keep(session: Session, video: bool, console: Console, seconds: float) -> None:
-    """Makes the report and the video, and says where everything is."""
+def _keep(
+    session: Session, task: ActionTask, video: bool, console: Console, seconds: float
+) -> None:
+    """Makes the report, pictures and the video, and says where everything is."""
     folder = session.folder
     artefacts = [ArtefactRecord('journal', JOURNAL)]
     if (folder / 'run.mcap').exists():
@@ -305,7 +322,12 @@ def _keep(session: Session, video: bool, console: Console, seconds: float) -> No
 
     # Before the video, which takes long and which an impatient user may interrupt.
     report = keep()
-    if video and session.record.steps:
+    if isinstance(task, BoxnetGoal):
+        from safegen_ros.cli.box_pictures import keep_pictures
+
+        artefacts += keep_pictures(folder, task, session.record, video)
+        keep()
+    elif video and session.record.steps:
         artefacts.append(_no_motion(console) if session.symbolic else _video(folder, console))
         keep()
     console.print(f'record: {report}', highlight=False, soft_wrap=True)

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.spinner import Spinner
 
+from safegen_ros.nodes.conversions import step_text
 from safegen_ros.verdict import Category
 
 _COLOURS = {
@@ -65,6 +66,8 @@ class RunDisplay:
                 self._approval(feedback.pending)
             elif feedback.stage == 'replanning':
                 self._replanning(feedback.replan)
+            elif feedback.stage == 'observation':
+                self._observation(feedback.observation)
 
     def _approval(self, pending: Any) -> None:
         digest = pending.digest
@@ -74,6 +77,15 @@ class RunDisplay:
     def _replanning(self, replan: Any) -> None:
         self.line(f'  [yellow]planned for anew[/]: {escape(replan.reason)}')
         self.busy('what is left is planned for anew')
+
+    def _observation(self, seen: Any) -> None:
+        if seen.look:
+            self.line(f'  [cyan]looked at[/] {escape(seen.look)}')
+        hidden = ' '.join(seen.world.unseen)
+        said = seen.text or ' '.join(seen.world.facts)
+        self.line(f'    [dim]seen: {escape(said)}[/]')
+        if hidden:
+            self.line(f'    [dim]out of view: {escape(hidden)}[/]')
 
     def pause(self) -> None:
         """Takes the live line away for good, as the terminal is needed for a question."""
@@ -146,23 +158,19 @@ class RunDisplay:
             self.line('  [green]the initial state is set up[/]')
             self._setting_up = False
         if progress.phase == 'moving':
-            self.busy(f'{count} done, now {escape(_step_text(progress.current))}')
+            self.busy(f'{count} done, now {escape(step_text(progress.current))}')
         elif progress.phase == 'observed':
             bar = '█' * progress.step + '░' * (progress.total - progress.step)
-            self.line(f'  [green]✓[/] {count:>5} {bar}  {escape(_step_text(progress.current))}')
+            self.line(f'  [green]✓[/] {count:>5} {bar}  {escape(step_text(progress.current))}')
 
 
 def _answer(attempt: Any, category: Category) -> str:
     """What was answered, in one line."""
     if attempt.plan.steps:
-        text = ' '.join(_step_text(step) for step in attempt.plan.steps)
+        text = ' '.join(step_text(step) for step in attempt.plan.steps)
     elif category is Category.SUCCESS:
         return 'the empty plan is proved: the goal holds already'
     else:
         text = ' '.join(attempt.text[:200].split()) or 'an empty answer'
     unread = category is Category.FORMAT_ERROR and attempt.source != 'search'
     return f'{text}  (as the model wrote it)' if unread else text
-
-
-def _step_text(step: Any) -> str:
-    return f'({" ".join((step.action, *step.arguments))})'

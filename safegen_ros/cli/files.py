@@ -15,8 +15,11 @@ from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.worlds.pddl3.files import load_files, read_text
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.table import WORLDS
+from safegen_ros.worlds.table import read_action_task as of_any_world
+from safegen_ros.worlds.task import ActionTask
 
-__all__ = ['ReadAs', 'find_problem', 'read_task', 'read_text']
+__all__ = ['ReadAs', 'find_problem', 'read_action_task', 'read_task', 'read_text']
 
 TEST_PROBLEMS = 'data/safegen-bench/test'
 """Where the test problems of the benchmark are, each under its id."""
@@ -29,7 +32,8 @@ ReadAs = Annotated[
         '--read-as',
         metavar='FORMAT',
         help='what the problem file is written in: pddl, json or english; by default what its name '
-        f'ends with tells ({_SUFFIXES}; pddl for any other)',
+        f'ends with tells ({_SUFFIXES}; pddl for any other); or {" or ".join(WORLDS)}, for a task '
+        'of that world',
     ),
 ]
 
@@ -73,6 +77,31 @@ def _ids() -> str:
     first = {name.rpartition('-')[0]: name for name in reversed(found)}
     some = ' '.join(sorted(first.values()))
     return f'give the path of a file, or one of {len(found)} ids such as {some}'
+
+
+def read_action_task(
+    problem: Path, domain: Path | None = None, *, format: str = '', sent_as: str = ''
+) -> ActionTask:
+    """The task in a file, of any world, with its text as it is sent.
+
+    Args:
+        problem: its file, or what else `find_problem` takes; of a household task also its name.
+        domain: of a PDDL task, the domain's file; None for the built-in one.
+        format: what it is written in; empty for what the name of its file tells, which is PDDL,
+            JSON of PDDL or English.
+        sent_as: format in which a PDDL task is sent; empty for that of the file.
+
+    Raises:
+        SafegenError: as `read_task`, and where there is no such task.
+    """
+    world = next((each for each in (format, sent_as) if each in WORLDS), '')
+    if not world:
+        task = read_task(problem, domain, format=format)
+        return task.written_as(sent_as or task.format)
+    path = find_problem(problem) if problem.suffix else problem
+    text = read_text(path, 'task') if path.is_file() else str(problem)
+    domain_text = read_text(domain, 'domain') if domain else ''
+    return of_any_world(text, domain_text, world, str(problem))
 
 
 def read_task(

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 
 from safegen_ros.errors import RobotError
-from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.writer import formula_text
-from safegen_ros.robot.grounding import Tool, ground
+from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
+from safegen_ros.worlds.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,24 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
     if len(joints) != len(JOINT_NAMES) or not all(map(math.isfinite, joints)):
         return GoalCheck(poses, (), 'the joints of the last moment did not arrive')
     # A block counts as held where the tool would hold one: it is taken to be on.
-    tool = Tool(scene.held_centre(np.asarray(joints, dtype=np.float64)), suction=True)
+    tool = Tool(scene.held_centre(np.asarray(joints, dtype=np.float64)), on=True)
     try:
         state = ground(poses, tool, scene.block_size)
     except RobotError as error:
         return GoalCheck(poses, (), error.message)
     return GoalCheck(poses, conjuncts(problem, state))
+
+
+def check_world(task: ActionTask, world: Any) -> GoalCheck:
+    """Compares the facts that an executor has observed with the goal of a task of any world.
+
+    Args:
+        task: what was asked for.
+        world: a `WorldState` message; only its facts are used.
+    """
+    if isinstance(task, Pddl3Task):
+        return check_facts(task.problem, world)
+    return GoalCheck({}, task.conditions(_atoms(world)))
 
 
 def check_facts(problem: Problem, world: Any) -> GoalCheck:
@@ -78,20 +89,17 @@ def check_facts(problem: Problem, world: Any) -> GoalCheck:
         problem: the task.
         world: a `WorldState` message; only its facts are used.
     """
-    atoms = [tuple(fact.strip('()').split()) for fact in world.facts]
+    atoms = _atoms(world)
     unknown = sorted({name for atom in atoms for name in atom[1:]} - set(problem.objects))
     if unknown:
         return GoalCheck({}, (), f'the facts name {" ".join(unknown)}, which the task has not')
     if world.objects:
         return GoalCheck({}, (), 'the world has poses, which no symbolic cell can have measured')
-    return GoalCheck({}, conjuncts(problem, frozenset(atoms)))
+    return GoalCheck({}, conjuncts(problem, atoms))
 
 
-def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
-    """Each part of the goal with whether it holds in a state."""
-    table = AtomTable(problem, fold_static=False)
-    bits = table.encode(state)
-    return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
+def _atoms(world: Any) -> State:
+    return frozenset(tuple(fact.strip('()').split()) for fact in world.facts)
 
 
 def _pose(message: Any) -> Pose:

@@ -15,7 +15,6 @@ from rich.console import Console
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import runs_dir
-from safegen_ros.pddl.writer import formula_text
 from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import (
     SUCCESS,
@@ -78,7 +77,7 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
     if listed.kept is None:
         return {
             'run': listed.name, **empty, 'result': UNREADABLE, 'attempts': 0,
-            'steps': [0, 0], 'seconds': None, 'message': listed.error,
+            'steps': [0, 0], 'seconds': None, 'message': listed.error, 'released': [],
         }  # fmt: skip
     kept, record = listed.kept, listed.kept.record
     return {
@@ -94,12 +93,14 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
         'steps': [record.steps_done, len(record.plan)],
         'seconds': round(duration_s(kept), 3),
         'message': _message(kept),
+        'released': [each.said or each.phase for each in record.releases],
     }
 
 
 def _goal(record: RunRecord) -> str:
     try:
-        return formula_text(recorded_task(record).problem.goal)
+        told = recorded_task(record).summary()
+        return '; '.join(text for title, text in told if title == 'goal')
     except SafegenError:
         return ''  # what it was is still in the text that 'show' prints
 
@@ -151,6 +152,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
         told = values['goal']
         if told:
             console.print(f'  {told}', highlight=False, soft_wrap=True, markup=False)
+        for said in values['released']:
+            console.print(f'  released: {said}', highlight=False, soft_wrap=True, markup=False)
 
 
 def _cells(values: dict[str, Any]) -> tuple[str, ...]:

@@ -67,14 +67,23 @@ def show(
     run: RunName,
     as_json: AsJson = False,
     events: Annotated[bool, typer.Option(help='whether the events are listed')] = True,
+    compare: Annotated[
+        str,
+        typer.Option(
+            metavar='RUN',
+            help='another run: print what is different in it, and nothing else',
+            autocompletion=complete_run,
+        ),
+    ] = '',
 ) -> None:
     """Print everything that is known of one run: task, attempts, plan, steps, end and events.
 
     Exit status: 0, 2 there is no such run or it cannot be read.
     """
     from safegen_ros.cli.show import show_run
+    from safegen_ros.cli.show_two import show_two
 
-    raise typer.Exit(show_run(run, as_json, events))
+    raise typer.Exit(show_two(run, compare, as_json) if compare else show_run(run, as_json, events))
 
 
 def replay(

@@ -33,6 +33,7 @@ from safegen_ros.cli.completion import (
     complete_profile,
     complete_profile_argument,
 )
+from safegen_ros.cli.console import console
 from safegen_ros.cli.doctor import doctor
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
@@ -48,6 +49,7 @@ from safegen_ros.cli.kept_runs import history, replay, show
 from safegen_ros.cli.operate import release, reset, status, stop
 from safegen_ros.cli.policy import policy
 from safegen_ros.cli.rules import rules
+from safegen_ros.cli.share import share
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
 from safegen_ros.cli.validate import plan_text, validate
@@ -194,6 +196,16 @@ def run(
         float,
         typer.Option(min=0, max=86400, help='how long it waits; 0 takes what is configured [s]'),
     ] = 0.0,
+    step_by_step: Annotated[
+        bool,
+        typer.Option(
+            '--step-by-step', help='choose one proved step after the other, from what is seen then'
+        ),
+    ] = False,
+    max_steps: Annotated[
+        int, typer.Option(min=0, max=10_000, help='of these; 0 takes what is configured')
+    ] = 0,
+    video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
     words: Words = False,
     constraints: Constraints = '',
     start: Start = None,
@@ -211,14 +223,15 @@ def run(
     from safegen_ros.client import Options
 
     options = Options(
-        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout
-    )
+        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
+        step_by_step=step_by_step, max_steps=max_steps,
+    )  # fmt: skip
     console, done = Console(stderr=as_json), when_kept(as_json)
     spoken = Spoken.read(problem, words, domain, constraints, start)
     if spoken is not None:
         raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
     asked = Asked.read(Path(problem), TaskOptions(domain, read_as, format), options)
-    raise typer.Exit(run_goal(asked, namespace, console, done=done))
+    raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
 
 
 @app.command()
@@ -324,11 +337,13 @@ app.command()(rules)
 app.command()(history)
 app.command()(show)
 app.command()(replay)
+app.command()(share)
 app.command()(stop)
 app.command()(reset)
 app.command()(release)
 app.command()(status)
 app.command()(approve)
+app.command()(console)
 app.command()(policy)
 app.command()(doctor)
 app.command()(calibrate)
@@ -350,7 +365,8 @@ app.command()(domains.check_domain)
 # What a light installation may lack.
 _PARTS = (
     'accelerate', 'datasets', 'matplotlib', 'mujoco', 'networkx', 'paramiko', 'peft', 'pymycobot',
-    'rclpy', 'safegen_msgs', 'serial', 'torch', 'transformers', 'trl',
+    'playwright', 'rclpy', 'safegen_msgs', 'serial', 'torch', 'transformers', 'trimesh', 'trl',
+    'viser',
 )  # fmt: skip
 
 

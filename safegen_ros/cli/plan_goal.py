@@ -17,13 +17,13 @@ from rich.markup import escape
 from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.files import find_problem, read_task, read_text
+from safegen_ros.cli.files import read_action_task, read_text
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.cli.words import Spoken
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
+from safegen_ros.nodes import conversions, told
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.worlds.pddl3.task import WORDS
 
@@ -72,7 +72,6 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
             )
 
         result = client.plan(text, domain_text, options, feedback, format)
-    plan = conversions.plan_from_msg(result.plan)
     failed = result.error_code != ErrorCode.NONE
     if as_json:
         print(json.dumps(plan_values(result)), file=out or sys.stdout)
@@ -81,7 +80,7 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
         console.print(f'[bold red]{name}[/] {escape(result.error_msg)}', highlight=False)
     else:
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
-        print(plan, file=out or sys.stdout)
+        print('\n'.join(told.step_texts(result.plan)), file=out or sys.stdout)
     return EXIT_FAILED if failed else EXIT_OK
 
 
@@ -91,8 +90,7 @@ def _sent(problem: Path, goal: PlanGoal) -> tuple[str, str, str, Options]:
         spoken = goal.spoken
         return spoken.text, spoken.domain, WORDS, spoken.options(goal.options)
     domain_text = read_text(goal.domain, 'domain') if goal.domain else ''
-    task = read_task(find_problem(problem), goal.domain, format=goal.read_as)
-    task = task.written_as(goal.format or task.format)
+    task = read_action_task(problem, goal.domain, format=goal.read_as, sent_as=goal.format)
     return task.problem_text, domain_text, task.format, goal.options
 
 
@@ -111,7 +109,7 @@ def plan_values(result: Any) -> dict[str, Any]:
     return {
         'error': ErrorCode(result.error_code).name,
         'message': result.error_msg,
-        'plan': [str(step) for step in conversions.plan_from_msg(result.plan).steps],
+        'plan': list(told.step_texts(result.plan)),
         'source': result.plan.source,
         'seconds': conversions.duration_from_msg(result.planning_time),
         'attempts': attempts,
@@ -122,8 +120,7 @@ def plan_values(result: Any) -> dict[str, Any]:
 
 
 def _verdict(verdict: Any, plan: Any) -> dict[str, Any]:
-    steps = conversions.plan_from_msg(plan)
-    return verdict_values(conversions.verdict_from_msg(verdict), steps if steps.steps else None)
+    return verdict_values(conversions.verdict_from_msg(verdict), told.step_texts(plan) or None)
 
 
 class PlanExecution:

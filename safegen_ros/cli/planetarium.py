@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from safegen_ros.cli.dataset import working
+from safegen_ros.cli.dataset import build_with, check_with
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
@@ -62,10 +63,7 @@ def build(
     from safegen_ros.worlds.planetarium.dataset.build import build as make
 
     asked = _recipe(recipe, pairs, seed, shuffled)
-    with working(jobs, '') as (workers, notify, console):
-        fresh = make(out, asked, workers, notify)
-    console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
-    _show(out, console)
+    build_with(jobs, out, partial(make, out, asked), _show)
 
 
 @app.command()
@@ -73,15 +71,28 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, problem and description of a dataset."""
     from safegen_ros.worlds.planetarium.dataset.check import check as examine
 
-    with working(jobs, '') as (workers, notify, console):
-        rows = examine(folder, workers, notify)
-    console.print(f'{rows:,} rows are what they promise: {folder}', soft_wrap=True)
+    check_with(jobs, folder, examine)
 
 
 @app.command()
 def stats(folder: Folder) -> None:
     """Print what a dataset is made of, beside table 1 of the paper."""
     _show(folder, Console())
+
+
+@app.command()
+def texts(
+    data: Folder,
+    out: Annotated[Path, typer.Argument(file_okay=False, help='receives train.jsonl, test.jsonl')],
+    requests: Annotated[int, typer.Option(min=0, help='requests about observed blocks')] = 30_000,
+    made_up: Annotated[int, typer.Option(min=0, help='problems of made-up domains')] = 6_000,
+    seed: Annotated[int, typer.Option(min=0, help='of both')] = 0,
+) -> None:
+    """Write what a small translator learns from, in its words, for `safegen train`."""
+    from safegen_ros.worlds.planetarium.dataset.texts import write_texts
+
+    for group, rows in write_texts(data, out, requests, made_up, seed).items():
+        print(f'{group}: {rows:,} rows to learn from')
 
 
 @app.command()
@@ -95,27 +106,44 @@ def evaluate(
     ],
     split: Annotated[str, typer.Option(help='test or train')] = 'test',
     rows: Annotated[int, typer.Option(min=0, help='drawn by chance; 0 takes all')] = 0,
+    domain: Annotated[
+        list[str] | None, typer.Option(help='of this domain only; may be given several times')
+    ] = None,
+    fold: Annotated[
+        int | None, typer.Option(min=0, max=4, help='only rows of this fold, one of five')
+    ] = None,
     temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.0,
     max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
     seed: Annotated[int, typer.Option(min=0, help='of the rows and of the sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='rows that are answered together')] = 16,
+    shield: Annotated[
+        bool, typer.Option(help='of a small translator: hold its answers to the domain')
+    ] = True,
     compat: CompatOption = '',
 ) -> None:
     """Have a model translate the descriptions of a dataset, once each, and print its score."""
     from contextlib import closing
 
+    from safegen_ros.errors import SafegenError
     from safegen_ros.evaluation.planetarium_model import answer_rows, choose
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.worlds.planetarium.styles import translation_style_of
 
     if split not in ('train', 'test'):
         raise typer.BadParameter(f'{split!r} is none of train test')
-    chosen = choose(data / f'{split}.jsonl', rows, seed)
+    chosen = choose(data / f'{split}.jsonl', rows, seed, domain or (), fold)
+    name = named_model(model)
+    style = translation_style_of(name, strict=False, shield=shield)
+    if style is None:
+        raise SafegenError(f'{model}: was not trained to translate: name another model')
     sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
     console = Console()
-    with closing(open_backend(named_model(model))) as backend, stages(console) as notify:
-        answers = answer_rows(chosen, backend, sampling, out, batch=batch, notify=notify)
+    with closing(open_backend(name)) as backend, stages(console) as notify:
+        answers = answer_rows(
+            chosen, backend, sampling, out, batch=batch, style=style, notify=notify
+        )
     score(
         answers, json=out / 'figures.json', details=out / 'details.jsonl', plots=None, compat=compat
     )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0
 """How long the recorder may take to find the topics, and to get their last messages [s]."""
@@ -86,15 +87,17 @@ class Session(Closing):
         source: the file that the task came from.
         domain_text: the domain as it was sent; empty for a built-in one.
         spoken: the words that the task was made of, where it was.
+        stepwise: whether it is worked on step by step.
     """
 
     def __init__(
         self,
         folder: Path,
-        task: Pddl3Task,
+        task: ActionTask,
         source: str,
         domain_text: str,
         spoken: SpokenRecord | None = None,
+        stepwise: bool = False,
     ) -> None:
         self.folder = folder
         self.stage = Stage.STARTING
@@ -105,9 +108,11 @@ class Session(Closing):
         self._stamp = -1.0
         self._execution_began: float | None = None
         self._steps_before = 0  # of the plans before the present one
+        self._looks = 0  # at the world, step by step
+        self._step_began = math.inf
         self._closed = False
         record = task_record(task, source, domain_text) if spoken is None else spoken.task
-        self._log = RunLog(folder, record)
+        self._log = RunLog(folder, record, stepwise=stepwise)
         for event in () if spoken is None else spoken.events:
             self._log.note(event)
 
@@ -165,12 +170,17 @@ class Session(Closing):
     def feedback(self, feedback: Any) -> None:
         """Writes down what a `RunTask.Feedback` says; call it before anybody is shown it."""
         with self._changed:
-            if self._closed:
-                return
-            if feedback.stage == 'execution':
+            if self._closed or (self.record.stepwise and self.stage is Stage.ENDED):
+                return  # what comes behind the result is in it
+            if feedback.stage == 'execution' and self.record.stepwise:
+                if feedback.execution.phase == 'moving':
+                    self._step_began = self._at()
+            elif feedback.stage == 'execution':
                 self._execution(feedback.execution)
+            elif feedback.stage == 'observation':
+                self._observation(feedback.observation)
             elif feedback.stage == 'replanning':
-                self._note(told.replan_record(feedback.replan))
+                self._replanned(feedback.replan)
                 self._steps_before += feedback.replan.steps_done
             elif (
                 feedback.stage == 'planning'
@@ -179,9 +189,14 @@ class Session(Closing):
             ):
                 self._note(told.attempt_record(feedback.planning.attempt))
 
-    def sent(self, task: Pddl3Task, plan: Plan) -> None:
+    def _replanned(self, replan: Any) -> None:
+        """Writes down a `Replan`; the result has those, too, whose feedback comes behind it."""
+        if replan.number not in {each.number for each in self.record.replans}:
+            self._note(told.replan_record(replan))
+
+    def sent(self, task: ActionTask, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
-        steps, verdict = tuple(map(str, plan.steps)), task.verify(plan)
+        steps, verdict = tuple(map(str, plan.steps)), task.verify(str(plan))
         self.by_hand = True
         self._note(AttemptRecord(1, CLIENT, '\n'.join(steps), steps, verdict, 0.0))
 
@@ -190,11 +205,27 @@ class Session(Closing):
         self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
         self.stage = Stage.RUNNING
 
-    def _execution(self, progress: Any) -> None:
+    def _at(self) -> float:
+        """The time since the execution began [s], which it does with the first call."""
         now = time.monotonic()
         if self._execution_began is None:
             self._execution_began = now
-        at = now - self._execution_began
+        return now - self._execution_began
+
+    def _observation(self, observation: Any) -> None:
+        """Writes down a look at the world, step by step, and the step that it follows."""
+        if self._looks == 0:
+            self._at()
+        self._looks += 1
+        attempts = self.record.attempts
+        source = attempts[-1].source if attempts else 'model'
+        for event in told.observation_events(observation, self._at(), source):
+            if isinstance(event, StepEvent):
+                event = replace(event, at=min(self._step_began, event.at))
+            self._note(event)
+
+    def _execution(self, progress: Any) -> None:
+        at = self._at()
         event = told.progress_event(progress, at)
         if isinstance(event, StepEvent):
             event = replace(event, index=self._steps_before + event.index)
@@ -214,10 +245,10 @@ class Session(Closing):
             for attempt in map(told.attempt_record, result.attempts):
                 if attempt.number not in known:
                     self._note(attempt)
-            replanned = {replan.number for replan in self.record.replans}
-            for replan in map(told.replan_record, result.replans):
-                if replan.number not in replanned:
-                    self._note(replan)
+            for replan in result.replans:
+                self._replanned(replan)
+            for observation in result.observations[self._looks :]:
+                self._observation(observation)
             self.stage = Stage.ENDED
             self._note(told.result_event(result, result.plan))
         code = conversions.code_from_msg(result.error_code)

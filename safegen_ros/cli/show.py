@@ -15,14 +15,12 @@ from rich.markup import escape
 from safegen_ros.cli.failures import EXIT_OK
 from safegen_ros.cli.named_run import with_run
 from safegen_ros.cli.verdicts import show_verdict
-from safegen_ros.errors import PlanFormatError, SafegenError
-from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.errors import SafegenError
 from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
+from safegen_ros.record.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord, plain
-from safegen_ros.worlds.pddl3.formats.english import constraint_sentence
 from safegen_ros.worlds.pddl3.task import WORDS
 
 _LONGEST = 120  # of the values of an event on one line [characters]
@@ -124,16 +122,13 @@ def _task(record: RunRecord) -> Iterator[str]:
         number = f'{answer.reading}.{answer.attempt}'
         yield f'  [dim]translation {number} was refused: {escape(answer.refused)}[/]'
     try:
-        problem = recorded_task(record).problem
+        lines = recorded_task(record).summary()
     except SafegenError as error:
         yield f'  [red]it cannot be read any more[/]: {escape(error.message)}'
         yield escape(task.problem)
         return
-    yield f'objects     {escape(" ".join(problem.objects))}'
-    yield f'goal        {escape(formula_text(problem.goal))}'
-    for constraint in problem.constraints:
-        yield f'constraint  {escape(constraint_sentence(constraint, problem))}'
-        yield f'            [dim]{escape(constraint_text(constraint))}[/]'
+    for title, text in lines:
+        yield f'{title:<11} {escape(text) if title else f"[dim]{escape(text)}[/]"}'
 
 
 def _attempt(console: Console, attempt: AttemptRecord) -> None:
@@ -146,14 +141,7 @@ def _attempt(console: Console, attempt: AttemptRecord) -> None:
     text = ' '.join(attempt.steps) or ' '.join(attempt.text.split()) or 'an empty answer'
     own = '  (as the model wrote it)' if attempt.unread else ''
     _line(console, f'  {escape(text)}{own}')
-    show_verdict(console, attempt.verdict, _plan_of(attempt))
-
-
-def _plan_of(attempt: AttemptRecord) -> Plan | None:
-    try:
-        return parse_plan('\n'.join(attempt.steps)) if attempt.steps else None
-    except PlanFormatError:
-        return None
+    show_verdict(console, attempt.verdict, attempt.steps or None)
 
 
 def _plan(record: RunRecord) -> Iterator[str]:
@@ -162,12 +150,17 @@ def _plan(record: RunRecord) -> Iterator[str]:
         return
     yield (
         f'[bold]plan[/] by {escape(record.plan_source or "somebody unknown")}, '
-        f'{record.steps_done} of {len(record.plan)} steps executed'
+        f'{record.steps_done} of {steps_in_all(record)} steps executed'
     )
-    begun = {step.index: step for step in record.steps}
-    texts = dict(enumerate(record.plan)) | {index: step.step for index, step in begun.items()}
-    for index in sorted(texts):
-        yield f'  {index + 1:>3}  {escape(texts[index])}  [dim]{_times(begun.get(index))}[/]'
+    for index, text, step in listed_steps(record):
+        yield f'  {index + 1:>3}  {escape(text)}  [dim]{_times(step)}[/]'
+    for replan in record.replans:
+        yield (
+            f'planned for anew ({replan.number}) after {replan.steps_done} steps of the plan '
+            f'before it: {escape(replan.reason)}'
+        )
+    if record.approved_by:
+        yield f'approved by {escape(record.approved_by)}'
 
 
 def _times(step: StepRecord | None) -> str:
@@ -186,6 +179,9 @@ def _end(record: RunRecord) -> Iterator[str]:
         yield f'  [dim]{escape(block.name)} at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]'
     for artefact in record.artefacts:
         yield f'file        {artefact.file or "no " + artefact.name} {escape(artefact.note)}'
+    for release in record.releases:
+        said = release.said or 'asked for, and no more is known'
+        yield f'released    {release.at[11:19]}  {release.phase}: {escape(said)}'
     if record.versions:
         made = ', '.join(f'{name} {value}' for name, value in sorted(record.versions.items()))
         yield f'made by     [dim]{escape(made)}[/]'

@@ -14,7 +14,6 @@ from rich.markup import escape
 
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.goal_check import conjuncts
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import runs_dir, share_dir
@@ -50,13 +49,13 @@ from safegen_ros.record.run import (
     new_run_dir,
 )
 from safegen_ros.record.run_log import RunLog
-from safegen_ros.robot.blocks import simulated_cell
-from safegen_ros.robot.execution import Cell
+from safegen_ros.robot.cell.blocks import simulated_cell
+from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
 
 _TRIES = 5  # of the level `model`, for one plan
 

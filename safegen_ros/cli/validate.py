@@ -119,7 +119,7 @@ class JsonLines:
     def _print(name: str, found: Judgement, errors: list[dict[str, Any]]) -> None:
         values = {
             'plan': name,
-            **verdict_values(found.verdict, found.plan),
+            **verdict_values(found.verdict, found.plan.steps if found.plan is not None else None),
             'extracted': None if found.extraction is None else asdict(found.extraction),
             'second_opinion': found.confirmed,
             'errors': errors,
@@ -141,7 +141,8 @@ class Text:
 
     def judgement(self, name: str, found: Judgement) -> None:
         """Prints a verdict, and the place in the text when that is no plan."""
-        show_verdict(self._console, found.verdict, found.plan, name if self._many else '')
+        steps = found.plan.steps if found.plan is not None else None
+        show_verdict(self._console, found.verdict, steps, name if self._many else '')
         if found.extraction is not None:
             print(f'  extracted: {found.extraction}')
         if found.error is not None:

@@ -4,32 +4,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from safegen_ros.pddl.plan import Plan
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 _AROUND = 5  # steps that are shown before and after the failing one
 _MOST_LISTED = 20  # constraints, or atoms
 
 
-def verdict_values(verdict: Verdict, plan: Plan | None) -> dict[str, Any]:
+def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str, Any]:
     """The verdict as values for JSON; docs/validation.md explains each.
 
     Args:
         verdict: what was found out.
-        plan: what was judged; None when the text is no plan.
+        steps: of the plan that was judged; None when the text is no plan.
     """
     step = verdict.failing_step
     return {
         'category': verdict.category.name,
         'reason': verdict.reason,
         'failing_step': _index(step),
-        'failing_action': str(plan.steps[step]) if plan is not None and step >= 0 else None,
+        'failing_action': str(steps[step]) if steps is not None and step >= 0 else None,
         'failing_state': _index(verdict.failing_state),
         'step_blocked': verdict.step_blocked,
         'unsatisfied': list(verdict.unsatisfied),
@@ -56,13 +55,15 @@ def _index(value: int) -> int | None:
     return value if value >= 0 else None
 
 
-def show_verdict(console: Console, verdict: Verdict, plan: Plan | None, name: str = '') -> None:
+def show_verdict(
+    console: Console, verdict: Verdict, steps: Sequence[object] | None, name: str = ''
+) -> None:
     """Prints a verdict: category and reason first, then where and why in detail.
 
     Args:
         console: where to print.
         verdict: what was found out.
-        plan: what was judged; None when the text is no plan.
+        steps: of the plan that was judged; None when the text is no plan.
         name: what the plan is called; empty to leave that out.
     """
     colour = 'green' if verdict.ok else 'red'
@@ -71,15 +72,15 @@ def show_verdict(console: Console, verdict: Verdict, plan: Plan | None, name: st
         console,
         f'{prefix}[bold {colour}]{verdict.category.name}[/]: {escape(verdict.reason)}',
     )
-    if verdict.ok or plan is None:
+    if verdict.ok or steps is None:
         return
-    for line in _steps(verdict, plan):
+    for line in _steps(verdict, steps):
         _print(console, line)
     for line in _broken(verdict):
         _print(console, line)
     if verdict.category is not Category.FORMAT_ERROR:
         count = verdict.failing_state
-        where = 'in the last state' if count == len(plan) else f'in state s{count}'
+        where = 'in the last state' if count == len(steps) else f'in state s{count}'
         _print(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
 
 
@@ -87,7 +88,7 @@ def _print(console: Console, line: str) -> None:
     console.print(line, highlight=False, soft_wrap=True)
 
 
-def _steps(verdict: Verdict, plan: Plan) -> Iterator[str]:
+def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:
     """The steps around the failing one, or around the end, numbered from 1."""
     marked = verdict.failing_step if verdict.failing_step >= 0 else len(plan)
     first, end = max(0, marked - _AROUND), min(len(plan), marked + _AROUND + 1)
@@ -95,7 +96,7 @@ def _steps(verdict: Verdict, plan: Plan) -> Iterator[str]:
     if first:
         yield f'    {"...":>{width}}'
     for index in range(first, end):
-        text = f'{index + 1:>{width}}  {escape(str(plan.steps[index]))}'
+        text = f'{index + 1:>{width}}  {escape(str(plan[index]))}'
         yield f'  [bold red]> {text}[/]' if index == marked else f'    {text}'
     if end < len(plan):
         yield f'    {"...":>{width}}  {len(plan) - end} more steps'

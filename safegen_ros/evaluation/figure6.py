@@ -30,9 +30,9 @@ from safegen_ros.planning.levels import DEFAULT
 from safegen_ros.record.run import write_durably
 from safegen_ros.record.video import FRAME_RATE, Sample, frame_samples, write_mp4
 from safegen_ros.robot.arm import Sample as Look
-from safegen_ros.robot.rehearsal import Rehearsal, rehearse
-from safegen_ros.robot.render import Frame, Renderer
+from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.scene import Scene
+from safegen_ros.robot.twin.render import Frame, Renderer
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Verdict
 from safegen_ros.worlds.pddl3.task import Pddl3Task

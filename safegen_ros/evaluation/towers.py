@@ -13,8 +13,8 @@ from random import Random
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.pose import Pose, planar_distance
-from safegen_ros.robot.rehearsal import rehearse
 from safegen_ros.robot.scene import Scene
 from safegen_ros.worlds.pddl3.task import load_task
 

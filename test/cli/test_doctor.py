@@ -18,10 +18,11 @@ from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong
 from safegen_ros.cli.doctor import parameters
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
+from safegen_ros.paths import data_path
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.faults import parse_fault
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import MujocoTwin
+from safegen_ros.robot.twin.twin import MujocoTwin
 
 
 @pytest.fixture
@@ -79,6 +80,26 @@ def test_the_tool_is_left_alone_unless_asked_for(twin: MujocoTwin) -> None:
     with Emulator(twin) as emulator:
         state, text = states(emulator.serial_port)['tool']
     assert (state, '--pump' in text) == (NOT_TRIED, True)
+
+
+def test_a_tool_that_is_not_the_one_of_the_scene_or_the_arm_is_named_with_its_cure(
+    twin: MujocoTwin,
+) -> None:
+    scene_file = str(data_path('config/gripper_scene.yaml'))
+    with Emulator(twin) as emulator:
+        port = emulator.serial_port
+        assert states(port)['tool and scene'][0] == OK
+        state, text = states(port, tool='gripper')['tool and scene']
+        assert (state, 'add scene_file:=config/gripper_scene.yaml' in text) == (WRONG, True)
+        state, text = states(port, tool='gripper', scene_file=scene_file)['tool and scene']
+        assert (state, 'no gripper answers' in text) == (WRONG, True)
+    with MujocoTwin(load_scene(scene_file)) as gripper, Emulator(gripper) as emulator:
+        state, text = states(emulator.serial_port)['tool and scene']
+        assert (state, 'add tool:=gripper' in text) == (WRONG, True)
+        state, text = states(emulator.serial_port, tool='gripper', scene_file=scene_file)[
+            'tool and scene'
+        ]
+        assert (state, 'open by 46 mm' in text) == (OK, True)
 
 
 def test_a_silent_arm_is_told_from_a_missing_one(twin: MujocoTwin) -> None:

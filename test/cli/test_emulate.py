@@ -12,8 +12,8 @@ from command_line import CommandLine
 from pymycobot import MyCobot280Socket
 
 from safegen_ros.cli.fault_bench import summary
+from safegen_ros.robot.emulator.fault_runs import FaultRun
 from safegen_ros.robot.emulator.faults import KNOBS, Fault
-from safegen_ros.robot.fault_runs import FaultRun
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.stepwise import Limits
 from safegen_ros.record.events import load_run
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.robot.symbolic import SymbolicCell
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')

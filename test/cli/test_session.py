@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -136,10 +135,11 @@ def test_no_change_of_the_record_is_lost_between_two_threads(
     assert session.record.reached
 
 
-def test_an_end_before_the_first_motion_is_not_waited_for(session: Session) -> None:
-    begun = time.monotonic()
+def test_an_end_before_the_first_motion_is_not_waited_for(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 3600.0)  # longer than a test may take
     session.finish(_result(ErrorCode.PLANNING_TIMEOUT, 'late', done=0))
-    assert time.monotonic() - begun < session_module.MATCH_TIMEOUT_S / 2
     assert session.record.message == 'late'
 
 

@@ -18,9 +18,9 @@ from safegen_ros.evaluation.subjects import Subject
 from safegen_ros.evaluation.towers import build_towers
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.robot.rehearsal import rehearse
-from safegen_ros.robot.render import RenderError, backend
+from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin.render import RenderError, backend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 

@@ -117,7 +117,7 @@ def test_extras_of_setup_py_mirror_the_requirements() -> None:
     assert written['proof'] == names_in('proof')
     assert written['sim'] == names_in('sim')
     assert written['llm'] == names_in('llm', 'torch')
-    for extra in ('arm', 'record', 'train', 'cluster', 'plots', 'planetarium'):
+    for extra in ('arm', 'record', 'train', 'cluster', 'plots', 'planetarium', 'console'):
         assert written[extra] == names_in(extra)
     tools = {name for name in names_in('dev') if not name.startswith('colcon-')}
     assert written['test'] | written['dev'] == tools

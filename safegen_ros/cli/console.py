@@ -1,0 +1,47 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen console`: the operator's page in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from safegen_ros.cli.operate import Namespace
+
+
+def console(
+    host: Annotated[
+        str, typer.Option(help='address to serve; other than loopback only with --token-file')
+    ] = '127.0.0.1',
+    port: Annotated[int, typer.Option(min=0, max=65535, help='0 takes any that is free')] = 8765,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help='file with the token that has to be known to open the page, mode 600'),
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option('--read-only', help='show everything, and let nothing be asked for')
+    ] = False,
+    dark: Annotated[bool, typer.Option('--dark', help='begin with a dark page')] = False,
+    scene_file: Annotated[
+        str, typer.Option(help='description of the table and the tool; by default the built-in one')
+    ] = '',
+    namespace: Namespace = '',
+) -> None:
+    """Serve a page that shows the plan, the proof and the arm, and takes an operator's word.
+
+    It is a client of the stack like any other, and needs none to be up: it finds one that comes.
+    """
+    from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.console.console import Console, Settings
+    from safegen_ros.console.gate import read_token
+
+    token = read_token(token_file) if token_file is not None else ''
+    place = absolute_namespace(namespace)
+    settings = Settings(host, port, token, read_only, place, scene_file, dark)
+    with Console(settings) as served:
+        query = '?token=…' if token else ''
+        print(f'console: {served.url}{query}  (Ctrl-C ends it)', flush=True)
+        served.wait()

@@ -1,0 +1,174 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Two attempts side by side, step by step, and two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from safegen_ros.console.lights import trajectory
+from safegen_ros.console.markup import element, escaped
+from safegen_ros.console.wording import (
+    CATEGORY_WORDS,
+    step_text_words,
+    steps_of,
+    verdict_words,
+)
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.events import KeptRun
+from safegen_ros.record.history import duration_s, outcome_of
+from safegen_ros.record.run import AttemptRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStep:
+    """A step of two plans.
+
+    Attributes:
+        index: from 0.
+        left: of the first plan, in PDDL; empty where it has ended.
+        right: of the second one, likewise.
+        same: whether they are the same step.
+        same_world: whether both lead to the same state; None where one of them cannot be followed.
+    """
+
+    index: int
+    left: str
+    right: str
+    same: bool
+    same_world: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two attempts at one problem.
+
+    Attributes:
+        left: the first one.
+        right: the second one.
+        steps: both, step by step.
+        parts_at: index of the first step that is not the same; -1 where there is none.
+    """
+
+    left: AttemptRecord
+    right: AttemptRecord
+    steps: tuple[ComparedStep, ...]
+    parts_at: int
+
+
+def compare(problem: Problem | None, left: AttemptRecord, right: AttemptRecord) -> Comparison:
+    """Two attempts step by step.
+
+    Args:
+        problem: what both were for; None where it is not known, so that no states are compared.
+        left: the first attempt.
+        right: the second one.
+    """
+    worlds = [
+        trajectory(problem, steps_of(attempt.steps)) if problem is not None else ()
+        for attempt in (left, right)
+    ]
+    found = []
+    for index, (a, b) in enumerate(zip_longest(left.steps, right.steps, fillvalue='')):
+        both = all(index + 1 < len(states) for states in worlds)
+        same_world = worlds[0][index + 1] == worlds[1][index + 1] if both else None
+        found.append(ComparedStep(index, a, b, a == b, same_world))
+    parts_at = next((each.index for each in found if not each.same), -1)
+    return Comparison(left, right, tuple(found), parts_at)
+
+
+def comparison_words(comparison: Comparison) -> str:
+    """In a sentence where two attempts part."""
+    left, right = comparison.left, comparison.right
+    names = f'Attempt {left.number} and attempt {right.number}'
+    if not comparison.steps:
+        return f'{names}: in neither of them is there a step to read.'
+    if comparison.parts_at < 0:
+        return f'{names} are the same, step by step.'
+    common = comparison.parts_at
+    if not common:
+        return f'{names} are different from the first step on.'
+    return (
+        f'{names} share the first {common} step{"s" * (common > 1)} and part in step {common + 1}.'
+    )
+
+
+def compare_html(problem: Problem | None, comparison: Comparison) -> str:
+    """Two attempts as a table, with their verdicts."""
+    left, right = comparison.left, comparison.right
+    rows = []
+    for each in comparison.steps:
+        cells = [
+            element('td', _cell(problem, attempt, text, each.index))
+            for attempt, text in ((left, each.left), (right, each.right))
+        ]
+        told = '=' if each.same else '≠ (same world)' if each.same_world else '≠'
+        head = element('th', str(each.index + 1), scope='row')
+        kind = None if each.same else 'sg-differs'
+        rows.append(element('tr', head, *cells, element('td', told), class_=kind))
+    heads = [
+        element(
+            'th',
+            f'Attempt {attempt.number} ({escaped(attempt.source)}): ',
+            CATEGORY_WORDS[attempt.verdict.category],
+            scope='col',
+        )
+        for attempt in (left, right)
+    ]
+    table = element(
+        'table',
+        element('thead', element('tr', element('th', 'step', scope='col'), *heads, '<th></th>')),
+        element('tbody', *rows),
+        class_='sg-compare',
+    )
+    why = [
+        element(
+            'p', element('b', f'Attempt {each.number}: '), escaped(verdict_words(problem, each))
+        )
+        for each in (left, right)
+    ]
+    return element('p', escaped(comparison_words(comparison))) + table + ''.join(why)
+
+
+def _cell(problem: Problem | None, attempt: AttemptRecord, text: str, index: int) -> str:
+    if not text:
+        return '–'  # noqa: RUF001
+    told = step_text_words(text, problem)
+    failing = index == attempt.verdict.failing_step and not attempt.verdict.ok
+    return f'{escaped(told)} {element("b", "— here it fails") if failing else ""}'
+
+
+Difference = tuple[str, str, str]
+"""What is different, how it is in the first run, and how in the second one."""
+
+
+def compare_runs(left: KeptRun, right: KeptRun) -> tuple[Difference, ...]:
+    """What is different in two runs."""
+    rows = [
+        (what, one, other)
+        for (what, one), (_, other) in zip(_values(left), _values(right), strict=True)
+    ]
+    steps = zip_longest(left.record.plan, right.record.plan, fillvalue='none')
+    rows += [(f'step {number}', a, b) for number, (a, b) in enumerate(steps, 1)]
+    return tuple(row for row in rows if row[1] != row[2])
+
+
+def _values(kept: KeptRun) -> list[tuple[str, str]]:
+    record = kept.record
+    verdicts = [CATEGORY_WORDS[each.verdict.category] for each in record.attempts]
+    model = record.model
+    return [
+        ('begun', record.started),
+        ('result', outcome_of(kept)),
+        ('message', record.message),
+        ('task', record.task.name),
+        ('text of the task', record.task.problem),
+        ('model', f'{model.name}, temperature {model.temperature:g}, seed {model.seed}'),
+        ('attempts', '; '.join(verdicts) or 'none'),
+        ('plan by', record.plan_source or 'nobody'),
+        ('steps executed', f'{record.steps_done} of {len(record.plan)}'),
+        ('cell', record.cell),
+        ('took', f'{duration_s(kept):.1f} s'),
+        ('versions', ', '.join(f'{name} {value}' for name, value in record.versions.items())),
+    ]

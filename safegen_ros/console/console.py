@@ -1,0 +1,273 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The console: a server on loopback, a client of the stack, and the loops that draw the page."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import io
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from safegen_ros.client import Client
+from safegen_ros.closing import Closing
+from safegen_ros.console.attempts_tab import AttemptsTab
+from safegen_ros.console.desk import Desk, GoalView
+from safegen_ros.console.gate import LOOPBACK, Gate, guarded
+from safegen_ros.console.history_tab import HistoryTab
+from safegen_ros.console.link import Link
+from safegen_ros.console.operator_panel import OperatorPanel
+from safegen_ros.console.rehearsed import Motion
+from safegen_ros.console.runs import problem_of
+from safegen_ros.console.sending import Sender
+from safegen_ros.console.stack_view import stack_html
+from safegen_ros.console.stage import Stage
+from safegen_ros.console.task_tab import TaskTab
+from safegen_ros.console.widgets import Html, Parts
+from safegen_ros.errors import SafegenError
+from safegen_ros.paths import runs_dir
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.robot.scene import load_scene
+
+PORT = 8765
+"""Where the console is served unless another port is asked for."""
+
+SCENE_HZ, PAGE_HZ, ASK_HZ = 30.0, 8.0, 1.0
+"""How often the arm, the text of the page and the states of the nodes are looked at [1/s]."""
+
+_LOOK_UP_S = (0.1, 0.5, 1.0, 2.0)  # waits before the journals are read for a goal of somebody else
+_PANEL_WIDTH = 430  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the console is served.
+
+    Attributes:
+        host: address; others than loopback need a token.
+        port: 0 for any that is free.
+        token: what has to be known to open the page; empty on loopback only.
+        read_only: whether nothing can be asked for from the page.
+        namespace: of the nodes.
+        scene_file: description of the table; empty for the default.
+        dark: whether the page is dark.
+        stamped: whether the page carries the time of the sample that it shows, to be measured.
+    """
+
+    host: str = LOOPBACK
+    port: int = PORT
+    token: str = ''
+    read_only: bool = False
+    namespace: str = '/'
+    scene_file: str = ''
+    dark: bool = False
+    stamped: bool = False
+
+
+class Console(Closing):
+    """Serves the page from its construction until it is closed.
+
+    Args:
+        settings: how.
+
+    Attributes:
+        desk: what the page is drawn from.
+
+    Raises:
+        SafegenError: the address may not be served, or is taken.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        gate = Gate(settings.host, settings.token)
+        cell = load_scene(settings.scene_file or None)
+        self.desk = Desk()
+        self._settings = settings
+        self._ended = threading.Event()
+        self._server = _served(gate, settings)
+        self._background = ThreadPoolExecutor(1, 'console journals')
+        self._client = Client(settings.namespace)
+        link = Link(self._client, self.desk, self._look_up)
+        self._link = link
+        self._sender = Sender(self._client, link, self.desk, cell, self.tell)
+        self._stage = Stage(self._server, cell)
+        parts = Parts(
+            self._server.gui,
+            self.desk,
+            link,
+            self._sender,
+            self.tell,
+            f'{getpass.getuser()}, at the console',
+            settings.read_only,
+        )
+        self._build(parts)
+        self._threads = [
+            threading.Thread(target=self._loop, args=(hz, work), daemon=True)
+            for hz, work in (
+                (SCENE_HZ, self._draw_scene),
+                (PAGE_HZ, self._draw_page),
+                (ASK_HZ, link.refresh),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _build(self, parts: Parts) -> None:
+        gui = parts.gui
+        gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._settings.dark)
+        self._stamp = Html(gui) if self._settings.stamped else None
+        self._top = OperatorPanel(parts)
+        below = gui.add_panel()
+        self._task: TaskTab | None = None
+        if not parts.read_only:
+            with below.add_tab('Task'):
+                self._task = TaskTab(parts)
+        with below.add_tab('Attempts'):
+            self._attempts = AttemptsTab(parts)
+        with below.add_tab('Stack'):
+            self._stack = Html(gui)
+            if not parts.read_only:
+                self._release = gui.add_button('Open the tool: what it holds falls', color='gray')
+                self._release.on_click(lambda _: parts.doing(parts.link.release))
+            dark = gui.add_checkbox('Dark page', self._settings.dark)
+            dark.on_update(
+                lambda _: gui.configure_theme(
+                    show_logo=False, show_share_button=False, dark_mode=dark.value
+                )
+            )
+        with below.add_tab('History'):
+            self._history = HistoryTab(parts, self._stage, runs_dir())
+        main = gui.main_panel
+        main.dock_right()
+        main.set_width(_PANEL_WIDTH)
+        below.dock_below(main)
+
+    @property
+    def url(self) -> str:
+        """Where the page is; without the token."""
+        host = self._settings.host
+        shown = f'[{host}]' if ':' in host else host
+        return f'http://{shown}:{self._server.get_port()}/'
+
+    def reset(self) -> str:
+        """Allows motion again, as the button of the page does; raises as `Link.reset`."""
+        return self._link.reset()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal of this console, or the record of one, is not finished."""
+        return self._sender.busy
+
+    @property
+    def rehearsed(self) -> Motion | None:
+        """The motion of the plan that is shown; None while it is not rehearsed."""
+        return self._stage.motion
+
+    @property
+    def viewers(self) -> int:
+        """How many browsers have the page open."""
+        return len(self._server.get_clients())
+
+    def wait(self) -> None:
+        """Returns when the console is closed, or with Ctrl-C."""
+        while not self._ended.wait(0.2):
+            pass
+
+    def tell(self, line: str, bad: bool) -> None:
+        """Shows a line to everybody who has the page open."""
+        title, body = ('Not done', line[:600]) if bad else (line[:600], '')
+        for client in self._server.get_clients().values():
+            client.add_notification(
+                title,
+                body,
+                color='red' if bad else 'green',
+                auto_close_seconds=20.0 if bad else 6.0,
+            )
+
+    def _draw_scene(self) -> None:
+        picture = self.desk.picture
+        with self._server.atomic():
+            self._stage.update(picture, time.monotonic())
+            if self._stamp is not None:
+                self._stamp.show(f'<i data-sent="{picture.look.sent:.6f}"></i>')
+
+    def _draw_page(self) -> None:
+        picture = self.desk.picture
+        self._top.update(picture)
+        self._attempts.update(picture)
+        self._stack.show(stack_html(picture))
+        if self._task is not None:
+            self._task.update(self._sender.busy, picture.up)
+        self._history.update(time.monotonic())
+
+    def _loop(self, hz: float, work: Callable[[], None]) -> None:
+        """Does something again and again; what one moment brings must not end all later ones."""
+        told: set[str] = set()
+        while not self._ended.wait(1.0 / hz):
+            try:
+                work()
+            except Exception as error:
+                if self._ended.is_set():
+                    return
+                line = f'{type(error).__name__}: {error}'
+                if line not in told:
+                    told.add(line)
+                    self._client.node.get_logger().error(f'the page is not drawn whole: {line}')
+                    self.tell(f'the page is not drawn whole: {line}', True)
+
+    def _look_up(self, id: str) -> None:
+        """Finds the task of a goal that somebody else has sent, in the journals of the nodes."""
+        self._background.submit(self._read_task, id)
+
+    def _read_task(self, id: str) -> None:
+        for pause in _LOOK_UP_S:
+            if self._ended.wait(pause):
+                return
+            try:
+                found = load_goals(runs_dir()).runs.get(id)
+            except (SafegenError, OSError):
+                found = None
+            problem = problem_of(found[1].record) if found is not None else None
+            if problem is not None:
+                self.desk.goal(id, partial(GoalView.with_problem, problem=problem))
+                return
+
+    def close(self) -> None:
+        """Ends the page, and cancels the goal of this console if one goes on."""
+        if self._ended.is_set():
+            return
+        self._sender.close()
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(timeout=2.0)
+        self._background.shutdown(wait=False, cancel_futures=True)
+        self._stage.close()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+        self._client.close()
+
+
+def _served(gate: Gate, settings: Settings) -> Any:
+    """A server of viser behind the gate, which tells nobody else of this page."""
+    import viser
+    from viser import _messages
+
+    with contextlib.redirect_stdout(io.StringIO()), guarded(gate):
+        server = viser.ViserServer(
+            host=settings.host, port=settings.port, label='safegen console', verbose=False
+        )
+    if settings.port and server.get_port() != settings.port:
+        server.stop()
+        raise SafegenError(
+            f'port {settings.port} of {settings.host} is taken: end what is there, or name another '
+            'one with --port'
+        )
+    # A tunnel through somebody's server that any viewer could ask for.
+    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(message)
+    return server

@@ -1,0 +1,227 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Who may open the console: every request is looked at before the page or a message is sent.
+
+viser knows no authentication, so its server is given a door of ours, which sees each request for
+the page and for the websocket before viser does. There is no second port behind it.
+
+On loopback whoever may open a connection on this computer may use the console, but no page of
+another site that is open in the same browser: a request has to name this server as its host and as
+its origin. Elsewhere it needs the token too, once in the address, then in a cookie.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from safegen_ros.errors import SafegenError
+
+LOOPBACK = '127.0.0.1'
+"""Where the console is served unless another address is asked for."""
+
+MIN_TOKEN = 16
+"""Shortest token [characters]."""
+
+_COOKIE = 'safegen_console'
+_LOOPBACK_NAMES = ('localhost', '127.0.0.1', '::1')
+_HEADERS = (
+    ('Cache-Control', 'no-store'),
+    ('Referrer-Policy', 'no-referrer'),
+    ('X-Content-Type-Options', 'nosniff'),
+    ('X-Frame-Options', 'DENY'),
+)
+"""Nobody may lay this page under another one and have its buttons clicked."""
+
+_POLICY = (
+    "default-src 'none'; connect-src 'self' blob: data:; img-src 'self' blob: data:; "
+    "style-src 'unsafe-inline'; font-src data:; worker-src blob:; media-src blob: data:; "
+    "script-src {scripts} blob: 'wasm-unsafe-eval'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""The page loads nothing from elsewhere, and no script but its own: text that were to reach it as
+markup, against all care, could still not act."""
+
+_SCRIPTS = {
+    '1.1.1': "'sha256-5iRcjB7VnwnYpbUpHa15FmjNIRu22hIQnvWuocHMxJw=' "
+    "'sha256-o/BTEGoB4UnTxqb+3RxwUFQZkWXpqUxouHkbDNrAkqE='",
+}
+"""The two scripts in the page of a viser, the second of which the first one unpacks. Where a
+version is not known, any script that stands in the page may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a request gets in place of what it asks for.
+
+    Attributes:
+        status: of HTTP.
+        text: the reason, for a person.
+        headers: pairs of name and value.
+    """
+
+    status: HTTPStatus
+    text: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The rule by which requests are let in.
+
+    Attributes:
+        host: address that is served.
+        token: what has to be known; empty on loopback only.
+    """
+
+    host: str
+    token: str = field(default='', repr=False)
+    _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuses an address that others reach without a token."""
+        if not is_loopback(self.host) and not self.token:
+            raise SafegenError(
+                f'the console at {self.host} could be used by everybody who reaches this address: '
+                'name a file with a token (--token-file), or leave the host at 127.0.0.1'
+            )
+        if self.token and len(self.token) < MIN_TOKEN:
+            raise SafegenError(
+                f'the token has {len(self.token)} characters: take at least {MIN_TOKEN}, such as '
+                'those of: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
+            )
+
+    def refusal(self, path: str, headers: dict[str, str]) -> Refusal | None:
+        """Why a request is not let in; None when it is.
+
+        Args:
+            path: with its query.
+            headers: by name in lower case.
+        """
+        host = headers.get('host', '')
+        if not self._is_ours(host):
+            return Refusal(HTTPStatus.FORBIDDEN, 'this server goes by another name')
+        origin = headers.get('origin')
+        if origin is not None and urlsplit(origin).netloc != host:
+            return Refusal(HTTPStatus.FORBIDDEN, 'a page of another site asks')
+        if not self.token:
+            return None
+        if _same(_cookie(headers.get('cookie', '')), self._session):
+            return None
+        given = parse_qs(urlsplit(path).query).get('token', [''])[0]
+        if not _same(given, self.token):
+            return Refusal(HTTPStatus.UNAUTHORIZED, 'open the address with its token')
+        # The token leaves the address bar, and with it the history of the browser.
+        cookie = f'{_COOKIE}={self._session}; Path=/; HttpOnly; SameSite=Strict'
+        return Refusal(HTTPStatus.SEE_OTHER, '', (('Location', '/'), ('Set-Cookie', cookie)))
+
+    def _is_ours(self, host: str) -> bool:
+        name = urlsplit(f'//{host}').hostname or ''
+        if is_loopback(self.host):
+            return name in _LOOPBACK_NAMES
+        # Which names lead here is not known; a strange one cannot know the token or the cookie.
+        return bool(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this computer alone."""
+    if host == 'localhost':
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path) -> str:
+    """The token in a file, without the blanks around it.
+
+    Raises:
+        SafegenError: it cannot be read, or others may read it.
+    """
+    try:
+        mode, text = path.stat().st_mode, path.read_text(encoding='utf-8')
+    except (OSError, UnicodeError) as error:
+        raise SafegenError(f'{path}: the token cannot be read: {error}') from error
+    if mode & 0o077:
+        raise SafegenError(f'{path}: others may read the token: chmod 600 {path}')
+    if not text.strip():
+        raise SafegenError(f'{path}: holds no token')
+    return text.strip()
+
+
+@contextmanager
+def guarded(gate: Gate) -> Iterator[None]:
+    """While this is open, a server of viser that is made gets the gate before it.
+
+    Raises:
+        SafegenError: at the end, when no server has taken it: this viser is not the one we know,
+            and nothing may be served.
+    """
+    from websockets.asyncio import server as websockets_server
+
+    original: Any = websockets_server.serve
+    taken = []
+
+    def serve(*args: Any, process_request: Callable[..., Any], **more: Any) -> Any:
+        taken.append(True)
+        return original(*args, process_request=_door(gate, process_request), **more)
+
+    websockets_server.serve = serve  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        websockets_server.serve = original  # type: ignore[misc]
+    if not taken:
+        raise SafegenError('this version of viser cannot be guarded: install viser 1.1')
+
+
+def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:
+    """Answers a request with a refusal, or as viser does."""
+    from websockets.datastructures import Headers
+    from websockets.http11 import Response
+
+    policy = _policy()
+
+    def process(connection: Any, request: Any) -> Any:
+        found = gate.refusal(request.path, {k.lower(): v for k, v in request.headers.raw_items()})
+        if found is None:
+            response = inner(connection, request)
+        else:
+            body = found.text.encode()
+            told = (('Content-Length', str(len(body))), ('Connection', 'close'), *found.headers)
+            response = Response(found.status.value, found.status.phrase, Headers(told), body)
+        if response is not None:
+            for name, value in (*_HEADERS, ('Content-Security-Policy', policy)):
+                response.headers[name] = value
+        return response
+
+    return process
+
+
+def _policy() -> str:
+    """The policy for the page of this viser."""
+    import viser
+
+    return _POLICY.format(scripts=_SCRIPTS.get(viser.__version__, "'unsafe-inline'"))
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def _cookie(header: str) -> str:
+    try:
+        found = SimpleCookie(header).get(_COOKIE)
+    except CookieError:
+        return ''
+    return found.value if found is not None else ''

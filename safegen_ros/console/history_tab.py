@@ -1,0 +1,233 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Past runs: shown again by a scrubber, two attempts beside each other, downloaded and shared."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.console.cards import attempt_html, panel, task_html
+from safegen_ros.console.compare import compare, compare_html
+from safegen_ros.console.markup import element, escaped
+from safegen_ros.console.motion import Motion, load_motion
+from safegen_ros.console.pictures import film_html
+from safegen_ros.console.runs import (
+    Frame,
+    RunLine,
+    download,
+    frames,
+    problem_of,
+    problem_of_attempt,
+    run_lines,
+)
+from safegen_ros.console.share import share_html
+from safegen_ros.console.stage import Stage
+from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.events import KeptRun
+from safegen_ros.record.history import find_run
+from safegen_ros.robot.limits import JOINT_NAMES
+
+NOTHING = 'no run is open'
+PLAY_SPEED = 4.0
+"""Recorded seconds per second while a run is played."""
+
+_TICK_S = 0.1  # of the scrubber
+_SHOWN_FROM, _SHOWN_AT = (2.0, -0.35, 1.2), (0.10, -0.35, 0.05)
+"""Where the cell and the replay are seen from together [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A run that is looked at."""
+
+    folder: Path
+    kept: KeptRun
+    problem: Problem | None
+    frames: tuple[Frame, ...]
+    films: tuple[str, ...]
+    motion: Motion | None
+
+    @property
+    def length(self) -> float:
+        """Of its motion [s]; where none was recorded, a step counts as a second."""
+        if self.motion is not None:
+            return round(max(self.motion.seconds, _TICK_S), 1)
+        return float(max(len(self.frames) - 1, 1))
+
+
+class HistoryTab:
+    """The list of runs, and the one that is open.
+
+    Args:
+        parts: what it is made of; a tab of the page is open.
+        stage: where the arm of the run is shown.
+        root: the folder of all runs.
+    """
+
+    def __init__(self, parts: Parts, stage: Stage, root: Path) -> None:
+        self._parts, self._stage, self._root = parts, stage, root
+        self._lock = threading.Lock()
+        self._lines: dict[str, RunLine] = {}
+        self._open: _Open | None = None
+        self._playing_since: float | None = None
+        gui = parts.gui
+        self._again = gui.add_button('Look for runs', color='gray', icon='refresh')
+        self._name = gui.add_dropdown('Run', (NOTHING,))
+        self._summary = Html(gui)
+        self._scrub = gui.add_slider('Moment', 0.0, 1.0, _TICK_S, 0.0, visible=False)
+        self._play = gui.add_checkbox('Play', False, visible=False)
+        self._moment = Html(gui)
+        self._left = gui.add_dropdown('Compare', ('-',), visible=False)
+        self._right = gui.add_dropdown('with', ('-',), visible=False)
+        self._compared = Html(gui)
+        self._attempt = Html(gui)
+        self._save = gui.add_button('Download the record', color='gray', visible=False)
+        self._share = gui.add_button('Share as one HTML file', color='gray', visible=False)
+        self._close = gui.add_button('Close the run', color='gray', visible=False)
+        self._again.on_click(lambda _: self.look())
+        self._name.on_update(lambda event: parts.doing(lambda: self._open_run(event.client)))
+        self._scrub.on_update(lambda _: self._show_moment())
+        self._play.on_update(lambda _: self._start())
+        self._left.on_update(lambda _: self._compare())
+        self._right.on_update(lambda _: self._compare())
+        self._save.on_click(lambda event: parts.doing(lambda: self._download(event.client)))
+        self._share.on_click(lambda event: parts.doing(lambda: self._shared(event.client)))
+        self._close.on_click(lambda _: self._leave())
+
+    def look(self) -> None:
+        """Reads the list of runs again."""
+        lines = {_label(each): each for each in run_lines(self._root)}
+        with self._lock:
+            self._lines = lines
+        chosen = self._name.value
+        put(self._name, options=(NOTHING, *lines))
+        if chosen not in lines:
+            self._leave()
+
+    def update(self, now: float) -> None:
+        """Moves the scrubber while a run is played; `now` by the monotonic clock [s]."""
+        run, since = self._open, self._playing_since
+        if run is None or since is None:
+            return
+        moment = min((now - since) * PLAY_SPEED, run.length)
+        self._scrub.value = round(moment / _TICK_S) * _TICK_S
+        if moment >= run.length:
+            self._playing_since = None
+            self._play.value = False
+
+    def _start(self) -> None:
+        self._playing_since = time.monotonic() if self._play.value else None
+
+    def _open_run(self, client: Any) -> None:
+        line = self._lines.get(self._name.value)
+        if line is None:
+            self._leave()
+            return
+        folder, kept = find_run(self._root, line.name)
+        record, motion = kept.record, None
+        problem = problem_of(record)
+        with contextlib.suppress(SafegenError):  # a run without motion is shown by its states
+            motion = load_motion(folder / 'run.mcap')
+        seen = frames(problem, record) if problem is not None else ()
+        films = film_html(problem, [each.state for each in seen]) if problem is not None else ()
+        self._playing_since = None
+        self._open = run = _Open(folder, kept, problem, seen, films, motion)
+        outcome = f'{line.outcome}: {line.message}' if line.message else line.outcome
+        told = element('p', f'How it ended: {escaped(outcome)}')
+        self._summary.show(panel(task_html(problem), told))
+        moments = motion is not None or len(seen) > 1
+        put(self._scrub, value=0.0, max=run.length, visible=moments)
+        put(self._play, visible=moments, value=False)
+        names = tuple(_attempt_name(each) for each in record.attempts) or ('-',)
+        put(self._left, options=names, visible=len(names) > 1, value=names[0])
+        put(self._right, options=names, visible=len(names) > 1, value=names[-1])
+        put(self._save, visible=True)
+        put(self._share, visible=True)
+        put(self._close, visible=True)
+        self._compare()
+        self._show_moment()
+        if client is not None and motion is not None:
+            client.camera.position, client.camera.look_at = _SHOWN_FROM, _SHOWN_AT
+
+    def _show_moment(self) -> None:
+        """Shows the moment of the scrubber, in the picture and on a table beside the cell."""
+        run = self._open
+        if run is None:
+            return
+        time_s = self._scrub.value
+        step = min(int(time_s), max(0, len(run.frames) - 1))
+        if run.motion is not None:
+            sample = run.motion.at(time_s)
+            step = min(sample.step, max(0, len(run.frames) - 1))
+            angles = dict(zip(run.motion.joint_names, sample.joints, strict=True))
+            joints = [angles[name] for name in JOINT_NAMES if name in angles]
+            label = f'replay: {run.kept.record.run_id}, {time_s:.1f} s'
+            full = len(joints) == len(JOINT_NAMES)
+            self._stage.show_replay(label, joints if full else None, sample.blocks)
+        if not run.frames:
+            self._moment.show(panel(element('p', 'Its states cannot be shown.')))
+            return
+        frame = run.frames[step]
+        what = f'{frame.step} of {len(run.frames) - 1} steps: {frame.text or "the start"}'
+        when = f' at {time_s:.1f} s' if run.motion is not None else ''
+        source = element('p', f'{escaped(frame.source.value)}{when}', class_='sg-done')
+        self._moment.show(panel(element('p', escaped(what)), run.films[step], source))
+
+    def _compare(self) -> None:
+        run = self._open
+        if run is None:
+            self._compared.show('')
+            self._attempt.show('')
+            return
+        attempts = {_attempt_name(each): each for each in run.kept.record.attempts}
+        left, right = attempts.get(self._left.value), attempts.get(self._right.value)
+        if left is None or right is None:
+            self._compared.show('')
+            self._attempt.show('')
+            return
+        problem = problem_of_attempt(run.kept.record, left.replan)
+        if left is not right:
+            self._compared.show(panel(compare_html(problem, compare(problem, left, right))))
+        else:
+            self._compared.show('')
+        self._attempt.show(attempt_html(left, problem))
+
+    def _download(self, client: Any) -> None:
+        run = self._open
+        if run is not None and client is not None:
+            name, data = download(run.folder, run.kept)
+            client.send_file_download(name, data, save_immediately=True)
+
+    def _shared(self, client: Any) -> None:
+        run = self._open
+        if run is not None and client is not None:
+            name = f'{run.kept.record.run_id}.html'
+            page = share_html(run.folder, run.kept).encode()
+            client.send_file_download(name, page, save_immediately=True)
+
+    def _leave(self) -> None:
+        """Closes the run that is open."""
+        self._open, self._playing_since = None, None
+        self._stage.hide_replay()
+        for html in (self._summary, self._moment, self._compared, self._attempt):
+            html.show('')
+        for handle in (
+            self._scrub, self._play, self._left, self._right, self._save, self._share, self._close,
+        ):  # fmt: skip
+            put(handle, visible=False)
+        put(self._name, value=NOTHING)
+
+
+def _label(line: RunLine) -> str:
+    return f'{line.name}  {line.outcome}  {line.task[:30]}'
+
+
+def _attempt_name(attempt: Any) -> str:
+    return f'{attempt.number} {attempt.source}: {attempt.verdict.category.name}'

@@ -1,0 +1,355 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The console's side of the interfaces of the nodes: what it hears, and the little that it can ask.
+
+It follows every goal of the stack, whoever has sent it, by the topics that any client of an action
+may hear. What it can do is what the actions and services allow, and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
+from action_msgs.srv import CancelGoal
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.qos import qos_profile_action_status_default
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from unique_identifier_msgs.msg import UUID
+from visualization_msgs.msg import Marker, MarkerArray
+
+from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
+from safegen_ros.client import Client
+from safegen_ros.console import desk
+from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import conversions, diagnostics, qos, told
+from safegen_ros.nodes.approval import PENDING, Approver, plan_digest
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.managed import StateClient
+from safegen_ros.robot.pose import Pose
+
+ANSWER_S = 10.0
+"""How long a service may take to answer [s]; a stop answers when the arm is at rest."""
+
+THERE_S = 1.0
+"""How long a service may take to be found [s]."""
+
+NODES = ('validator', 'executor', 'planner')
+
+_ACTIONS = {desk.RUN: RunTask, desk.PLAN: PlanTask, desk.EXECUTE: ExecutePlan}
+_OVER = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
+
+
+class Link:
+    """Fills a desk from the topics of the stack, and calls its services.
+
+    Args:
+        client: of the stack; its node carries all of this.
+        at: where what is heard goes.
+        begun: told the id of a goal that somebody else has sent, so that its task can be looked up.
+    """
+
+    def __init__(self, client: Client, at: Desk, begun: Callable[[str], None]) -> None:
+        self._desk = at
+        self._begun = begun
+        self._lock = threading.Lock()
+        self._open: dict[str, str] = {}
+        self._ours: dict[str, GoalView] = {}
+        self._over: set[str] = set()
+        self._node: Any = client.node
+        self._group = MutuallyExclusiveCallbackGroup()
+        self._approver = Approver(self._node)
+        self._states = {name: StateClient(self._node, name) for name in NODES}
+        self._services: dict[str, Any] = {
+            name: self._node.create_client(Trigger, name) for name in ('stop', 'reset', 'release')
+        }
+        self._cancels: dict[str, Any] = {
+            name: self._node.create_client(CancelGoal, f'{name}/_action/cancel_goal')
+            for name in _ACTIONS
+        }
+        self._results: dict[str, Any] = {
+            name: self._node.create_client(
+                kind.Impl.GetResultService, f'{name}/_action/get_result', qos_profile=qos.REQUESTS
+            )
+            for name, kind in _ACTIONS.items()
+        }
+        self._listen()
+
+    def _listen(self) -> None:
+        hear = self._hear
+        hear(JointState, 'joint_states', self._joints, qos.SAMPLES)
+        hear(msg.WorldState, 'world_state', self._world, qos.SAMPLES)
+        hear(MarkerArray, 'executor/scene', self._scene, qos.LATCHED)
+        hear(msg.StopState, 'stopped', self._stopped, qos.LATCHED)
+        hear(msg.PendingPlan, f'planner/{PENDING}', self._pending, qos.LATCHED)
+        hear(msg.MonitorStatus, 'validator/status', self._monitored, qos.LATCHED)
+        hear(DiagnosticArray, diagnostics.TOPIC, self._diagnosed, qos.EVENTS)
+        hear(UUID, 'heartbeat', self._beat, qos.EVENTS)
+        for name, kind in _ACTIONS.items():
+            hear(
+                GoalStatusArray,
+                f'{name}/_action/status',
+                partial(self._statuses, name),
+                qos_profile_action_status_default,
+            )
+            hear(
+                kind.Impl.FeedbackMessage,
+                f'{name}/_action/feedback',
+                partial(self._feedback, name),
+                qos.EVENTS,
+            )
+
+    def _hear(self, kind: Any, topic: str, take: Callable[..., None], profile: Any) -> None:
+        self._node.create_subscription(kind, topic, take, profile, callback_group=self._group)
+
+    # What is heard, in the thread of the client.
+
+    def _joints(self, message: JointState, info: Any) -> None:
+        joints = dict(zip(message.name, message.position, strict=False))
+        sent = info['source_timestamp'] * 1e-9
+        self._look(joints=joints, stamp=_seconds(message.header.stamp), sent=sent)
+
+    def _world(self, message: msg.WorldState) -> None:
+        poses = {each.name: _pose(each.pose) for each in message.objects}
+        self._look(poses=poses, facts=tuple(message.facts))
+
+    def _look(self, **values: Any) -> None:
+        now = time.monotonic()
+        self._desk.change(lambda p: replace(p, look=replace(p.look, heard=now, **values)))
+
+    def _scene(self, message: MarkerArray) -> None:
+        """Where the blocks are before anything has moved: samples come with motion only."""
+        names = [m.text for m in message.markers if m.ns == 'names' and m.action == Marker.ADD]
+        boxes = [m.pose for m in message.markers if m.ns == 'blocks' and m.action == Marker.ADD]
+        if not self._desk.picture.look.poses and len(names) == len(boxes):
+            self._look(poses=dict(zip(names, map(_pose, boxes), strict=True)))
+
+    def _stopped(self, message: msg.StopState) -> None:
+        stop = StopView(True, message.stopped, message.reason, message.count)
+        self._desk.set(stop=stop)
+
+    def _pending(self, message: msg.PendingPlan) -> None:
+        if not message.digest:
+            self._desk.set(pending=None)
+            return
+        # A plan of another digest than it says may be looked at, but not be allowed.
+        right = message.digest == plan_digest(message.task, message.plan)
+        goal = bytes(message.goal_id.uuid).hex()
+        pending = Pending(
+            goal,
+            message.digest if right else '',
+            told.step_texts(message.plan),
+            conversions.verdict_from_msg(message.verdict),
+            _seconds(message.expires),
+            message.replans,
+        )
+        self._desk.set(pending=pending)
+        problem = _problem(message.task)
+        self._desk.goal(
+            goal,
+            lambda view: replace(
+                view.with_problem(problem, len(view.replans)),
+                plan=pending.steps,
+                step=0,
+            ),
+        )
+
+    def _monitored(self, message: msg.MonitorStatus) -> None:
+        standings = tuple(zip(message.constraints, message.standings, strict=False))
+        goal = bytes(message.goal_id.uuid).hex()
+        self._desk.set(monitor=MonitorView(goal, message.step, standings, message.reason))
+
+    def _diagnosed(self, message: DiagnosticArray) -> None:
+        parts = {
+            each.name: PartView(each.name, int.from_bytes(each.level, 'little'), each.message)
+            for each in message.status
+        }
+        self._desk.change(lambda p: replace(p, parts={**p.parts, **parts}))
+
+    def _beat(self, message: UUID) -> None:
+        self._desk.set(beat=time.monotonic())
+
+    def _statuses(self, action: str, message: GoalStatusArray) -> None:
+        for each in message.status_list:
+            id = bytes(each.goal_info.goal_id.uuid).hex()
+            if each.status in _OVER:
+                with self._lock:
+                    self._open.pop(id, None)
+                    self._over.add(id)
+            else:
+                self._begin(action, id)
+        self._count()
+
+    def _begin(self, action: str, id: str) -> None:
+        """Follows a goal from now on; those that a `run_task` leads to are a part of it."""
+        with self._lock:
+            if id in self._open or id in self._over:
+                return
+            led_to = action == desk.EXECUTE and desk.RUN in self._open.values()
+            self._open[id] = action
+        if led_to:
+            return
+        view = self._ours.pop(id, None) or GoalView(id, action)
+        self._desk.set(goal=view)
+        self._ask_result(action, id)
+        if not view.ours:
+            self._begun(id)
+
+    def _count(self) -> None:
+        with self._lock:
+            running = len([a for a in self._open.values() if a != desk.EXECUTE])
+        self._desk.set(others=max(0, running - 1))
+
+    def _ask_result(self, action: str, id: str) -> None:
+        kind = _ACTIONS[action].Impl.GetResultService
+        request = kind.Request(goal_id=UUID(uuid=list(bytes.fromhex(id))))
+        future = self._results[action].call_async(request)
+        future.add_done_callback(lambda done: self._result(id, done))
+
+    def _result(self, id: str, future: Any) -> None:
+        answer = future.result()
+        if answer is not None and answer.status != GoalStatus.STATUS_UNKNOWN:
+            self._desk.goal(id, lambda view: desk.ended(view, answer.result))
+
+    def _feedback(self, action: str, message: Any) -> None:
+        id, feedback = bytes(message.goal_id.uuid).hex(), message.feedback
+        if action != desk.RUN:
+            change = desk.planned if action == desk.PLAN else desk.executed
+            self._desk.goal(id, lambda view: change(view, feedback.progress))
+        elif feedback.stage == RunTask.Feedback.PLANNING:
+            self._desk.goal(id, lambda view: desk.planned(view, feedback.planning))
+            self._understood(id, feedback.planning)
+        elif feedback.stage == RunTask.Feedback.EXECUTION:
+            self._desk.goal(id, lambda view: desk.executed(view, feedback.execution))
+        elif feedback.stage == RunTask.Feedback.REPLANNING:
+            left = _problem(feedback.replan.task)
+            self._desk.goal(id, lambda view: desk.replanned(view, feedback.replan, left))
+
+    def _understood(self, id: str, progress: Any) -> None:
+        """The problem that a model has written for words."""
+        if progress.phase == 'understood':
+            problem = _problem(msg.Task(problem=progress.problem))
+            self._desk.goal(id, lambda view: view.with_problem(problem))
+
+    # What can be asked.
+
+    def refresh(self) -> None:
+        """Asks the nodes for their states, without waiting."""
+        states = {}
+        for name, node in self._states.items():
+            there = self._node.count_publishers(f'{name}/transition_event') > 0
+            states[name] = node.ask() if there else ''
+        self._desk.set(nodes=states)
+        if not states['planner']:
+            self._desk.set(pending=None)
+        with self._lock:
+            actions = dict(self._open)
+        for id, action in actions.items():
+            if not states['executor' if action == desk.EXECUTE else 'planner']:
+                self._lost(id)
+
+    def _lost(self, id: str) -> None:
+        """Nobody holds the goal any more, and nobody will tell how it ended."""
+        with self._lock:
+            self._open.pop(id, None)
+            self._over.add(id)
+        self._desk.goal(
+            id,
+            lambda view: replace(
+                view, stage='ended', moving=False, code=ErrorCode.SERVER_LOST,
+                message='the node that held the goal is gone: look at the cell before the next one',
+            ) if view.running else view,
+        )  # fmt: skip
+
+    def announce(self, view: GoalView) -> None:
+        """Names a goal that this console has sent; its first status may have come before."""
+        with self._lock:
+            known = view.id in self._open or view.id in self._over
+            if not known:
+                self._ours[view.id] = view
+        if known:
+            problems = view.problems
+            self._desk.goal(
+                view.id,
+                lambda seen: replace(seen, ours=True, problems={**problems, **seen.problems}),
+            )
+
+    def stop(self) -> str:
+        """Stops the arm and ends every goal; what was answered.
+
+        Raises:
+            SafegenError: no executor answers: nothing was stopped by this.
+        """
+        return self._call('stop', 'if something moves, use the emergency stop of the arm')
+
+    def reset(self) -> str:
+        """Allows goals again; raises `SafegenError` where nobody answers, or it is refused."""
+        return self._call('reset', 'start the stack')
+
+    def release(self) -> str:
+        """Has the tool let go; raises as `reset`."""
+        return self._call('release', 'start the stack')
+
+    def _call(self, name: str, cure: str) -> str:
+        service, lost = self._services[name], ErrorCode.SERVER_LOST
+        if not service.wait_for_service(timeout_sec=THERE_S):
+            raise SafegenError(f'no executor is there to {name}: {cure}', lost)
+        future = service.call_async(Trigger.Request())
+        answer = wait_for(future, ANSWER_S, f'the service {name} of the executor', lost)
+        if not answer.success:
+            raise SafegenError(answer.message)
+        return str(answer.message)
+
+    def cancel(self, view: GoalView) -> str:
+        """Cancels a goal, whoever has sent it; what was answered.
+
+        Raises:
+            SafegenError: nobody answers, or the goal cannot be cancelled any more.
+        """
+        request = CancelGoal.Request(
+            goal_info=GoalInfo(goal_id=UUID(uuid=list(bytes.fromhex(view.id))))
+        )
+        service, lost = self._cancels[view.action], ErrorCode.SERVER_LOST
+        if not service.wait_for_service(timeout_sec=THERE_S):
+            raise SafegenError('nobody is there who holds the goal', lost)
+        answer = wait_for(service.call_async(request), ANSWER_S, f'action {view.action}', lost)
+        if not answer.goals_canceling:
+            raise SafegenError('the goal has ended already')
+        return 'the goal is cancelled'
+
+    def say(self, digest: str, approve: bool, by: str, reason: str) -> str:
+        """The operator's word about the plan of a digest; what was answered.
+
+        Raises:
+            SafegenError: nobody answers, or no such plan waits.
+        """
+        answer = self._approver.say(digest, approve, by, reason, ANSWER_S)
+        if not answer.success:
+            raise SafegenError(answer.message)
+        return str(answer.message)
+
+
+def _problem(task: msg.Task) -> Any:
+    """The problem of a task message; None where it cannot be read here."""
+    try:
+        return conversions.pddl_task_from_msg(task).problem
+    except SafegenError:
+        return None
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
+def _pose(message: Any) -> Pose:
+    p, q = message.position, message.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

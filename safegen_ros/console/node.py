@@ -1,0 +1,78 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The console as a process of the bring-up; its parameters are those of `safegen console`.
+
+Parameters:
+    host (string, 127.0.0.1): address that is served; others than loopback need a token.
+    port (int, 8765): of that address.
+    token_file (string, empty): file with the token that has to be known to open the page.
+    read_only (bool, false): whether nothing can be asked for from the page.
+    scene_file (string, empty): description of the table; empty for the default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.console.console import PORT, Console, Settings
+from safegen_ros.console.gate import LOOPBACK, read_token
+from safegen_ros.errors import SafegenError
+
+
+def read_settings() -> Settings:
+    """The settings from the ROS arguments of this process.
+
+    Raises:
+        SafegenError: the token cannot be read.
+    """
+    use_stack_discovery()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = rclpy.create_node('console')
+        values: dict[str, Any] = {
+            name: node.declare_parameter(name, default).value
+            for name, default in (
+                ('host', LOOPBACK),
+                ('port', PORT),
+                ('token_file', ''),
+                ('read_only', False),
+                ('scene_file', ''),
+            )
+        }
+        namespace = node.get_namespace()
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
+    token = read_token(Path(values['token_file'])) if values['token_file'] else ''
+    return Settings(
+        values['host'], values['port'], token, values['read_only'], namespace, values['scene_file']
+    )
+
+
+def main() -> None:
+    """Serves the page until SIGINT or SIGTERM."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with Console(read_settings()) as served, contextlib.suppress(KeyboardInterrupt):
+            print(f'console: {served.url}', flush=True)
+            served.wait()
+    except SafegenError as error:
+        print(f'error: {error.message}', file=sys.stderr)
+        sys.exit(1)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,122 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is always in view: what happens next, the stop, and a plan that waits for a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safegen_ros.console.cards import STYLE, panel
+from safegen_ros.console.desk import Pending, Picture
+from safegen_ros.console.markup import PARTS_CSS, element, escaped
+from safegen_ros.console.shown import plan_html, situation
+from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.console.wording import next_words
+
+_SHOWN_DIGITS = 8
+
+
+class OperatorPanel:
+    """The panel at the top.
+
+    A button that approves is made for one digest and goes with it: a click on what was shown a
+    moment ago can never allow another plan.
+
+    Args:
+        parts: what it is made of.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._digest = ''
+        self._answers: list[Any] = []
+        gui = parts.gui
+        gui.add_html(element('style', STYLE + PARTS_CSS))
+        self._next = Html(gui)
+        if parts.read_only:
+            gui.add_html(panel(element('p', 'Read only: nothing can be asked for from here.')))
+            self._plan = Html(gui)
+            return
+        stop = gui.add_button('STOP', color='red', icon='hand-stop', hint='Key Escape')
+        stop.on_click(lambda _: self._stop())
+        gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
+        self._cancel = gui.add_button('Cancel the goal', color='gray', visible=False)
+        self._cancel.on_click(lambda _: self._cancel_goal())
+        self._reset = gui.add_button('Reset …', color='orange', visible=False)
+        self._reset.on_click(lambda event: self._ask_reset(event.client))
+        self._answer = gui.add_folder(None)
+        self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
+        self._plan = Html(gui)
+
+    def update(self, picture: Picture) -> None:
+        """Shows what is known."""
+        words = next_words(situation(picture))
+        stopped = picture.stop.stopped
+        style = 'sg-next sg-stopped' if stopped else 'sg-next'
+        self._next.show(panel(element('p', f'<b>Next:</b> {escaped(words)}', class_=style)))
+        self._plan.show(plan_html(picture))
+        if self._parts.read_only:
+            return
+        goal = picture.goal
+        put(self._cancel, visible=goal is not None and goal.running)
+        put(self._reset, visible=stopped)
+        pending = picture.pending
+        key = f'{pending.digest} {pending.verdict.category}' if pending else ''
+        if key != self._digest:
+            self._digest = key
+            self._offer(pending)
+
+    def _offer(self, pending: Pending | None) -> None:
+        for button in self._answers:
+            button.remove()
+        self._answers = []
+        self._reason.visible = pending is not None and bool(pending.digest)
+        if pending is None or not pending.digest:
+            return
+        digest, gui = pending.digest, self._parts.gui
+        short = digest[:_SHOWN_DIGITS]
+        with self._answer:
+            if pending.may_be_approved:
+                approve = gui.add_button(f'Approve {short}', color='green', icon='check')
+                approve.on_click(lambda _: self._say(digest, True))
+                self._answers.append(approve)
+            refuse = gui.add_button(f'Refuse {short}', color='gray', icon='x')
+        refuse.on_click(lambda _: self._say(digest, False))
+        self._answers.append(refuse)
+
+    def _say(self, digest: str, approve: bool) -> None:
+        parts, reason = self._parts, '' if approve else self._reason.value
+        self._reason.value = ''
+        parts.doing(lambda: parts.link.say(digest, approve, parts.operator, reason))
+
+    def _stop(self) -> None:
+        self._parts.doing(self._parts.link.stop)
+
+    def _cancel_goal(self) -> None:
+        goal = self._parts.desk.picture.goal
+        if goal is not None and goal.running:
+            self._parts.doing(lambda: self._parts.link.cancel(goal))
+
+    def _ask_reset(self, client: Any) -> None:
+        """Asks whoever clicked, and nobody else, whether the cell was looked at."""
+        if client is None:
+            return
+        reason = self._parts.desk.picture.stop.reason
+        modal = client.gui.add_modal('Allow motion again?')
+        with modal:
+            client.gui.add_html(
+                panel(
+                    element('p', f'It was stopped: {escaped(reason)}'),
+                    element('p', 'Look at the cell first: is everybody out of its reach?'),
+                    element('p', 'Nothing moves by the reset itself; the next task may.'),
+                )
+            )
+            yes = client.gui.add_button('The cell is clear: reset', color='orange')
+            no = client.gui.add_button('Stay stopped', color='gray')
+
+        def reset(_: Any) -> None:
+            modal.close()
+            self._parts.doing(self._parts.link.reset)
+
+        yes.on_click(reset)
+        no.on_click(lambda _: modal.close())

@@ -1,0 +1,228 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The runs that are kept: as a list, state by state, and as one file to take away."""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import stat
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from urllib.parse import quote
+
+from safegen_ros.console.lights import trajectory
+from safegen_ros.console.wording import step_words, steps_of
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.model import Atom, Problem, State
+from safegen_ros.pddl.plan import Step
+from safegen_ros.record.events import KeptRun
+from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome_of, recorded_task
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.run import RecordError, RunRecord
+from safegen_ros.worlds.pddl3.task import load_task
+
+MAX_DOWNLOAD = 64 << 20
+"""Most that the files of a run may come to in a download [bytes]."""
+
+LEFT_OUT = 'LEFT_OUT.txt'
+"""In a download, what is not in it."""
+
+UNREADABLE = 'UNREADABLE'
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in a list.
+
+    Attributes:
+        name: its id.
+        folder: where its journal is.
+        begun: UTC, ISO 8601; empty where it cannot be read.
+        task: name of the problem.
+        outcome: as `history.outcome_of`, or `UNREADABLE`.
+        attempts: how many there were.
+        steps: how many steps were executed.
+        seconds: how long it took [s]; None where it cannot be read.
+        message: why it was no success; empty where it was one.
+    """
+
+    name: str
+    folder: Path
+    begun: str
+    task: str
+    outcome: str
+    attempts: int
+    steps: int
+    seconds: float | None
+    message: str
+
+
+def run_lines(root: Path, limit: int = 50) -> tuple[RunLine, ...]:
+    """The newest runs in a folder, those that cannot be read too."""
+    return tuple(_line(listed) for listed in islice(list_runs(root), limit))
+
+
+def _line(listed: ListedRun) -> RunLine:
+    kept = listed.kept
+    if kept is None:
+        return RunLine(listed.name, listed.folder, '', '', UNREADABLE, 0, 0, None, listed.error)
+    record = kept.record
+    return RunLine(
+        listed.name, listed.folder, record.started, record.task.name, outcome_of(kept),
+        len(record.attempts), record.steps_done, duration_s(kept),
+        '' if record.ok else record.message,
+    )  # fmt: skip
+
+
+class Source(Enum):
+    """Where the state of a frame is from; the value says it in words."""
+
+    OBSERVED = 'observed'
+    PROVED = 'as proved; the monitor found the world so'
+    FORESEEN = 'foreseen; not executed'
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The world after some steps.
+
+    Attributes:
+        step: how many steps; 0 is the start.
+        text: what was done last, in words; empty at the start.
+        state: the atoms that hold.
+        source: where the state is from.
+        at: when it was seen, from the start of the execution [s]; None where that is not known.
+    """
+
+    step: int
+    text: str
+    state: State
+    source: Source
+    at: float | None = None
+
+
+def problem_of(record: RunRecord) -> Problem | None:
+    """The problem of a run; None where it is no PDDL, or cannot be read any more."""
+    try:
+        problem = getattr(recorded_task(record), 'problem', None)
+    except SafegenError:
+        return None
+    return problem if isinstance(problem, Problem) else None
+
+
+def problem_of_attempt(record: RunRecord, replan: int) -> Problem | None:
+    """The problem that an attempt was for, which a replan changes; None as above."""
+    if not replan:
+        return problem_of(record)
+    found = next((each for each in record.replans if each.number == replan), None)
+    try:
+        return None if found is None else load_task(found.problem, found.domain).problem
+    except SafegenError:
+        return None
+
+
+def frames(problem: Problem, record: RunRecord) -> tuple[Frame, ...]:
+    """The states of a run: those that were observed or proved, then what was foreseen.
+
+    A run whose steps do not follow from each other, as after a disturbance that nobody wrote down,
+    ends with the last state that is known.
+    """
+    known = dict(_known(record))
+    begun = {each.index: each for each in record.steps}
+    done = [begun[i].step for i in range(record.steps_done) if i in begun]
+    if len(done) < record.steps_done:  # progress that was not heard, but the plan is known
+        done = [*record.plan[: record.steps_done]]
+    left = () if record.replans else record.plan[len(done) :]
+    source = Source.OBSERVED if 0 in known else Source.PROVED
+    found = [Frame(0, '', known.get(0, problem.init), source if done else Source.FORESEEN)]
+    for index, step in enumerate(steps_of([*done, *left])):
+        after = _after(problem, found[-1].state, step)
+        executed = index < len(done)
+        if executed and index + 1 in known:
+            after, source = known[index + 1], Source.OBSERVED
+        else:
+            source = Source.PROVED if executed else Source.FORESEEN
+        if after is None:
+            break
+        each = begun.get(index)
+        ended = None if each is None or each.seconds is None else each.begun_s + each.seconds
+        text = step_words(step, problem)
+        found.append(Frame(index + 1, text, after, source, ended if executed else None))
+    return tuple(found)
+
+
+def _known(record: RunRecord) -> Iterator[tuple[int, State]]:
+    """The states that are written down, by the number of steps before them."""
+    for replan in record.replans:
+        problem = problem_of_attempt(record, replan.number)
+        if problem is not None:
+            yield replan.steps_done, problem.init
+    for world in record.worlds:
+        yield world.done, frozenset(map(_atom, world.facts))
+
+
+def _atom(text: str) -> Atom:
+    return tuple(text.strip('()').split())
+
+
+def _after(problem: Problem, state: State, step: Step) -> State | None:
+    """The state after a step; None where it does not apply."""
+    here = Problem(
+        problem.name, problem.domain, problem.objects, state, problem.goal, problem.constraints
+    )
+    states = trajectory(here, (step,))
+    return states[1] if len(states) == 2 else None
+
+
+def download(folder: Path, kept: KeptRun) -> tuple[str, bytes]:
+    """The files of a run as one archive: its name, and its bytes.
+
+    What would be too much is left out and named in it; links are never followed.
+
+    Raises:
+        RecordError: a file cannot be read.
+    """
+    name = kept.record.run_id
+    buffer = io.BytesIO()
+    left_out = []
+    size = 0
+    try:
+        with zipfile.ZipFile(buffer, 'w', zipfile.ZIP_DEFLATED) as archive:
+            for path in run_files(folder):
+                inside = path.relative_to(folder).as_posix()
+                size += path.stat().st_size
+                if size > MAX_DOWNLOAD:
+                    left_out.append(inside)
+                    continue
+                archive.writestr(f'{name}/{inside}', _bytes(path))
+            if left_out:
+                archive.writestr(f'{name}/{LEFT_OUT}', '\n'.join([*left_out, '']))
+    except (OSError, sqlite3.Error) as error:
+        raise RecordError(f'{folder}: cannot be read: {error}') from error
+    return f'{name}.zip', buffer.getvalue()
+
+
+def run_files(folder: Path) -> list[Path]:
+    """The files in the folder of a run, in order; links and what they lead to are left out."""
+    found = [
+        Path(where) / name
+        for where, _, names in os.walk(folder)
+        for name in names
+        if not name.startswith(f'{JOURNAL}-')  # the log of a journal that is being written
+    ]
+    return sorted(path for path in found if stat.S_ISREG(path.lstat().st_mode))
+
+
+def _bytes(path: Path) -> bytes:
+    """The contents of a file; of a journal that is being written, with all that is committed."""
+    if path.name != JOURNAL:
+        return path.read_bytes()
+    with closing(sqlite3.connect(f'file:{quote(str(path))}?mode=ro', uri=True)) as connection:
+        return connection.serialize()

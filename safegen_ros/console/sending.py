@@ -1,0 +1,213 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Sends an operator's goals as any other client does, and keeps their records."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from safegen_ros.cli.asked import SpokenRecord, check_goal_options
+from safegen_ros.cli.goal_check import check_facts, check_goal
+from safegen_ros.cli.session import Session, Stage
+from safegen_ros.client import Client, Options
+from safegen_ros.closing import Closing
+from safegen_ros.console import desk
+from safegen_ros.console.choices import Chosen
+from safegen_ros.console.desk import Desk, GoalView
+from safegen_ros.console.link import Link
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.paths import runs_dir, share_dir
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.provenance import source_commit, versions
+from safegen_ros.record.report import write_report
+from safegen_ros.record.run import ArtefactRecord, TaskRecord, new_run_dir
+from safegen_ros.record.translation import UnderstoodRecord
+from safegen_ros.robot.scene import Scene
+from safegen_ros.worlds.pddl3.task import WORDS, load_task
+
+LEAVE_S = 20.0
+"""How long a goal of this console may take to end when the console does [s]."""
+
+
+class Sender(Closing):
+    """Sends one goal at a time, each followed in a thread of its own.
+
+    Args:
+        client: of the stack.
+        link: by which goals are cancelled.
+        at: where a goal is announced.
+        cell: geometry, for the last look at the world.
+        tell: told what an operator should know: a line, and whether it is bad.
+    """
+
+    def __init__(
+        self, client: Client, link: Link, at: Desk, cell: Scene, tell: Callable[[str, bool], None]
+    ) -> None:
+        self._client, self._link, self._desk, self._cell = client, link, at, cell
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._view: GoalView | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a goal of this console has not ended."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def run(self, chosen: Chosen, options: Options, spoken: SpokenRecord | None = None) -> None:
+        """Has a task planned, proved and executed; returns at once.
+
+        Raises:
+            SafegenError: an option is wrong, or a goal of this console has not ended.
+        """
+        check_goal_options(options)
+        self._begin(lambda: self._run(chosen, options, spoken))
+
+    def plan(self, chosen: Chosen, options: Options) -> None:
+        """Has a task planned and proved, and nothing moved; as `run`."""
+        check_goal_options(options)
+        self._begin(lambda: self._plan(chosen, options))
+
+    def understand(
+        self,
+        words: str,
+        world: Chosen,
+        options: Options,
+        done: Callable[[Chosen, SpokenRecord], None],
+    ) -> None:
+        """Has a request in words translated, and nothing planned; as `run`.
+
+        Args:
+            words: the request.
+            world: its objects and its initial state are those of the request.
+            options: of the goal.
+            done: told the problem, just as it would be sent, and what is to be recorded of it.
+        """
+        self._begin(lambda: self._understand(words, world, options, done))
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            if self.busy:
+                raise SafegenError('a goal of this console has not ended: wait, or cancel it')
+            self._thread = threading.Thread(
+                target=self._guarded, args=(work,), name='console goal', daemon=True
+            )
+            self._thread.start()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except SafegenError as error:
+            self._tell(f'{error.code.name}: {error.message}', True)
+        finally:
+            self._view = None
+
+    def _announce(self, id: str, action: str, chosen: Chosen) -> None:
+        self._view = GoalView(id, action, ours=True, problems={0: chosen.task.problem})
+        self._link.announce(self._view)
+
+    def _plan(self, chosen: Chosen, options: Options) -> None:
+        task = chosen.task
+        goal = self._client.start_plan(
+            task.problem_text, chosen.domain_text, options, format=task.format
+        )
+        self._announce(goal.id, desk.PLAN, chosen)
+        _shown(goal.result(), self._tell)
+
+    def _understand(
+        self,
+        words: str,
+        world: Chosen,
+        options: Options,
+        done: Callable[[Chosen, SpokenRecord], None],
+    ) -> None:
+        from safegen_ros.worlds.planetarium.request import read_request
+
+        start = world.task.problem_pddl
+        read_request(words, world.domain_text, '', start)  # here its errors have their places
+        asked = replace(options, start=start, translate_only=True)
+        goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
+        self._view = GoalView(goal.id, desk.PLAN, ours=True)
+        self._link.announce(self._view)
+        result = goal.result()
+        if result.error_code != ErrorCode.NONE:
+            self._tell(f'{ErrorCode(result.error_code).name}: {result.error_msg}', True)
+            return
+        task = load_task(result.problem, world.domain_text)
+        name, known = task.name, task.problem.domain.name
+        record = TaskRecord(
+            name, 'a request in words', known, world.domain_text, words, WORDS, start=start
+        )
+        told = UnderstoodRecord(name, known, world.domain_text, result.problem, result.reading)
+        spoken = SpokenRecord(record, (told,))
+        done(Chosen(task, world.domain_text, 'a request in words'), spoken)
+
+    def _run(self, chosen: Chosen, options: Options, spoken: SpokenRecord | None) -> None:
+        task, began = chosen.task, time.monotonic()
+        folder = new_run_dir(runs_dir())
+        with Session(folder, task, chosen.source, chosen.domain_text, spoken) as session:
+            try:
+                with session.connected(self._client, options):
+                    session.stage = Stage.SENDING
+                    goal = self._client.start_run(
+                        task.problem_text,
+                        chosen.domain_text,
+                        options,
+                        session.feedback,
+                        task.format,
+                    )
+                    session.accepted(goal.id)
+                    self._announce(goal.id, desk.RUN, chosen)
+                    result = goal.result()
+                    session.finish(result)
+                self._look(session, task.problem, result)
+            except SafegenError as error:
+                session.end(error.code, error.message)
+                raise
+            finally:
+                session.stop_listening()
+                self._keep(session, time.monotonic() - began)
+        _shown(result, self._tell)
+
+    def _look(self, session: Session, problem: Any, result: Any) -> None:
+        """The last check, of the measured world with the goal."""
+        if result.error_code != ErrorCode.NONE:
+            return
+        world = result.final_state
+        if session.symbolic:
+            session.measured(check_facts(problem, world))
+        else:
+            session.measured(check_goal(problem, world, session.joints, self._cell))
+
+    def _keep(self, session: Session, seconds: float) -> None:
+        artefacts = [ArtefactRecord('journal', JOURNAL)]
+        if (session.folder / 'run.mcap').exists():
+            artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))
+        made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
+        session.kept({'whole run': seconds}, made_by, tuple(artefacts))
+        write_report(session.record, session.folder)
+
+    def close(self) -> None:
+        """Cancels the goal of this console, if one goes on, and waits for its end."""
+        thread, view = self._thread, self._view
+        if thread is None or not thread.is_alive():
+            return
+        if view is not None:
+            try:
+                self._link.cancel(view)
+            except SafegenError as error:
+                self._tell(f'the goal could not be cancelled: {error.message}', True)
+        thread.join(LEAVE_S)
+
+
+def _shown(result: Any, tell: Callable[[str, bool], None]) -> None:
+    """Tells how a goal ended."""
+    code = ErrorCode(result.error_code)
+    if code is ErrorCode.NONE:
+        tell('the goal has ended well', False)
+    else:
+        tell(f'{code.name}: {result.error_msg}', True)

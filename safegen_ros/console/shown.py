@@ -1,0 +1,112 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The goal that is shown, what happens next and the plan that waits, from what is known."""
+
+from __future__ import annotations
+
+from safegen_ros.console.cards import MOST_LIT, panel, steps_html, task_html
+from safegen_ros.console.desk import EXECUTE, PLAN, GoalView, Picture
+from safegen_ros.console.lights import lights, lights_html
+from safegen_ros.console.markup import element, escaped
+from safegen_ros.console.wording import Situation, ended_words, step_words, steps_of
+from safegen_ros.errors import ErrorCode
+
+
+def situation(picture: Picture) -> Situation:
+    """Where the stack stands, for `next_words`."""
+    goal = picture.goal
+    if not any(picture.nodes.values()):
+        return Situation('no stack')
+    if picture.stop.stopped:
+        return Situation('stopped', reason=picture.stop.reason)
+    if goal is None:
+        return Situation('idle')
+    if not goal.running:
+        return Situation('ended', outcome=outcome_words(goal))
+    steps, problem = steps_of(goal.plan), goal.problem
+    words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
+    first, after = (*words, '', '')[:2]
+    # What waits is told on a topic of its own, which may be ahead of the feedback or behind it.
+    stage = 'approval' if picture.waits else goal.stage
+    if stage == 'executing' and not goal.moving and goal.step == 0:
+        stage = 'preparing'
+    return Situation(
+        stage,
+        attempt=goal.attempt,
+        max_attempts=goal.max_attempts,
+        source=goal.source,
+        index=goal.step,
+        total=len(steps),
+        step=first,
+        after=after,
+        reason=goal.detail if stage == 'replanning' else '',
+    )
+
+
+def outcome_words(goal: GoalView) -> str:
+    """How a goal ended, in a sentence."""
+    if goal.code is ErrorCode.NONE:
+        if goal.action == PLAN:
+            return (
+                'The plan is proved safe; nothing was moved for it.'
+                if goal.plan
+                else ('The request was understood; nothing was planned.')
+            )
+        return 'Every step is done, and the world was seen to be as the goal wants it.'
+    return ended_words(goal.code or ErrorCode.UNKNOWN, goal.message)
+
+
+def goal_html(goal: GoalView | None) -> str:
+    """The goal that is shown, with its plan as far as it is carried out."""
+    if goal is None:
+        return panel(element('p', 'No goal was sent since this console is open.'))
+    who = 'sent from here' if goal.ours else 'sent by another client'
+    what = {PLAN: 'plan only', EXECUTE: 'a plan of somebody else'}.get(goal.action, 'plan and move')
+    parts = [task_html(goal.problem)]
+    parts.append(element('p', f'Goal {goal.id[:8]}, {what}, {who}.', class_='sg-done'))
+    if goal.reading:
+        parts.append(element('p', f'Understood as: {escaped(goal.reading)}'))
+    if goal.question:
+        parts.append(element('p', f'To be said more clearly: {escaped(goal.question)}'))
+    for each in goal.replans:
+        told = f'Planned for anew after {each.steps_done} steps: {escaped(each.reason)}'
+        parts.append(element('p', told))
+    if not goal.running:
+        good = 'sg-good' if goal.code is ErrorCode.NONE else 'sg-bad'
+        parts.append(element('p', escaped(outcome_words(goal)), class_=good))
+    return panel(*parts)
+
+
+def plan_html(picture: Picture) -> str:
+    """The plan that waits for a word or is carried out, with the lights over it."""
+    goal, pending = picture.goal, picture.pending
+    parts = []
+    if pending is not None:
+        digest = f'Digest of task and plan: {escaped(pending.digest)}'
+        told = 'It is not proved, or not the plan that it says it is: it can only be refused.'
+        parts.append(
+            element('p', digest, class_='sg-digest')
+            if pending.may_be_approved
+            else element('p', told, class_='sg-bad')
+        )
+    if goal is None or not goal.plan:
+        return panel(*parts) if parts else ''
+    now = goal.step if goal.moving else -1
+    steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
+    title = 'What the arm will do' if goal.running else 'The plan'
+    return panel(*parts, element('h3', title), steps, _lights(picture, goal))
+
+
+def _lights(picture: Picture, goal: GoalView) -> str:
+    """The lights over the plan: what was seen, then what is foreseen."""
+    if goal.problem is None or len(goal.plan) > MOST_LIT:
+        return ''
+    shown = lights(goal.problem, steps_of(goal.plan))
+    over = goal.code is ErrorCode.NONE
+    told = lights_html(shown, now=None if over else goal.step, ended=over)
+    broken = [
+        element('p', f'The monitor sees it broken: {escaped(text)}', class_='sg-bad')
+        for text, standing in picture.monitor.standings
+        if standing == 'violated'
+    ]
+    return told + ''.join(broken)

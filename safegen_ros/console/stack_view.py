@@ -1,0 +1,88 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How the stack is, as markup: nodes, stop, link, signs of life, monitors and diagnostics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from safegen_ros.console.cards import panel
+from safegen_ros.console.desk import Picture
+from safegen_ros.console.markup import element, escaped
+
+LEVELS = ('well', 'warning', 'ERROR', 'silent')
+"""What the levels of `/diagnostics` are called."""
+
+FRESH_S = 2.0
+"""A sample or a sign of life that is older is told as old [s]."""
+
+
+def stack_html(picture: Picture, now: float | None = None) -> str:
+    """The whole of it.
+
+    Args:
+        picture: what is known.
+        now: by the monotonic clock [s]; the present when None.
+    """
+    now = time.monotonic() if now is None else now
+    nodes = [(name, state or 'not there') for name, state in picture.nodes.items()]
+    return panel(
+        element('h3', 'Nodes'),
+        _table(nodes, bad=lambda state: state != 'active'),
+        element('h3', 'Link'),
+        _table(_links(picture, now)),
+        element('h3', 'Rules in the observed world'),
+        _monitors(picture),
+        element('h3', 'Diagnostics'),
+        _parts(picture),
+    )
+
+
+def _links(picture: Picture, now: float) -> list[tuple[str, str]]:
+    look, stop = picture.look, picture.stop
+    rows = [
+        ('stop', 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'),
+        ('last look at the arm', _age(look.heard or None, now)),
+        ('last sign of life of a sender', _age(picture.beat, now)),
+    ]
+    if picture.others:
+        rows.append(('goals beside the one shown', str(picture.others)))
+    return rows
+
+
+def _age(at: float | None, now: float) -> str:
+    if at is None:
+        return 'none yet'
+    age = now - at
+    return 'now' if age < FRESH_S else f'{age:.0f} s ago'
+
+
+def _monitors(picture: Picture) -> str:
+    monitor = picture.monitor
+    if not monitor.standings:
+        return element('p', 'No rule was watched yet.')
+    rows = [(text, standing) for text, standing in monitor.standings]
+    told = _table(rows, bad=lambda standing: standing == 'violated')
+    why = element('p', escaped(monitor.reason), class_='sg-bad') if monitor.reason else ''
+    return element('p', f'After step {monitor.step}:') + told + why
+
+
+def _parts(picture: Picture) -> str:
+    if not picture.parts:
+        return element('p', 'No node has reported yet.')
+    parts = sorted(picture.parts.values(), key=lambda part: (-part.level, part.name))
+    rows = [(part.name, f'{LEVELS[min(part.level, 3)]}: {part.message}') for part in parts]
+    return _table(rows, bad=lambda told: told.startswith(('ERROR', 'silent')))
+
+
+def _table(rows: list[tuple[str, str]], bad: Callable[[str], bool] = lambda text: False) -> str:
+    lines = [
+        element(
+            'tr',
+            element('th', escaped(name, 400)),
+            element('td', escaped(text, 400), class_='sg-bad' if bad(text) else None),
+        )
+        for name, text in rows
+    ]
+    return element('table', *lines)

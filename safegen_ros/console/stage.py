@@ -1,0 +1,143 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is in the 3-D view: the cell as it is measured, and beside it what may come and what was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from safegen_ros.console.desk import Look, Picture
+from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
+from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table
+from safegen_ros.console.widgets import put
+from safegen_ros.console.wording import steps_of
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.robot.gripper import FINGER_JOINTS
+from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.scene import Scene
+
+_GHOST_STAGES = ('preparing', 'rehearsing')
+"""Where a proved plan has not begun: its motion is shown over and over again."""
+
+
+_GHOST_HZ = 5.0  # pictures of the ghost, which moves for as long as a plan waits
+
+
+class Stage:
+    """The tables of the 3-D view.
+
+    Args:
+        server: `viser.ViserServer`.
+        cell: geometry of the cell.
+    """
+
+    def __init__(self, server: Any, cell: Scene) -> None:
+        view = self._view = server.scene
+        view.set_up_direction('+z')
+        # A browser without a graphics card draws each picture by its processor: no shadows there.
+        view.configure_default_lights(cast_shadow=False)
+        camera = server.initial_camera
+        camera.position, camera.look_at = (0.72, 0.42, 0.42), (0.12, 0.10, 0.09)
+        view.add_grid('/floor', width=3.0, height=3.0, cell_size=0.1, position=(0.0, 0.0, -0.02))
+        self._cell = cell
+        self._live = Table(view, '/live', cell)
+        self._live.show_joints(cell.home_joints.tolist())
+        self._unknown = view.add_label(
+            '/live/unknown', 'posture not measured yet', position=(0.0, 0.0, 0.42)
+        )
+        self._ghost = Table(view, '/ghost', cell, ghost=True)
+        self._ghost.frame.visible = False
+        self._path = Path(view, cell)
+        self._goal = Stand(view, cell)
+        self._replay: Table | None = None
+        self._replay_label: Any = None
+        self._seen: Look | None = None
+        self._rehearser = Rehearser(cell)
+        self._motion: Motion | None = None
+        self._posture: Posture | None = None
+
+    def update(self, picture: Picture, now: float) -> None:
+        """Shows what is known.
+
+        Args:
+            picture: that.
+            now: by the monotonic clock, which drives the ghost [s].
+        """
+        if picture.look is not self._seen:
+            self._seen = picture.look
+            self._show_look(picture.look)
+        goal = picture.goal
+        self._goal.show(goal.problem if goal is not None else None)
+        self._show_ghost(picture, now)
+
+    def _show_look(self, look: Look) -> None:
+        angles = [look.joints.get(name) for name in JOINT_NAMES]
+        if None not in angles:
+            put(self._unknown, visible=False)
+            self._live.show_joints([float(angle) for angle in angles if angle is not None])
+            fingers = [look.joints.get(name) for name in FINGER_JOINTS]
+            if None not in fingers:
+                self._live.show_opening(2 * float(fingers[0] or 0.0))
+        self._live.show_blocks(look.poses)
+
+    def _show_ghost(self, picture: Picture, now: float) -> None:
+        goal = picture.goal
+        if goal is None or not goal.running or not goal.plan or goal.problem is None:
+            self._rehearser.forget()
+        else:
+            plan = Plan(steps_of(goal.plan))
+            poses = picture.look.poses if goal.replans else None
+            self._rehearser.want(goal.problem, plan, poses)
+        motion = self._rehearser.motion
+        if motion is not self._motion:
+            self._motion = motion
+            self._path.show([each.joints for each in motion.postures] if motion else [])
+        waiting = picture.waits or (goal is not None and goal.stage in _GHOST_STAGES)
+        posture = motion.at(_moment(now)) if motion is not None and waiting else None
+        put(self._ghost.frame, visible=posture is not None)
+        if posture is not None and posture is not self._posture:
+            self._posture = posture
+            self._ghost.show_joints(posture.joints)
+            self._ghost.show_blocks(posture.blocks)
+
+    @property
+    def motion(self) -> Motion | None:
+        """What was rehearsed of the plan that is shown; None while there is nothing."""
+        return self._motion
+
+    def show_replay(
+        self, label: str, joints: Sequence[float] | None, poses: Mapping[str, Pose]
+    ) -> None:
+        """Shows a moment of a past run on a table beside the cell; the cell stays in view.
+
+        Args:
+            label: which run and when.
+            joints: shape (6,) [rad]; None where they were not recorded.
+            poses: of its blocks.
+        """
+        if self._replay is None:
+            self._replay = Table(self._view, '/replay', self._cell, REPLAY_AT)
+            self._replay_label = self._view.add_label(
+                '/replay/label', label, position=(0.0, 0.0, 0.5)
+            )
+        self._replay.frame.visible = True
+        self._replay_label.text = label
+        if joints is not None:
+            self._replay.show_joints(joints)
+        self._replay.show_blocks(poses)
+
+    def hide_replay(self) -> None:
+        """Takes the table of the replay away."""
+        if self._replay is not None:
+            self._replay.frame.visible = False
+
+    def close(self) -> None:
+        """Ends the rehearsals."""
+        self._rehearser.close()
+
+
+def _moment(now: float) -> float:
+    """A time, rounded to the last picture of the ghost [s]."""
+    return int(now * _GHOST_HZ) / _GHOST_HZ

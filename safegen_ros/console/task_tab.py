@@ -1,0 +1,235 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Where an operator says what is to be done, and sees how it was understood before it is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from safegen_ros.cli.asked import SpokenRecord
+from safegen_ros.client import Options
+from safegen_ros.console import choices
+from safegen_ros.console.cards import panel, task_html
+from safegen_ros.console.choices import Chosen
+from safegen_ros.console.markup import element, escaped, list_html
+from safegen_ros.console.pictures import goal_html, state_html
+from safegen_ros.console.rules import Trouble, Understood, understand
+from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.errors import SafegenError
+from safegen_ros.record.translation import UnderstoodRecord
+from safegen_ros.worlds.pddl3.rules.additions import task_with_rules
+from safegen_ros.worlds.pddl3.rules.reading import Reading
+
+PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
+FIRST = 'tower_order'
+
+TIME_BUDGET_S = 600.0
+"""For planning, a person's word and the execution together [s]."""
+
+
+class TaskTab:
+    """The form of a goal.
+
+    Args:
+        parts: what it is made of; a tab of the page is open.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._chosen: Chosen | None = None
+        self._spoken: SpokenRecord | None = None
+        self._readings: tuple[Reading, ...] = ()
+        gui = parts.gui
+        self._kind = gui.add_dropdown('Task from', (PROBLEM, PASTED, WORDS))
+        names = tuple(choices.problems())
+        first = FIRST if FIRST in names else names[0]
+        self._name = gui.add_dropdown('Problem', names, initial_value=first)
+        self._text = gui.add_text('Text', '', multiline=True, visible=False)
+        self._domain = gui.add_text('Domain', '', multiline=True, visible=False)
+        self._words = gui.add_text('In words', '', multiline=True, visible=False)
+        self._read = gui.add_button('Read it', visible=False, color='gray')
+        self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
+        self._seen = Html(gui)
+        self._rule = gui.add_text('Add a rule', '', hint='such as: never put anything on b3')
+        self._add = gui.add_button('Add the rule', color='gray')
+        self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
+        self._rules = Html(gui)
+        with gui.add_folder('How it is planned', expand_by_default=False):
+            self._strategy = gui.add_text('Levels', '', hint='such as: model, beam, search')
+            self._attempts = gui.add_number('Attempts', 0, min=0, max=255, step=1)
+            self._replans = gui.add_number('Replans', 0, min=0, max=255, step=1)
+            self._seed = gui.add_number('Seed', 0, min=0, max=2**31 - 1, step=1)
+        self._approval = gui.add_checkbox('Ask me before it moves', True)
+        self._run = gui.add_button('Plan, prove and execute', icon='player-play')
+        self._plan = gui.add_button('Plan and prove only', color='gray')
+        self._connect()
+        self._pick()
+
+    def _connect(self) -> None:
+        self._kind.on_update(lambda _: self._switch())
+        self._name.on_update(lambda _: self._pick())
+        self._read.on_click(lambda _: self._paste())
+        self._ask.on_click(lambda _: self._parts.doing(self._understand))
+        self._add.on_click(lambda _: self._add_rule())
+        self._drop.on_click(lambda _: self._drop_rule())
+        self._run.on_click(lambda _: self._parts.doing(self._send))
+        self._plan.on_click(lambda _: self._parts.doing(self._send_plan))
+
+    def update(self, busy: bool, up: bool) -> None:
+        """Allows what can be done now.
+
+        Args:
+            busy: whether a goal of this console goes on.
+            up: whether the stack takes goals.
+        """
+        ready = self._chosen is not None and up and not busy
+        put(self._run, disabled=not ready)
+        put(self._plan, disabled=not ready)
+        put(self._ask, disabled=busy or not up)
+
+    def _switch(self) -> None:
+        kind = self._kind.value
+        put(self._name, visible=kind != PASTED)
+        put(self._text, visible=kind == PASTED)
+        put(self._domain, visible=kind == PASTED)
+        put(self._read, visible=kind == PASTED)
+        put(self._words, visible=kind == WORDS)
+        put(self._ask, visible=kind == WORDS)
+        if kind == PASTED:
+            self._refuse('Paste a problem, and have it read.', bad=False)
+        else:
+            self._pick()
+
+    def _pick(self) -> None:
+        """Takes a problem that is here; for words it is the world that they are about."""
+        try:
+            chosen = choices.read_problem(self._name.value)
+        except SafegenError as error:
+            self._refuse(error.message)
+            return
+        if self._kind.value == WORDS:
+            self._refuse('', bad=False)
+            told = 'Say what is to be done with these; what the problem itself wants is left out.'
+            world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
+            self._seen.show(panel(element('p', told), world))
+        else:
+            self._take(chosen)
+
+    def _paste(self) -> None:
+        try:
+            self._take(choices.read_pasted(self._text.value, self._domain.value))
+        except SafegenError as error:
+            self._refuse(error.message)
+
+    def _take(self, chosen: Chosen, spoken: SpokenRecord | None = None) -> None:
+        """Shows a task as it would be sent."""
+        self._chosen, self._spoken, self._readings = chosen, spoken, ()
+        self._show()
+
+    def _refuse(self, message: str, bad: bool = True) -> None:
+        """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
+        self._chosen, self._spoken, self._readings = None, None, ()
+        style = 'sg-bad' if bad else None
+        head, _, excerpt = message.partition('\n')
+        more = element('pre', escaped(excerpt)) if excerpt else ''
+        self._seen.show(panel(element('p', escaped(head), class_=style), more) if message else '')
+        self._show_rules(Understood())
+
+    def _show(self) -> None:
+        if self._chosen is None:
+            return
+        problem = self._asked(self._chosen).task.problem
+        start = state_html(problem, problem.init, 'now')
+        wanted = goal_html(problem, 'wanted')
+        pair = element('div', start, wanted, class_='sg-pair')
+        reading = self._reading
+        told = element('p', f'Understood as: {escaped(reading)}') if reading else ''
+        self._seen.show(panel(told, task_html(problem), pair))
+        self._show_rules(Understood())
+
+    @property
+    def _reading(self) -> str:
+        """What the words were understood as; empty where the task is not of words."""
+        told = self._spoken.events[-1] if self._spoken is not None else None
+        return told.reading if isinstance(told, UnderstoodRecord) else ''
+
+    def _asked(self, chosen: Chosen) -> Chosen:
+        """The task with the rules that were added."""
+        if not self._readings:
+            return chosen
+        return replace(chosen, task=task_with_rules(chosen.task, self._readings))
+
+    def _add_rule(self) -> None:
+        chosen = self._chosen
+        if chosen is None:
+            self._parts.tell('take a task first: a rule is read for its objects', True)
+            return
+        found = understand(self._rule.value, self._asked(chosen).task.problem)
+        if found.readings:
+            self._readings += found.readings
+            self._rule.value = ''
+            self._show()
+        self._show_rules(found)
+
+    def _drop_rule(self) -> None:
+        self._readings = self._readings[:-1]
+        self._show()
+
+    def _show_rules(self, last: Understood) -> None:
+        """The rules that were added, and why the last one was not."""
+        added = [
+            f'{escaped(" ".join(each.sentences))}<br>{element("code", escaped(each.formula))}'
+            for each in self._readings
+        ]
+        parts = [element('p', 'Added by you:'), list_html(added)] if added else []
+        parts += [_trouble_html(each) for each in last.troubles]
+        self._rules.show(panel(*parts) if parts else '')
+        put(self._drop, visible=bool(added))
+
+    def _options(self) -> Options:
+        return Options(
+            time_budget_s=TIME_BUDGET_S,
+            max_attempts=int(self._attempts.value),
+            seed=int(self._seed.value),
+            strategy=self._strategy.value.strip(),
+            max_replans=int(self._replans.value),
+            approval=bool(self._approval.value),
+        )
+
+    def _send(self) -> str:
+        chosen = self._taken()
+        self._parts.sender.run(self._asked(chosen), self._options(), self._spoken)
+        return 'the task is sent'
+
+    def _send_plan(self) -> str:
+        chosen = self._taken()
+        options = replace(self._options(), max_replans=0, approval=False)
+        self._parts.sender.plan(self._asked(chosen), options)
+        return 'the task is sent; nothing will move for it'
+
+    def _taken(self) -> Chosen:
+        if self._chosen is None:
+            raise SafegenError('there is no task to send: choose one, or have your text read')
+        return self._chosen
+
+    def _understand(self) -> str:
+        world = choices.read_problem(self._name.value)
+        self._parts.sender.understand(
+            self._words.value, world, Options(TIME_BUDGET_S), self._take_words
+        )
+        return 'asked what that means; nothing is planned yet'
+
+    def _take_words(self, chosen: Chosen, spoken: SpokenRecord) -> None:
+        self._take(chosen, spoken)
+
+
+def _trouble_html(trouble: Trouble) -> str:
+    place = f'line {trouble.line}, column {trouble.column}: ' if trouble.line else ''
+    parts = [element('p', f'{place}{escaped(trouble.what)}', class_='sg-bad')]
+    if trouble.excerpt:
+        parts.append(element('pre', escaped(trouble.excerpt)))
+    if trouble.meanings:
+        parts.append(list_html([escaped(each) for each in trouble.meanings]))
+    if trouble.cure:
+        parts.append(element('p', escaped(trouble.cure)))
+    return ''.join(parts)

@@ -1,0 +1,71 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of the page share: the widgets of viser, and what they may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_ros.console.desk import Desk
+from safegen_ros.console.link import Link
+from safegen_ros.console.sending import Sender
+from safegen_ros.errors import SafegenError
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the parts of the page are made of.
+
+    Attributes:
+        gui: `viser.ViserServer.gui`.
+        desk: what is known.
+        link: what may be asked of the stack.
+        sender: sends goals.
+        tell: shows a line to everybody, as bad or not.
+        operator: who approves, for the record.
+        read_only: whether nothing may be asked.
+    """
+
+    gui: Any
+    desk: Desk
+    link: Link
+    sender: Sender
+    tell: Callable[[str, bool], None]
+    operator: str
+    read_only: bool
+
+    def doing(self, work: Callable[[], str | None]) -> None:
+        """Does what a button asks for, and tells what came of it."""
+        try:
+            told = work()
+        except SafegenError as error:
+            self.tell(error.message, True)
+            return
+        if told:
+            self.tell(told, False)
+
+
+class Html:
+    """A piece of safe markup that is sent again only where it has changed."""
+
+    def __init__(self, gui: Any, content: str = '') -> None:
+        self._content = content
+        self._handle: Any = gui.add_html(content, visible=bool(content))
+
+    def show(self, content: str) -> None:
+        """Shows this in its place; nothing where it is empty."""
+        if content == self._content:
+            return
+        self._content = content
+        if content:
+            self._handle.content = content
+        self._handle.visible = bool(content)
+
+
+def put(handle: Any, **values: Any) -> None:
+    """Sets what has changed of a widget, so that nothing is sent without need."""
+    for name, value in values.items():
+        if getattr(handle, name) != value:
+            setattr(handle, name, value)

@@ -1,0 +1,117 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the console makes of the messages of a goal, in whatever order they come."""
+
+from __future__ import annotations
+
+from blocks_small import THREE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safegen_msgs import msg
+from safegen_msgs.action import RunTask
+from safegen_ros.console import desk
+from safegen_ros.console.cards import attempt_html
+from safegen_ros.console.desk import RUN, Desk, GoalView, Pending, Picture, StopView
+from safegen_ros.console.shown import goal_html, plan_html, situation
+from safegen_ros.console.wording import NEXT, next_words
+from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes import conversions
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.verdict import Category, Verdict
+
+ID = '0' * 32
+GOOD = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
+BAD = parse_plan('(pickup c)(stack c b)')
+ACTIVE = dict.fromkeys(('validator', 'executor', 'planner'), 'active')
+
+
+def judged(number: int, plan=GOOD, text: str = '') -> msg.PlanningProgress:
+    """An attempt with the verdict of the validator."""
+    attempt = msg.Attempt(
+        number=number,
+        source='model',
+        text=text,
+        plan=conversions.plan_to_msg(plan, 'model'),
+        verdict=conversions.verdict_to_msg(THREE.verify(plan)),
+    )
+    return msg.PlanningProgress(
+        phase='judged', source='model', attempt_number=number, max_attempts=3, attempt=attempt
+    )
+
+
+def view() -> GoalView:
+    return GoalView(ID, RUN, problems={0: THREE.problem})
+
+
+def test_attempts_are_kept_once_and_in_order() -> None:
+    seen = view()
+    for number in (2, 1, 2):
+        seen = desk.planned(seen, judged(number, GOOD if number == 2 else BAD))
+    assert [attempt.number for attempt in seen.attempts] == [1, 2]
+    assert seen.plan == tuple(map(str, GOOD.steps))
+    result = RunTask.Result(attempts=[judged(3, BAD).attempt], error_code=ErrorCode.NONE)
+    over = desk.ended(seen, result)
+    assert [attempt.number for attempt in over.attempts] == [1, 2, 3]
+    assert (over.running, over.step) == (False, 4)
+
+
+@given(st.permutations(range(5)))
+def test_a_plan_that_waits_is_told_in_any_order_of_the_topics(order: list[int]) -> None:
+    """The feedback and the topic of what waits are not ordered among each other."""
+    at = Desk()
+    at.set(goal=view(), nodes=ACTIVE)
+    pending = Pending(ID, 'f' * 64, tuple(map(str, GOOD.steps)), Verdict(Category.SUCCESS), 0.0, 0)
+    events = (
+        lambda: at.goal(ID, lambda v: desk.planned(v, judged(1, BAD))),
+        lambda: at.goal(ID, lambda v: desk.planned(v, judged(2))),
+        lambda: at.set(pending=pending),
+        lambda: at.goal(ID, lambda v: desk.planned(v, msg.PlanningProgress(phase='generating'))),
+        lambda: at.set(stop=StopView(True)),
+    )
+    for index in order:
+        events[index]()
+    told = next_words(situation(at.picture))
+    assert told.startswith('The plan is proved safe and waits for you')
+    assert 'pick up a from the table' in told
+
+
+def test_a_replan_has_a_problem_of_its_own() -> None:
+    seen = desk.planned(view(), judged(1))
+    seen = desk.executed(seen, msg.ExecutionProgress(phase='moving', step=1, total=4))
+    assert situation(Picture(goal=seen, nodes=ACTIVE)).index == 1
+    left = THREE.problem
+    seen = desk.replanned(seen, msg.Replan(number=1, reason='b lies elsewhere'), left)
+    assert (seen.problem, seen.plan, seen.step) == (left, (), 0)
+    assert situation(Picture(goal=seen, nodes=ACTIVE)).reason == 'b lies elsewhere'
+
+
+def test_a_goal_that_is_not_shown_changes_nothing() -> None:
+    at = Desk()
+    at.set(goal=view())
+    at.goal('1' * 32, lambda v: desk.planned(v, judged(1)))
+    assert at.picture.goal == view()
+
+
+@given(
+    stage=st.sampled_from(sorted({*NEXT} - {'no stack'})), stopped=st.booleans(), up=st.booleans()
+)
+def test_there_is_always_a_sentence_about_what_comes_next(
+    stage: str, stopped: bool, up: bool
+) -> None:
+    goal = GoalView(ID, RUN, stage=stage, plan=tuple(map(str, GOOD.steps)))
+    picture = Picture(goal=goal, stop=StopView(True, stopped, 'a hand'), nodes=ACTIVE if up else {})
+    told = next_words(situation(picture))
+    assert told
+    assert ('No stack' in told) == (not up)
+    assert ('stopped' in told) >= (stopped and up)
+
+
+@given(st.text(max_size=80))
+def test_what_a_model_writes_is_never_markup(text: str) -> None:
+    hostile = f'{text}<img src=x onerror=alert(1)><script>alert(1)</script>'
+    seen = desk.planned(view(), judged(1, parse_plan('(pickup z)'), hostile))
+    shown = attempt_html(seen.attempts[0], THREE.problem) + goal_html(seen)
+    shown += plan_html(Picture(goal=seen))
+    assert '<img' not in shown
+    assert '<script' not in shown

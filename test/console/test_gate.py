@@ -1,0 +1,150 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in: the rule by itself, and in front of a real server of viser."""
+
+from __future__ import annotations
+
+import http.client
+import string
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+import viser
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from safegen_ros.console import gate as gates
+from safegen_ros.console.console import Settings, _served
+from safegen_ros.console.gate import Gate, guarded, is_loopback, read_token
+from safegen_ros.errors import SafegenError
+
+TOKEN = 'a-token-of-24-characters'
+PROTOCOL = f'viser-v{viser.__version__}'
+
+
+@pytest.mark.parametrize('host', ['0.0.0.0', '::', '192.168.1.7', 'arm.lab', ''])
+def test_nothing_but_loopback_is_served_without_a_token(host: str) -> None:
+    with pytest.raises(SafegenError, match='--token-file'):
+        Gate(host)
+    assert Gate(host, TOKEN).token == TOKEN
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '::1', '127.0.0.5'])
+def test_loopback_needs_no_token(host: str) -> None:
+    assert is_loopback(host)
+    assert Gate(host).refusal('/', {'host': '127.0.0.1:8765'}) is None
+
+
+def test_a_token_is_not_too_short_and_is_never_shown() -> None:
+    with pytest.raises(SafegenError, match='at least 16'):
+        Gate('0.0.0.0', 'secret')
+    assert TOKEN not in repr(Gate('0.0.0.0', TOKEN))
+
+
+@pytest.mark.parametrize(
+    'headers',
+    [
+        {'host': 'evil.example'},  # a name that was made to lead here
+        {},
+        {'host': '127.0.0.1:8765', 'origin': 'http://evil.example'},
+        {'host': '127.0.0.1:8765', 'origin': 'http://127.0.0.1:9999'},
+        {'host': '127.0.0.1:8765', 'origin': 'null'},
+    ],
+)
+def test_a_page_of_another_site_is_not_let_in(headers: dict[str, str]) -> None:
+    found = Gate('127.0.0.1').refusal('/', headers)
+    assert found is not None
+    assert found.status is HTTPStatus.FORBIDDEN
+
+
+@given(
+    path=st.text(string.printable, max_size=60),
+    cookie=st.text(string.printable, max_size=60),
+    host=st.sampled_from(['arm.lab:8765', '10.0.0.2:8765']),
+)
+def test_nobody_guesses_the_way_in(path: str, cookie: str, host: str) -> None:
+    found = Gate('0.0.0.0', TOKEN).refusal(f'/?token={path}', {'host': host, 'cookie': cookie})
+    assert found is not None
+    assert not dict(found.headers).get('Set-Cookie')
+
+
+def test_a_token_comes_from_a_file_that_others_cannot_read(tmp_path: Path) -> None:
+    file = tmp_path / 'token'
+    file.write_text(f' {TOKEN}\n')
+    file.chmod(0o644)
+    with pytest.raises(SafegenError, match='chmod 600'):
+        read_token(file)
+    file.chmod(0o600)
+    assert read_token(file) == TOKEN
+    file.write_text('\n')
+    with pytest.raises(SafegenError, match='no token'):
+        read_token(file)
+    with pytest.raises(SafegenError, match='cannot be read'):
+        read_token(tmp_path / 'nowhere')
+
+
+@pytest.fixture(scope='module')
+def port() -> Iterator[int]:
+    """Of a server with a token, reached by a name that is no loopback."""
+    settings = Settings('0.0.0.0', 0, TOKEN)
+    server = _served(Gate(settings.host, TOKEN), settings)
+    yield server.get_port()
+    server.stop()
+
+
+def get(port: int, path: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection('127.0.0.1', port, timeout=30)
+    connection.request('GET', path, headers=headers)
+    return connection.getresponse()
+
+
+def test_without_the_token_there_is_no_page_and_no_message(port: int) -> None:
+    for path in ('/', '/index.html', '/?token=', f'/?token={TOKEN[:-1]}', '/../token'):
+        answer = get(port, path)
+        assert answer.status == HTTPStatus.UNAUTHORIZED, path
+        assert b'html' not in answer.read()
+    with pytest.raises(InvalidStatus) as refused:
+        connect(f'ws://127.0.0.1:{port}/', subprotocols=[PROTOCOL])
+    assert refused.value.response.status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_the_token_is_taken_once_and_a_cookie_after_that(port: int) -> None:
+    first = get(port, f'/?token={TOKEN}')
+    assert (first.status, first.getheader('Location')) == (HTTPStatus.SEE_OTHER, '/')
+    cookie = str(first.getheader('Set-Cookie'))
+    assert 'HttpOnly' in cookie
+    assert 'SameSite=Strict' in cookie
+    assert TOKEN not in cookie
+    known = cookie.partition(';')[0]
+    page = get(port, '/', Cookie=known)
+    assert page.status == HTTPStatus.OK
+    assert "frame-ancestors 'none'" in str(page.getheader('Content-Security-Policy'))
+    assert page.getheader('X-Frame-Options') == 'DENY'
+    url = f'ws://127.0.0.1:{port}/'
+    with connect(url, subprotocols=[PROTOCOL], additional_headers={'Cookie': known}) as open_one:
+        assert open_one.recv(timeout=30)
+    with pytest.raises(InvalidStatus) as refused:
+        connect(
+            url, subprotocols=[PROTOCOL], origin='http://evil.example',
+            additional_headers={'Cookie': known},
+        )  # fmt: skip
+    assert refused.value.response.status_code == HTTPStatus.FORBIDDEN
+
+
+def test_a_port_that_is_taken_is_not_exchanged_for_another_one(port: int) -> None:
+    settings = Settings('0.0.0.0', port, TOKEN)
+    with pytest.raises(SafegenError, match=f'port {port}'):
+        _served(Gate(settings.host, TOKEN), settings)
+
+
+def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:
+    with pytest.raises(SafegenError, match='cannot be guarded'), guarded(Gate('127.0.0.1')):
+        pass
+
+
+def test_the_scripts_of_the_installed_viser_are_known() -> None:
+    assert viser.__version__ in gates._SCRIPTS

@@ -1,0 +1,248 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""An operator's hour in a real browser: refused, repaired, approved, stopped, reset, seen again.
+
+The tests are one story, in their order; each begins where the one before has ended.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import NO_BROWSER, SIZE, TABLET, WAIT_MS, Screen, browser, chromium
+from model_server import Script
+from playwright.sync_api import Browser, expect
+from waiting import wait_until
+
+from safegen_ros.console.console import Console, Settings
+from safegen_ros.errors import ErrorCode
+
+if not chromium():
+    warnings.warn(NO_BROWSER, stacklevel=1)
+    pytest.skip(NO_BROWSER, allow_module_level=True)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+UNSAFE = """(unstack b2 b1)
+(putdown b2)
+(unstack b5 b3)
+(putdown b5)
+(unstack b3 b4)
+(putdown b3)
+(pickup b4)
+(stack b4 b3)
+(pickup b1)
+(stack b1 b4)"""
+SAFE = """(unstack b5 b3)
+(putdown b5)
+(unstack b3 b4)
+(putdown b3)
+(pickup b4)
+(stack b4 b3)
+(unstack b2 b1)
+(putdown b2)
+(pickup b1)
+(stack b1 b4)"""
+TWO = """(define (problem two) (:domain blocksworld) (:objects c1 c2)
+  (:init (arm-empty) (on-table c1) (on-table c2) (clear c1) (clear c2))
+  (:goal (on c1 c2)))"""
+LATER = re.compile(r' at (?!0\.0 )\d+\.\d s')
+STEPS = '(pickup c1)\n(stack c1 c2)'
+
+
+@pytest.fixture(scope='module')
+def opened() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope='module')
+def screen(console: Console, opened: Browser, pictures: Path) -> Iterator[Screen]:
+    size = {'width': SIZE[0], 'height': SIZE[1]}
+    page = opened.new_page(viewport=size, accept_downloads=True)
+    yield Screen(page, console.url, pictures)
+    page.close()
+
+
+def goal_of(console: Console):
+    goal = console.desk.picture.goal
+    assert goal is not None
+    return goal
+
+
+def test_a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
+    screen.sees('block b1 is on block b4')
+    screen.write('Add a rule', 'never put anything on b3')
+    screen.click('Add the rule')
+    screen.sees('no plan can keep')
+    screen.write('Add a rule', 'b5 must never be on b1')
+    screen.click('Add the rule')
+    screen.sees('At all times, block b5 is not on block b1.')
+    screen.sees('(always (not (on b5 b1)))')
+    screen.button('Take back the last rule').scroll_into_view_if_needed()
+    screen.picture('console-task')
+    screen.click('Take back the last rule')
+    expect(screen.page.get_by_text('(always (not (on b5 b1)))')).to_have_count(0, timeout=WAIT_MS)
+
+
+def test_an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
+    screen: Screen, console: Console, script: Script
+) -> None:
+    script.answers = [UNSAFE, SAFE]
+    screen.click('Plan, prove and execute')
+    screen.tab('Attempts')
+    screen.sees('put b2 down on the table — here it fails')
+    screen.sees('Refused, nothing moves')
+    screen.sees('before step 2')
+    screen.sees('waits for you')
+    verdicts = [attempt.verdict.ok for attempt in goal_of(console).attempts]
+    assert verdicts == [False, True]
+    pending = console.desk.picture.pending
+    assert pending is not None
+    assert pending.may_be_approved
+    assert screen.button(f'Approve {pending.digest[:8]}').is_visible()
+    assert not console.desk.picture.look.joints  # nothing has moved
+    screen.show('breaks a rule')
+    screen.picture('console-refused')
+
+
+def test_the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
+    screen: Screen, console: Console
+) -> None:
+    wait_until(lambda: console.rehearsed is not None, 'the rehearsal of the plan')
+    motion = console.rehearsed
+    assert motion is not None
+    assert (motion.trouble, len(motion.plan)) == ('', 10)
+    assert {posture.step for posture in motion.postures} == set(range(10))
+    last = motion.postures[-1].blocks
+    assert last['b1'].position[2] > last['b4'].position[2] > last['b3'].position[2]
+    assert not console.desk.picture.look.joints
+    screen.picture('console-approval')
+
+
+def test_escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Console) -> None:
+    screen.click('Approve')
+    screen.sees('The arm carries out step')
+    wait_until(lambda: bool(console.desk.picture.look.joints), 'the first sample of the arm')
+    screen.page.keyboard.press('Escape')
+    screen.sees('Everything is stopped')
+    wait_until(lambda: not goal_of(console).running, 'the end of the goal')
+    goal = goal_of(console)
+    assert goal.code is ErrorCode.EXECUTION_STOPPED
+    assert goal.step < len(goal.plan) == 10
+    assert console.desk.picture.stop.stopped
+    screen.picture('console-stopped')
+
+
+def test_a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
+    screen.click('Reset …')
+    screen.click('Stay stopped')
+    assert console.desk.picture.stop.stopped
+    screen.click('Reset …')
+    screen.click('The cell is clear: reset')
+    wait_until(lambda: not console.desk.picture.stop.stopped, 'the reset')
+    expect(screen.button('Reset …')).to_have_count(0, timeout=WAIT_MS)
+
+
+def test_a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
+    screen: Screen, console: Console, script: Script, fast: None
+) -> None:
+    wait_until(lambda: console.desk.picture.up, 'the executor')
+    screen.tab('Task')
+    screen.choose('Task from', 'a text: PDDL or JSON')
+    screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
+    screen.click('Read it')
+    screen.sees('<pasted text>:3:')
+    assert screen.button('Plan, prove and execute').is_disabled()
+    screen.picture('console-error')
+    screen.write('Text', TWO)
+    screen.click('Read it')
+    screen.sees('block c1 is on block c2')
+    script.answers = [STEPS]
+    screen.click('Plan, prove and execute')
+    screen.click('Approve')
+    screen.sees('the world was seen to be as the goal wants it')
+    goal = goal_of(console)
+    assert (goal.code, goal.step) == (ErrorCode.NONE, 2)
+    wait_until(lambda: not console.busy, 'the record of the run')
+
+
+def test_a_refused_plan_is_not_executed(screen: Screen, console: Console, script: Script) -> None:
+    script.answers = [STEPS]
+    screen.click('Plan, prove and execute')
+    screen.sees('waits for you')
+    screen.write('Reason', 'a hand is in the cell')
+    screen.click('Refuse')
+    screen.sees('refused the plan')
+    goal = goal_of(console)
+    assert goal.code is ErrorCode.APPROVAL_REFUSED
+    assert 'a hand is in the cell' in goal.message
+    wait_until(lambda: not console.busy, 'the record of the run')
+
+
+def test_a_past_run_is_replayed_compared_downloaded_and_shared(
+    screen: Screen, console: Console
+) -> None:
+    screen.tab('History')
+    screen.click('Look for runs')
+    screen.choose('Run', 'EXECUTION_STOPPED')
+    screen.sees('0 of 10 steps: the start')
+    screen.sees('are different from the first step on')
+    slider = screen.page.get_by_role('slider').first
+    slider.focus()
+    slider.press('End')
+    expect(screen.page.get_by_text(LATER).first).to_be_visible(timeout=WAIT_MS)
+    screen.picture('console-history')
+    with screen.page.expect_download() as saved:
+        screen.click('Download the record')
+    assert Path(saved.value.path()).read_bytes()[:2] == b'PK'
+    with screen.page.expect_download() as shared:
+        screen.click('Share as one HTML file')
+    text = Path(shared.value.path()).read_text(encoding='utf-8')
+    assert 'EXECUTION_STOPPED' in text
+    screen.click('Close the run')
+    expect(screen.button('Download the record')).to_have_count(0, timeout=WAIT_MS)
+
+
+def test_it_fits_on_a_tablet_in_the_dark(
+    screen: Screen, console: Console, opened: Browser, pictures: Path
+) -> None:
+    screen.tab('Stack')
+    screen.sees('Diagnostics')
+    screen.field('Dark page').check()
+    page = opened.new_page(viewport={'width': TABLET[0], 'height': TABLET[1]})
+    tablet = Screen(page, console.url, pictures)
+    stop = tablet.button('STOP')
+    box = stop.bounding_box()
+    assert box is not None
+    assert 0 <= box['x'] <= TABLET[0] - box['width']
+    assert 0 <= box['y'] <= TABLET[1] / 2
+    expect(page.locator('[data-mantine-color-scheme=dark]').first).to_be_attached(timeout=WAIT_MS)
+    tablet.tab('Stack')
+    tablet.sees('planner: ')
+    tablet.picture('console-tablet')
+    page.close()
+
+
+def test_who_may_only_look_has_nothing_to_click(console: Console, opened: Browser) -> None:
+    with Console(Settings(port=0, read_only=True)) as served:
+        page = opened.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})
+        page.set_default_timeout(WAIT_MS)
+        page.goto(served.url)
+        expect(page.get_by_text('Read only')).to_be_visible(timeout=WAIT_MS)
+        for name in ('STOP', 'Cancel the goal', 'Plan, prove and execute', 'Open the tool'):
+            assert page.get_by_role('button', name=name).count() == 0, name
+        assert page.get_by_role('tab', name='Task').count() == 0
+        page.keyboard.press('Escape')
+        expect(page.get_by_text('No goal was sent')).to_be_visible(timeout=WAIT_MS)
+        page.close()
+    assert not console.desk.picture.stop.stopped
+
+
+def test_the_page_asks_nobody_else_for_anything(screen: Screen, console: Console) -> None:
+    foreign = [url for url in screen.asked if not url.startswith((console.url, 'blob:', 'data:'))]
+    assert foreign == []

@@ -1,0 +1,272 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One run as one page: all of it is told, nothing in it acts, and it needs no network."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from kept_runs import PLAN, keep_run, kept_folder
+
+from safegen_ros.console import share
+from safegen_ros.console.share import share_html, write_share
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.events import KeptRun, RunState, load_run
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.run import (
+    ArtefactRecord,
+    AttemptRecord,
+    GoalRecord,
+    ModelRecord,
+    RecordError,
+    ReplanRecord,
+    StepRecord,
+    TaskRecord,
+    WorldRecord,
+)
+from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+
+CHROMIUM = Path('/usr/bin/chromium')
+EVIL = '"\'><script>boom()</script><img src=x onerror=boom()></style></pre><!--\u202e\x00\ud800'
+ACTIVE = {
+    'script',
+    'iframe',
+    'object',
+    'embed',
+    'form',
+    'link',
+    'base',
+    'a',
+    'img',
+    'foreignobject',
+}
+VOID = {'meta', 'br', 'input'}
+
+
+class Page(HTMLParser):
+    """What a page is made of; it must be closed as it was opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ''
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ('style', 'script'):
+            self.text += data
+
+
+def _check(html: str) -> Page:
+    """Holds of every page, whatever is in the run."""
+    html.encode()
+    page = Page(html)
+    assert page.tags['script'] == 1  # ours
+    assert not {tag for tag in page.tags if tag in ACTIVE} - {'script'}
+    for name, value in page.attributes:
+        assert not name.startswith('on')
+        assert name not in ('href', 'srcdoc', 'style', 'action', 'formaction')
+        assert name != 'src' or (value or '').startswith('data:video/mp4;base64,')
+    assert "default-src 'none'" in html
+    return page
+
+
+def _run(tmp_path: Path) -> tuple[Path, KeptRun]:
+    folder = kept_folder(tmp_path)
+    keep_run(folder)
+    return folder, load_run(folder)
+
+
+def test_the_page_tells_the_whole_run(tmp_path: Path) -> None:
+    folder, kept = _run(tmp_path)
+    page = _check(share_html(folder, kept))
+    for words in (
+        '✓ Done: two',
+        '2 attempts were refused before anything moved (not a plan, breaks a rule).',
+        'A plan of 2 steps by search was proved safe.',
+        'A symbolic cell, in which nothing moves, carried out 2 of 2 steps.',
+        'The world at the end, looked at once more, reaches the goal.',
+        'block a is on block b'.replace(' a ', ' "a" '),
+        '(always (not (on b a)))',
+        'Attempt 2 by model: ✕ breaks a rule',
+        'step 2 of 4, “put b on a”, breaks the rule',
+        'put b on a — here it fails',
+        'Where it fails: step 2',
+        'What changed since attempt 2',
+        'Attempt 3 by search: ✓ proved safe',
+        'after step 2: put a on b (observed, seen after 2.0 s)',
+        'Step 1 begins: pick up a from the table.',
+        '(on a b) holds ✓',
+        'models/tiny'.rpartition('/')[2],
+        JOURNAL,
+    ):
+        assert words in page.text, words
+
+
+def test_hostile_text_in_every_field_is_only_shown(tmp_path: Path) -> None:
+    folder, kept = _run(tmp_path)
+    broken = BrokenConstraint(EVIL, ((EVIL, EVIL),), 1, 0, EVIL, EVIL)
+    verdicts = [Verdict(category, EVIL, 0, 1, 0.5, (broken,), (EVIL,), 1) for category in Category]
+    attempts = tuple(
+        AttemptRecord(number, EVIL, EVIL, steps, verdict, 0.1, replan=replan)
+        for number, verdict in enumerate(verdicts, 1)
+        for steps in (PLAN, (EVIL,))
+        for replan in (0, 1)
+    )
+    record = dataclasses.replace(
+        kept.record,
+        run_id=EVIL, started=EVIL, attempts=attempts, plan=(*PLAN, EVIL), plan_source=EVIL,
+        verdict=Verdict(Category.SUCCESS, EVIL), steps=(StepRecord(0, EVIL, 0.0, 1.0),),
+        worlds=(WorldRecord(1, (EVIL, f'({EVIL})')),), goal=(GoalRecord(EVIL, False),),
+        reached=False, cell=EVIL, error_code=ErrorCode.ROBOT_FAULT, message=EVIL,
+        model=ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), timings={EVIL: 1.0}, versions={EVIL: EVIL},
+        artefacts=(ArtefactRecord(EVIL, EVIL, EVIL),), approved_by=EVIL,
+        replans=(ReplanRecord(1, EVIL, 0, '', EVIL),), answers=(AnswerRecord(1, 1, EVIL, EVIL),),
+        understood=UnderstoodRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL),
+    )  # fmt: skip
+    evil_task = TaskRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL), EVIL, EVIL)
+    kinds = {
+        'task': {'task': {'name': EVIL, 'source': EVIL}},
+        'stack': {'model': {'name': EVIL}},
+        'attempt': {'number': 1, 'source': EVIL, 'verdict': {'category': 'SUCCESS'}},
+        'stop': {'stopped': True, 'reason': EVIL},
+        'release': {'phase': 'failed', 'said': EVIL, 'at': EVIL},
+        'observed': {'done': 1, 'look': EVIL},
+        'replan': {'steps_done': 1, 'reason': EVIL},
+        'plan': {'plan': [EVIL], 'plan_source': EVIL},
+        'step': {'index': 0, 'step': EVIL},
+        'phase': {'phase': EVIL},
+        'result': {'steps_done': 1, 'approved_by': EVIL},
+        'end': {'error': EVIL, 'message': EVIL},
+        'answer': {'reading': 1, 'attempt': 1, 'refused': EVIL},
+        'understood': {'question': EVIL},
+    }
+    first = kept.entries[0]
+    entries = tuple(
+        dataclasses.replace(first, number=number, kind=kind, data=data)
+        for number, (kind, data) in enumerate(kinds.items())
+    )
+    for task in (kept.record.task, evil_task):
+        for state in RunState:
+            evil = KeptRun(dataclasses.replace(record, task=task), entries, state)
+            html = share_html(folder, evil)
+            _check(html)
+            assert '<script>boom' not in html
+            assert '⟨U+202E⟩' in html
+
+
+def test_a_video_is_inside_where_it_is_small_and_named_where_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, kept = _run(tmp_path)
+    (folder / 'twin.mp4').write_bytes(b'\0' * 1000)
+    page = _check(share_html(folder, kept))
+    assert page.tags['video'] == 1
+    monkeypatch.setattr(share, 'MAX_VIDEO', 999)
+    page = _check(share_html(folder, kept))
+    assert page.tags['video'] == 0
+    assert 'twin.mp4 has 0 MB, which is too much for this page' in page.text
+
+
+def test_a_file_that_a_link_leads_to_is_not_read(tmp_path: Path) -> None:
+    folder, kept = _run(tmp_path)
+    secret = tmp_path / 'secret.mp4'
+    secret.write_bytes(b'secret')
+    (folder / 'twin.mp4').symlink_to(secret)
+    (folder / 'more').symlink_to(tmp_path)
+    html = share_html(folder, kept)
+    assert Page(html).tags['video'] == 0
+    assert 'secret' not in html
+
+
+def test_a_run_of_very_many_attempts_is_cut_to_what_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, kept = _run(tmp_path)
+    unsafe = kept.record.attempts[1]
+    attempts = tuple(dataclasses.replace(unsafe, number=n) for n in range(1, 201))
+    many = dataclasses.replace(kept, record=dataclasses.replace(kept.record, attempts=attempts))
+    html = share_html(folder, many)
+    assert '170 more attempts are in the journal.' in html
+    monkeypatch.setattr(share, 'MAX_PAGE', len(html) - 1)
+    assert '192 more attempts are in the journal.' in share_html(folder, many)
+    monkeypatch.setattr(share, 'MAX_PAGE', 1000)
+    with pytest.raises(RecordError, match='send the folder itself'):
+        share_html(folder, many)
+
+
+def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) -> None:
+    folder, kept = _run(tmp_path)
+    record = dataclasses.replace(
+        kept.record, attempts=(), plan=(), plan_source='', verdict=Verdict(), steps=(),
+        steps_done=0, worlds=(), goal=(), reached=None, error_code=ErrorCode.UNKNOWN,
+    )  # fmt: skip
+    page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.CUT_OFF)))
+    for words in ('✕ Not done', 'No plan was tried.', 'Nothing moved.', 'without saying how'):
+        assert words in page.text
+    page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.RUNNING)))
+    assert '… Still going on' in page.text
+    lost = dataclasses.replace(record, task=dataclasses.replace(record.task, problem='(define'))
+    page = _check(share_html(folder, KeptRun(lost, kept.entries, RunState.ENDED)))
+    assert 'This task cannot be read any more' in page.text
+
+
+def test_a_page_that_cannot_be_written_says_where(tmp_path: Path) -> None:
+    folder, kept = _run(tmp_path)
+    with pytest.raises(SafegenError, match='name another file with -o'):
+        write_share(folder, kept, tmp_path / 'none' / 'a.html')
+    write_share(folder, kept, tmp_path / 'a.html')
+    _check((tmp_path / 'a.html').read_text(encoding='utf-8'))
+
+
+def test_a_browser_shows_it_with_and_without_its_script(tmp_path: Path) -> None:
+    if not CHROMIUM.exists():
+        pytest.skip('NO BROWSER: the shared page was not looked at: apt-get install chromium')
+    folder, kept = _run(tmp_path)
+    write_share(folder, kept, tmp_path / 'run.html')
+    page = tmp_path / 'run.html'
+    dom = _dumped(page, tmp_path)
+    assert 'class="film one"' in dom  # the script has run: its digest is in the policy
+    assert 'aria-valuetext="the start' in dom
+    assert '<output>0 of 2</output>' in dom
+    evil = page.read_text(encoding='utf-8').replace(
+        '</main>', '<script>document.title=1</script></main>'
+    )
+    page.write_text(evil, encoding='utf-8')
+    assert '<title>1</title>' not in _dumped(page, tmp_path)  # no other script may run
+
+
+def _dumped(page: Path, tmp_path: Path) -> str:
+    """What a browser makes of a page."""
+    done = subprocess.run(
+        [
+            os.fspath(CHROMIUM), '--headless=new', '--no-sandbox', '--disable-gpu',
+            '--disable-background-networking', '--disable-sync', '--disable-component-update',
+            '--no-first-run', '--virtual-time-budget=2000', f'--user-data-dir={tmp_path}/profile',
+            '--dump-dom', page.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    shutil.rmtree(tmp_path / 'profile', ignore_errors=True)
+    return done.stdout
