@@ -86,10 +86,11 @@ class Goal:
             KeyboardInterrupt: Ctrl-C; the goal has then been cancelled.
         """
         gone: list[str] = []
+        absent = self._client.absence()
 
         def lost() -> bool:
             reason = self._alive()
-            if reason is None and not self._client.server_is_ready():
+            if reason is None and absent():
                 reason = f'the server of action {self._name} is gone'
             if reason is None and self._silence.seconds() > SILENCE_S:
                 reason = (

@@ -50,20 +50,25 @@ class Stack:
 
 
 @contextmanager
-def one_process_stack(folder: Path, more: str = '') -> Iterator[Stack]:
+def one_process_stack(folder: Path, more: str = '', namespace: str = '/') -> Iterator[Stack]:
     """Such a stack with a symbolic cell, whose parameters and journals are in a folder.
 
     Args:
         folder: for both.
         more: lines of YAML with further parameters of the executor.
+        namespace: of all nodes.
     """
     file = folder / 'parameters.yaml'
     executor = None
-    with ModelServer() as server, Client() as client, pytest.MonkeyPatch.context() as patch:
+    with (
+        ModelServer() as server,
+        Client(namespace) as client,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
         file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder) + more)
         rclpy.init(
-            args=['--ros-args', '--params-file', str(file)],
+            args=['--ros-args', '-r', f'__ns:={namespace}', '--params-file', str(file)],
             signal_handler_options=SignalHandlerOptions.NO,
         )
         try:

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.action import ActionClient
@@ -29,6 +30,9 @@ LONGEST_LOOK_S = 0.1
 _KEPT_GOALS = 8
 """Goals whose feedback is still heard; only the last one of a client is ever running."""
 
+
+GONE_S = 1.0
+"""How long no server may be ready before the one of a goal counts as gone [s]."""
 
 _NOT_ACCEPTED: Any = None
 _ANSWERS = {'goal', 'cancel', 'result'}
@@ -108,6 +112,21 @@ class GoalClient(ActionClient):
         """What is not heard of a goal from now on."""
         silence = self._silences[bytes(goal_id.uuid)] = Silence()
         return silence
+
+    def absence(self) -> Callable[[], bool]:
+        """A function to look with again and again: whether the server of a goal is gone.
+
+        While the middleware takes leave of a dead one, a live one of the same name is not ready for
+        a moment, as its requests and answers are counted together.
+        """
+        unready = Silence()
+
+        def look() -> bool:
+            if self.server_is_ready():
+                unready.hear()
+            return unready.seconds() > GONE_S
+
+        return look
 
     async def execute(self, taken_data: Any) -> None:
         """See `ActionClient.execute`."""

@@ -18,6 +18,7 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode, wait_for
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.text_limits import check_texts
@@ -43,10 +44,14 @@ def may_replan(error: ErrorCode, replan: bool) -> bool:
     return replan and error is ErrorCode.STATE_MISMATCH
 
 
+_AWAY = ErrorCode.VALIDATOR_UNAVAILABLE
+
+
 @dataclass(slots=True)
 class _Run:
     """An execution that is watched."""
 
+    begun: MonitorStep.Request
     goal: bytes
     total: int
     replan: bool
@@ -121,6 +126,8 @@ class MonitorServer:
     def _begin(self, request: MonitorStep.Request) -> _Run:
         if self._node.inactive.is_set():
             raise _unwatched(f'the validator is {self._node.state}: activate it')
+        if self._run is not None and self._run.begun == request:
+            return self._run  # asked twice, as an answer may be lost: it goes on as it is
         self._run = None
         task = conversions.task_from_msg(request.task)
         steps, by_itself = conversions.steps_from_msg(request.plan), request.step_by_step
@@ -134,7 +141,7 @@ class MonitorServer:
             )
         goal = bytes(request.goal_id.uuid)
         monitor = task.monitor(steps, step_by_step=by_itself)
-        self._run = _Run(goal, len(steps), request.replan, monitor)
+        self._run = _Run(request, goal, len(steps), request.replan, monitor)
         return self._run
 
     def _known(self, request: MonitorStep.Request) -> _Run:
@@ -195,27 +202,44 @@ class MonitorClient:
         self, request: MonitorStep.Request, cancelled: Callable[[], bool]
     ) -> Callable[[], None]:
         """Sends a request; what is returned waits for the answer, and raises as `watch` says."""
+        self._expect()
+        sent = self._client.call_async(request)
+
+        def answer() -> Any:
+            try:
+                return wait_for(sent, self.timeout_s, 'the validator', _AWAY, given_up=cancelled)
+            finally:
+                self._client.remove_pending_request(sent)
+
+        return lambda: self._take(answer, cancelled)
+
+    def begin(self, request: MonitorStep.Request, cancelled: Callable[[], bool]) -> None:
+        """Sends the request that begins, until it is answered; raises as `watch` says.
+
+        A validator that was started anew may be there before its answers arrive here.
+        """
+        self._expect()
+        what = 'the validator'
+        self._take(
+            lambda: answer_of(self._client, request, self.timeout_s, what, _AWAY, cancelled),
+            cancelled,
+        )
+
+    def _expect(self) -> None:
         if not self._client.wait_for_service(timeout_sec=self.timeout_s):
             raise SafegenError(
-                'the validator node is not there: start it, nothing moves without it',
-                ErrorCode.VALIDATOR_UNAVAILABLE,
+                'the validator node is not there: start it, nothing moves without it', _AWAY
             )
-        sent = self._client.call_async(request)
-        return lambda: self._wait(sent, cancelled)
 
-    def _wait(self, sent: Any, cancelled: Callable[[], bool]) -> None:
-        unavailable = ErrorCode.VALIDATOR_UNAVAILABLE
+    def _take(self, answered: Callable[[], Any], cancelled: Callable[[], bool]) -> None:
         try:
-            answer = wait_for(
-                sent, self.timeout_s, 'the validator', unavailable, given_up=cancelled
-            )
+            answer = answered()
         except SafegenError as error:
-            self._client.remove_pending_request(sent)
             if cancelled():
                 raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED) from error
             raise SafegenError(
                 f'the validator did not answer for {self.timeout_s:g} s while a plan was executed',
-                unavailable,
+                _AWAY,
             ) from error
         if not answer.status.ok:
             code = conversions.code_from_msg(answer.status.error_code)
@@ -243,7 +267,7 @@ class _Watch:
             replan=self.goal.replan,
             step_by_step=self.goal.step_by_step,
         )
-        self.client.ask(request, self.cancelled)()
+        self.client.begin(request, self.cancelled)
 
     def look(self, steps: int, observed: State) -> Callable[[], None]:
         """Tells the validator what was observed."""

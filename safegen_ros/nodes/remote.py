@@ -244,11 +244,11 @@ class RemoteExecutor:
     def _await_result(self, handle: Any, left: float, cancelled: Callable[[], bool]) -> Any:
         future, silence = handle.get_result_async(), self._client.silence_of(handle.goal_id)
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
-        lost = False
+        lost, gone = False, self._client.absence()
 
         def given_up() -> bool:
             nonlocal lost
-            lost = silence.seconds() > self.silence_s or not self._client.server_is_ready()
+            lost = silence.seconds() > self.silence_s or gone()
             return lost or cancelled()
 
         try:

@@ -176,6 +176,8 @@ def test_a_goal_is_heard_of_while_a_server_says_that_it_has_it() -> None:
         client = GoalClient(asking, PlanTask, 'plan_task')
         assert client.wait_for_server(timeout_sec=WAIT_S)
         handle = _first_handle(client, lambda feedback: None)
+        executing = GoalStatus.STATUS_EXECUTING
+        wait_until(lambda: handle.status == executing, 'the last status that is told unasked')
         silence = client.silence_of(handle.goal_id)
         wait_until(lambda: look() > 0.3, 'a silence')
 

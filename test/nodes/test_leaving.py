@@ -14,19 +14,23 @@ from waiting import wait_until
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 
-OURS = {'validator', 'executor', 'planner'}
+NAMESPACE = '/leaving'
 
 
 def test_nodes_and_clients_leave_with_their_end(ros_domain: int, tmp_path: Path) -> None:
+    def left() -> set[str]:
+        found = watcher.node.get_node_names_and_namespaces()
+        return {name for name, namespace in found if namespace == NAMESPACE}
+
     # With the garbage they would leave, too, whenever that is.
     gc.disable()
     try:
         with Client() as watcher:
-            with one_process_stack(tmp_path) as stack:
+            with one_process_stack(tmp_path, namespace=NAMESPACE) as stack:
                 done = stack.client.run(THREE_TEXT, options=Options(strategy='search'))
                 assert ErrorCode(done.error_code) is ErrorCode.NONE, done.error_msg
-                wait_until(lambda: set(watcher.node.get_node_names()) >= OURS, 'the nodes')
-            alone = [watcher.node.get_name()]
-            wait_until(lambda: watcher.node.get_node_names() == alone, 'an empty graph')
+                ours = {'validator', 'executor', 'planner', stack.client.node.get_name()}
+                wait_until(lambda: left() == ours, 'the nodes')
+            wait_until(lambda: not left(), 'a graph without them')
     finally:
         gc.enable()

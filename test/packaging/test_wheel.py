@@ -60,7 +60,8 @@ def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
     parser = ConfigParser()
     parser.read_string(text)
     commands = dict(parser['console_scripts'])
-    assert set(commands) == {'safegen', 'safegen-agent', 'planner', 'validator', 'executor'}
+    nodes = {'planner', 'validator', 'executor', 'console'}
+    assert set(commands) == {'safegen', 'safegen-agent', *nodes}
     for target in commands.values():
         module, function = target.split(':')
         path = module.replace('.', '/') + '.py'
