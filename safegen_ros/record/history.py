@@ -77,7 +77,13 @@ def list_runs(root: Path) -> Iterator[ListedRun]:
         if goal not in followed
     ]
     listed += [ListedRun(path.parent, None, error) for path, error in goals.broken.items()]
-    yield from sorted(listed, key=lambda each: each.name, reverse=True)
+    yield from sorted(listed, key=_began, reverse=True)
+
+
+def _began(run: ListedRun) -> tuple[str, str, str]:
+    """What runs are sorted by: a name tells the second, and the first entry the microsecond."""
+    second = run.name[: len('20260101T000000Z')]
+    return second, run.kept.entries[0].time if run.kept else '', run.name
 
 
 def _followed(kept: KeptRun, goals: KeptGoals) -> KeptRun:
