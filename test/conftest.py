@@ -26,7 +26,8 @@ for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'ROS_LOCALHOST
     os.environ.pop(name, None)
 use_stack_discovery()
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
-os.environ.setdefault('SAFEGEN_RUNS_DIR', tempfile.mkdtemp(prefix='safegen-test-runs-'))
+# Of each worker, so that its last run is its own.
+os.environ['SAFEGEN_RUNS_DIR'] = tempfile.mkdtemp(prefix='safegen-test-runs-')
 os.environ['HF_HUB_OFFLINE'] = '1'
 os.environ['OMP_NUM_THREADS'] = '1'
 
