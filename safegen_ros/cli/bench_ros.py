@@ -3,12 +3,13 @@
 """`safegen bench ros`: what the stack adds to a goal, what it costs when idle, how fast it starts.
 
 The model is a server here that answers at once with a plan that is known to be right, so that all
-the time that is left is the stack's.
+the time that is left is the stack's. Like a real one it is a process of its own.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import statistics
 import tempfile
@@ -18,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.bringup import Ready, node_specs
@@ -36,6 +36,7 @@ Notify = Callable[[str, int, int], None]
 
 _STARTS = 3  # of each node; the median counts
 _WARM_GOALS = 3  # the first ones also import what later ones have
+_FORK = multiprocessing.get_context('fork')  # what it serves is in memory already
 _CHUNK = {'id': 'bench', 'object': 'chat.completion.chunk', 'created': 0, 'model': 'bench'}
 
 
@@ -44,9 +45,6 @@ class PlanServer(ThreadingHTTPServer):
 
     Args:
         answer: the text.
-
-    Attributes:
-        asked: when the last request came, on the clock of `time.monotonic` [s].
     """
 
     daemon_threads = True
@@ -54,7 +52,16 @@ class PlanServer(ThreadingHTTPServer):
     def __init__(self, answer: str) -> None:
         super().__init__(('127.0.0.1', 0), _Handler)
         self.answer = answer
-        self.asked = 0.0
+        self._asked = _FORK.RawValue('d')
+
+    @property
+    def asked(self) -> float:
+        """When the last request came, on the clock of `time.monotonic` [s]."""
+        return float(self._asked.value)
+
+    def hear(self) -> None:
+        """Notes that a request came."""
+        self._asked.value = time.monotonic()
 
     @property
     def model(self) -> str:
@@ -63,15 +70,15 @@ class PlanServer(ThreadingHTTPServer):
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Answers while the block runs."""
-        thread = Thread(target=self.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
+        """Answers while the block runs, from a process that has no other work."""
+        process = _FORK.Process(target=self.serve_forever, daemon=True)
+        process.start()
         try:
             yield
         finally:
-            self.shutdown()
+            process.terminate()
+            process.join()
             self.server_close()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -84,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answers with a stream of two events."""
-        self.server.asked = time.monotonic()
+        self.server.hear()
         self.rfile.read(int(self.headers['content-length']))
         usage = {'prompt_tokens': 1, 'completion_tokens': 1, 'total_tokens': 2}
         delta = {'index': 0, 'delta': {'content': self.server.answer}, 'finish_reason': None}

@@ -42,9 +42,11 @@ CLOSE_TIMEOUT_S = 3.0
 CANCEL_STATE_TIMEOUT_S = 2.0
 """How long a goal's state may lag behind the cancel callback that has stopped its work [s]."""
 
-# Most that may run at once: those that goals keep while they run or wait, and some beside them. A
-# thread is made only when all others are at work.
-_THREADS = 8 + 64 + 1024
+SWITCH_S = 5e-4
+"""How long a thread may keep the others from running [s]; each goal has to do with several."""
+
+# Most callbacks that may run at once; a thread is made only when all others are at work.
+_THREADS = 64
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
@@ -237,6 +239,8 @@ class SafegenNode(ManagedNode):
     def end(self) -> None:
         """The last transition, and the last report."""
         super().end()
+        for server in self._servers_of_goals:
+            server.join(CLOSE_TIMEOUT_S)
         self._statuses.close()
         self.diagnostics.close()
 
@@ -322,6 +326,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
         The exit status: 0 after SIGINT or SIGTERM, 1 when the node could not start or failed.
     """
     stop = threading.Event()
+    sys.setswitchinterval(SWITCH_S)
     _on_stop_signals(_exit_now)  # nothing runs yet that would have to be ended in order
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.action import ActionServer
+from rclpy.action.server import ServerGoalHandle
 
 from safegen_ros.nodes import qos
 
@@ -30,7 +34,43 @@ class GoalServer(ActionServer):
             'result_timeout': RESULT_TIMEOUT_S,
             **qos.ACTION_SERVICES,
         }
+        self._at_work: set[threading.Thread] = set()
         super().__init__(*arguments, **{**ours, **keywords})
+
+    def notify_execute(
+        self, goal_handle: ServerGoalHandle, execute_callback: Callable[..., Any] | None
+    ) -> None:
+        """Begins the work of a goal at once, in a thread of its own; see `ActionServer`.
+
+        rclpy makes it a task of the executor, which gets to it after its next look at everything
+        else.
+        """
+        work = self._execute_goal(execute_callback or self._execute_callback, goal_handle)
+
+        async def fail(error: BaseException) -> None:
+            raise error
+
+        def run() -> None:
+            try:
+                work.send(None)
+            except StopIteration:
+                pass
+            except BaseException as error:
+                if self._node.executor is None:
+                    raise
+                self._node.executor.create_task(fail, error)  # which ends the node
+            finally:
+                self._at_work.discard(threading.current_thread())
+
+        thread = threading.Thread(target=run, name='goal', daemon=True)
+        self._at_work.add(thread)
+        thread.start()
+
+    def join(self, timeout_s: float) -> None:
+        """Waits until every goal whose work has ended has told its result [s]."""
+        end = time.monotonic() + timeout_s
+        for thread in list(self._at_work):
+            thread.join(max(end - time.monotonic(), 0.0))
 
     def tell_statuses(self) -> None:
         """Publishes the statuses of all goals while one is under way; any thread may call it."""
