@@ -31,6 +31,7 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
+from safegen_ros.nodes.attempting import Teller
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
@@ -41,17 +42,18 @@ from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, RunParts, run_task
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
-from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
 from safegen_ros.nodes.watchdog import LATELY_S, SignsOfLife
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
-from safegen_ros.planning.loop import SEARCH, Attempt, Deadline, Progress, plan_with_levels
+from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
 from safegen_ros.record.events import GoalEvent
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
+
+_TIMEOUT = ErrorCode.PLANNING_TIMEOUT
 
 
 class PlannerNode(SafegenNode):
@@ -241,17 +243,13 @@ class PlannerNode(SafegenNode):
             return goal_handle.is_cancel_requested or stopped() or self.inactive.is_set()
 
         def explain(error: SafegenError) -> SafegenError:
-            # What the executor says is about the stop already, or about something worse.
-            if not stopped() or 400 <= error.code < 500:
-                return error
-            reason = self._stop.reason or CURE
-            return SafegenError(
-                f'the stack was stopped, and nothing moves for this goal: {reason}',
-                ErrorCode.PLANNING_STOPPED,
-            )
+            return self._stop.explain(error) if stopped() else error
 
         try:
-            fault, budget = None, self._budget(goal_handle.request)
+            budget = conversions.budget_from_msg(
+                goal_handle.request.time_budget, self.values['time_budget'], _TIMEOUT
+            )
+            fault = None
         except SafegenError as error:
             fault, budget = error, math.inf
         deadline = Deadline(budget, cancelled)
@@ -353,25 +351,8 @@ class PlannerNode(SafegenNode):
         task = conversions.task_from_msg(sent)
         levels = levels_for(task, goal, self.values, *self._opened())
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
-
-        def attempt_to_msg(attempt: Attempt) -> msg.Attempt:
-            steps = task.steps_of(attempt.text)
-            return conversions.attempt_to_msg(attempt, steps, len(before), replan)
-
-        def tell(progress: Progress) -> None:
-            message = msg.PlanningProgress(
-                phase=progress.phase,
-                source=progress.source,
-                attempt_number=min(progress.number, 255),
-                max_attempts=min(attempts, 255),
-                detail=progress.detail,
-            )
-            if progress.attempt is not None:
-                message.attempt = attempt_to_msg(progress.attempt)
-                self.journal.note(goal_handle, told.attempt_record(message.attempt))
-                self._attempts.publish(message.attempt)
-            notify(message)
-
+        judged = self._judged(goal_handle)
+        tell = Teller(task, len(before), replan, attempts, judged, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
         rehearse = self._rehearsals.of(sent, replan > 0, cancelled)
         is_run = isinstance(goal, RunTask.Goal)
@@ -380,7 +361,7 @@ class PlannerNode(SafegenNode):
             # What is not to be executed needs no arm.
             rehearse=rehearse if is_run and isinstance(task, Pddl3Task) else None,
         )  # fmt: skip
-        result.attempts = [*before, *map(attempt_to_msg, outcome.attempts)]
+        result.attempts = [*before, *map(tell.message, outcome.attempts)]
         result.verdict = conversions.verdict_to_msg(outcome.verdict)
         seconds = conversions.duration_to_msg(outcome.seconds)
         result.planning_time = conversions.sum_of(result.planning_time, seconds)
@@ -390,10 +371,20 @@ class PlannerNode(SafegenNode):
         result.plan = conversions.steps_to_msg(task.steps_of(proved.text), proved.source)
         self._plans.publish(result.plan)
 
-    def _budget(self, goal: Any) -> float:
-        return conversions.budget_from_msg(
-            goal.time_budget, self.values['time_budget'], ErrorCode.PLANNING_TIMEOUT
-        )
+    def _judged(self, goal_handle: Any) -> Callable[[msg.Attempt], None]:
+        """Writes attempts of a goal down, with who judged them, and tells everybody."""
+        told_of_val = False
+
+        def judged(attempt: msg.Attempt) -> None:
+            nonlocal told_of_val
+            if self._validator.second_opinion and not told_of_val:  # known with the first verdict
+                told_of_val = True
+                asked = told.stack_event(self.values, goal_handle.request, True)
+                self.journal.note(goal_handle, asked)
+            self.journal.note(goal_handle, told.attempt_record(attempt))
+            self._attempts.publish(attempt)
+
+        return judged
 
 
 def main() -> None:

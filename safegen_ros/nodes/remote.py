@@ -41,6 +41,7 @@ class RemoteValidator:
 
     Attributes:
         timeout_s: longest wait for a verdict [s].
+        second_opinion: whether the last verdict on a whole plan needed the agreement of VAL.
     """
 
     def __init__(self, node: SafegenNode) -> None:
@@ -48,6 +49,7 @@ class RemoteValidator:
             ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
         )
         self.timeout_s = 10.0
+        self.second_opinion = False
 
     def health(self) -> Health:
         """Whether the validator is there; nothing is planned without it."""
@@ -83,6 +85,8 @@ class RemoteValidator:
                 raise SafegenError(
                     f'the validator failed: {reason}', ErrorCode.VALIDATOR_UNAVAILABLE
                 )
+            if not step_by_step:
+                self.second_opinion = answer.second_opinion
             return conversions.verdict_from_msg(answer.verdict)
 
         return ask

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from safegen_msgs.msg import StopState
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
 from safegen_ros.nodes.diagnostics import Health
@@ -174,6 +174,16 @@ class StopListener:
         if reason:
             return f'the stack is stopped: {reason}'
         return 'another goal is running; wait or cancel it'
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """What the client of a goal is told that ended with an error when the stack was stopped."""
+        # What the executor says is about the stop already, or about something worse.
+        if 400 <= error.code < 500:
+            return error
+        return SafegenError(
+            f'the stack was stopped, and nothing moves for this goal: {self.reason or CURE}',
+            ErrorCode.PLANNING_STOPPED,
+        )
 
     def _take(self, message: Any) -> None:
         with self._news:

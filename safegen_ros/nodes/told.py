@@ -43,8 +43,11 @@ def task_told(task: msg.Task, source: str) -> TaskRecord:
         )
 
 
-def stack_event(values: Mapping[str, Any], goal: Any) -> StackEvent:
-    """Who will be asked for a plan: what the goal says, else what the planner is set to."""
+def stack_event(values: Mapping[str, Any], goal: Any, second_opinion: bool = False) -> StackEvent:
+    """Who is asked for a plan: what the goal says, else what the planner is set to.
+
+    `second_opinion` is what the validator says of it, with its first verdict.
+    """
     model = ModelRecord(
         name=values['model'],
         max_attempts=goal.max_attempts or values['max_attempts'],
@@ -53,7 +56,7 @@ def stack_event(values: Mapping[str, Any], goal: Any) -> StackEvent:
         seed=goal.seed or values['seed'],
         search_fallback=goal.search_fallback and values['search_fallback'],
     )
-    return StackEvent(model, cell='')
+    return StackEvent(model, '', second_opinion)
 
 
 def attempt_record(message: msg.Attempt) -> AttemptRecord:

@@ -86,6 +86,7 @@ class ValidatorNode(SafegenNode):
                 return self._verdict(task, plan, by_itself)
 
             verdict = self._verdicts.timed(judge)(request.plan)
+            response.second_opinion = self._asks_twice(by_itself)
             response.verdict = conversions.verdict_to_msg(verdict)
             steps = task.steps_of(request.plan, step_by_step=by_itself)
             response.plan = conversions.steps_to_msg(steps)
@@ -94,9 +95,12 @@ class ValidatorNode(SafegenNode):
             response.error_code, response.error_msg = int(error.code), error.message
         return response
 
-    def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
+    def _asks_twice(self, step_by_step: bool) -> bool:
         # A single step is no plan that VAL could judge; it has judged the one that it begins.
-        if not self.values['second_opinion'] or step_by_step:
+        return bool(self.values['second_opinion']) and not step_by_step
+
+    def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
+        if not self._asks_twice(step_by_step):
             return task.verify(plan, step_by_step=step_by_step)
         if isinstance(task, Pddl3Task):
             return verify_twice(task.problem, plan, validator=task.validator)

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from safegen_ros.bringup import node_specs
-from safegen_ros.client import Client
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.replay import reverify
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.verdict import Category
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -31,10 +33,13 @@ echo 'Bad plan description!'
 
 
 @contextmanager
-def _validator(domain: int, folder: Path, **environment: str) -> Iterator[Supervisor]:
+def _validator(
+    domain: int, folder: Path, names: tuple[str, ...] = ('validator',), **environment: str
+) -> Iterator[Supervisor]:
     parameters = folder / 'parameters.yaml'
     parameters.write_text(PARAMETERS, encoding='utf-8')
-    specs = [s for s in node_specs('sim', {'params_file': parameters}) if s.name == 'validator']
+    table = node_specs('sim', {'params_file': parameters, 'cell': 'symbolic'})
+    specs = [spec for spec in table if spec.name in names]
     settings = {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNS_DIR': str(folder / 'runs')}
     with Supervisor(specs, log_dir=folder, environment={**settings, **environment}) as running:
         running.wait_ready()
@@ -54,6 +59,20 @@ def test_a_plan_counts_where_both_agree(
         prose = client.validate(text, 'Sure!')
         assert prose.verdict.category == Category.FORMAT_ERROR
     assert not (tmp_path / 'runs').exists()
+
+
+def test_the_journal_of_the_planner_tells_who_judged(
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
+) -> None:
+    with (
+        _validator(ros_domain, tmp_path, names=('validator', 'planner', 'executor')),
+        Client() as client,
+    ):
+        result = client.plan(tower_order.problem_text, options=Options(strategy='search'))
+        assert result.error_code == ErrorCode.NONE, result.error_msg
+    ((_, kept),) = load_goals(tmp_path / 'runs').runs.values()
+    assert kept.record.second_opinion
+    assert not any(check.differences for check in reverify(kept.record))
 
 
 def test_a_plan_is_refused_where_they_do_not(
