@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from safegen_msgs import msg
@@ -21,7 +22,10 @@ from safegen_ros.nodes.watchdog import Asked
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, rehearse
+from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.observed import PerceivedWorld
+from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
+from safegen_ros.robot.pose import Pose, same_place
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 from safegen_ros.worlds.pddl3.task import Pddl3Task, plan_of
@@ -44,7 +48,33 @@ _GRACE_S = 5.0
 _SILENCE_S = 10.0
 """How long the executor may say nothing while it rehearses, which nothing moves for [s]."""
 
+_SAME_PLACE_M, _SAME_TURN = 0.002, 0.05
+"""How far blocks may be from where they were when a rehearsal still counts for them [m, rad]."""
+
 _Key = tuple[str, str, str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a rehearsal has shown.
+
+    Attributes:
+        key: the task, the plan, and whether it goes on from what another one left.
+        poses: where the blocks were measured; None where they are put up as the task says.
+    """
+
+    key: _Key
+    poses: Mapping[str, Pose] | None
+    went: Rehearsal
+
+    def counts_for(self, key: _Key, poses: Mapping[str, Pose] | None) -> bool:
+        """Whether the same would be shown again."""
+        if self.key != key or poses is None or self.poses is None:
+            return self.key == key and poses is self.poses
+        return poses.keys() == self.poses.keys() and all(
+            same_place(pose, self.poses[name], _SAME_PLACE_M, _SAME_TURN)
+            for name, pose in poses.items()
+        )
 
 
 class Rehearser:
@@ -69,7 +99,7 @@ class Rehearser:
         self._cell = cell
         self._real = real
         self._lock = threading.Lock()
-        self._found: tuple[_Key, Verdict, float] | None = None
+        self._found: _Found | None = None
         self._service: Any = None
 
     def activate(self) -> None:
@@ -163,12 +193,14 @@ class Rehearser:
         """The verdict, and how long the arm would move [s]; what is known is not done again."""
         key = (sent.domain, sent.problem, str(plan), resume)
         with self._lock:  # a twin takes a whole core: one at a time
-            if self._found is None or self._found[0] != key:
+            poses, held = _measured(cell, task, resume)
+            if self._found is None or not self._found.counts_for(key, poses):
                 went = rehearse(
                     task.problem,
                     plan,
                     cell.scene,
-                    poses=cell.poses() if resume else None,
+                    poses=poses,
+                    held=held,
                     proved=proved,
                     cancelled=cancelled,
                 )
@@ -177,8 +209,25 @@ class Rehearser:
                     f'rehearsal of {len(plan)} steps, {went.simulated_s:.1f} s of the arm in '
                     f'{went.wall_s:.1f} s: {said}'
                 )
-                self._found = (key, went.verdict, went.simulated_s)
-            return self._found[1:]
+                self._found = _Found(key, poses, went)
+            return self._found.went.verdict, self._found.went.simulated_s
+
+
+def _measured(
+    cell: BlocksworldCell, task: Pddl3Task, resume: bool
+) -> tuple[dict[str, Pose] | None, str | None]:
+    """Where the blocks are, and the one that the arm takes first; None for as the task says.
+
+    Raises:
+        RobotError: they are not as the task says (`STATE_MISMATCH`), or nobody sees them.
+    """
+    if resume:
+        return cell.poses(), None
+    if not isinstance(cell.world, PerceivedWorld):
+        return None, None
+    layout = initial_layout(cell.scene, tuple(task.problem.objects), task.problem.init)
+    cell.world.reset(layout.poses)
+    return cell.poses(), layout.held
 
 
 class RemoteRehearsal:

@@ -41,7 +41,7 @@ class RemoteValidator:
 
     Attributes:
         timeout_s: longest wait for a verdict [s].
-        second_opinion: whether the last verdict on a whole plan needed the agreement of VAL.
+        second_opinion: whether the last verdict needed the agreement of VAL.
     """
 
     def __init__(self, node: SafegenNode) -> None:
@@ -85,8 +85,7 @@ class RemoteValidator:
                 raise SafegenError(
                     f'the validator failed: {reason}', ErrorCode.VALIDATOR_UNAVAILABLE
                 )
-            if not step_by_step:
-                self.second_opinion = answer.second_opinion
+            self.second_opinion = answer.second_opinion
             return conversions.verdict_from_msg(answer.verdict)
 
         return ask

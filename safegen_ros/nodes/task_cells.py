@@ -102,9 +102,11 @@ def job_of(goal: ExecutePlan.Goal, task: ActionTask, steps: Steps, cell: JointCe
     """
     by_itself = goal.step_by_step
     job = WorldJob(task, steps, cell, task.monitor(steps, step_by_step=by_itself), by_itself)
+    viewed = cell.cell if isinstance(cell, OneRobot) else None
+    if not by_itself and isinstance(viewed, ViewedCell):
+        viewed.expect_no_look()
     if not goal.look:
         return job
-    viewed = cell.cell if isinstance(cell, OneRobot) else None
     if steps or not by_itself or not goal.resume or not isinstance(viewed, ViewedCell):
         raise refused(
             f'there is nothing to look at for {goal.look[:40]!a}: a look is a goal without a step, '

@@ -35,7 +35,8 @@ PARAMETERS = (
     Parameter(
         'second_opinion',
         False,
-        'Whether the validator VAL must agree with every verdict; a plan is refused where not.',
+        'Whether the validator VAL must agree with every verdict; a plan is refused where not, and '
+        'so is what VAL does not judge: single steps, and other worlds than PDDL.',
     ),
 )
 """What may be set: it can make the node refuse more, and never less."""
@@ -86,7 +87,7 @@ class ValidatorNode(SafegenNode):
                 return self._verdict(task, plan, by_itself)
 
             verdict = self._verdicts.timed(judge)(request.plan)
-            response.second_opinion = self._asks_twice(by_itself)
+            response.second_opinion = self.values['second_opinion']
             response.verdict = conversions.verdict_to_msg(verdict)
             steps = task.steps_of(request.plan, step_by_step=by_itself)
             response.plan = conversions.steps_to_msg(steps)
@@ -95,13 +96,14 @@ class ValidatorNode(SafegenNode):
             response.error_code, response.error_msg = int(error.code), error.message
         return response
 
-    def _asks_twice(self, step_by_step: bool) -> bool:
-        # A single step is no plan that VAL could judge; it has judged the one that it begins.
-        return bool(self.values['second_opinion']) and not step_by_step
-
     def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
-        if not self._asks_twice(step_by_step):
+        if not self.values['second_opinion']:
             return task.verify(plan, step_by_step=step_by_step)
+        if step_by_step:
+            return Verdict(
+                reason='VAL has no opinion on a single step, only on whole plans: send the goal '
+                'without step_by_step, or set second_opinion of the validator to false'
+            )
         if isinstance(task, Pddl3Task):
             return verify_twice(task.problem, plan, validator=task.validator)
         return Verdict(reason=f'VAL has no opinion on a task in format {task.format}')

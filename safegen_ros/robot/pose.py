@@ -55,3 +55,12 @@ class Pose:
 def planar_distance(one: Pose, other: Pose) -> float:
     """Distance of two poses in the horizontal plane [m]."""
     return math.hypot(one.position[0] - other.position[0], one.position[1] - other.position[1])
+
+
+def same_place(one: Pose, other: Pose, metres: float, radians: float) -> bool:
+    """Whether two poses differ by at most a distance [m] and an angle [rad]."""
+    cosine = abs(sum(a * b for a, b in zip(one.orientation, other.orientation, strict=True)))
+    return (
+        math.dist(one.position, other.position) <= metres
+        and 2 * math.acos(min(1.0, cosine)) <= radians
+    )

@@ -42,6 +42,11 @@ BELIEVED = """
   (:constraints (sometime-before (on c d) (holding a))))
 """
 """What the task says of them."""
+UNLIKE_THREE = """
+(define (problem unlike) (:domain blocksworld) (:objects a b c)
+  (:init (arm-empty) (on-table b) (on a b) (clear a) (on-table c) (clear c)) (:goal (and)))
+"""
+"""How they stand otherwise than in `THREE_TEXT`."""
 
 
 @pytest.fixture(scope='module')
@@ -116,6 +121,14 @@ def test_what_is_out_of_view_is_looked_at_first(stack: Stack, folder: Path) -> N
     assert ErrorCode(whole.error_code) is ErrorCode.UNSUPPORTED_SCENE
     assert 'out of view' in whole.error_msg
     assert not whole.steps_done
+
+    # Nobody knows below which top the third block is; below c it would break the constraint.
+    start.write_text(UNLIKE_THREE, encoding='utf-8')
+    for strategy in ('search', 'model,search'):
+        whole = stack.client.run(THREE_TEXT, options=Options(strategy=strategy))
+        assert ErrorCode(whole.error_code) is ErrorCode.UNSUPPORTED_SCENE, whole.error_msg
+        assert 'b c is out of view' in whole.error_msg
+    assert ErrorCode(stack.client.run(THREE_TEXT, options=STEPS).error_code) is ErrorCode.NONE
 
 
 def test_a_world_that_differs_is_planned_for_anew(

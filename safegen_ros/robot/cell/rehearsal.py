@@ -72,6 +72,7 @@ def rehearse(
     scene: Scene,
     *,
     poses: Mapping[str, Pose] | None = None,
+    held: str | None = None,
     proved: Verdict | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     time_limit_s: float = TIME_LIMIT_S,
@@ -84,8 +85,9 @@ def rehearse(
         problem: what the plan is for.
         plan: its steps; proved before, since nothing here looks at constraints or the goal.
         scene: the cell.
-        poses: where the blocks were measured; where None, as the initial state is set up. Not for
-            a state in which a block is held.
+        poses: where the blocks were measured, none of them in the tool; where None, as the initial
+            state is set up.
+        held: which of those the arm takes before the plan begins, if any.
         proved: the verdict of the validator, on which that of the rehearsal is based.
         cancelled: asked before each step.
         time_limit_s: by the wall clock [s].
@@ -108,7 +110,7 @@ def rehearse(
     index = -1
     with MujocoTwin(scene, sample=lambda look: sample(index, look)) as twin:
         cell = BlocksworldCell(scene, twin, twin, target_error=target_error)
-        _set_up(cell, problem, poses)
+        _set_up(cell, problem, poses, held)
         twin.take_contacts()
         start = twin.sim_time
         for index, step in enumerate(plan.steps):
@@ -131,12 +133,16 @@ def rehearse(
     return Rehearsal(verdict, tuple(contacts), simulated, time.monotonic() - begun)
 
 
-def _set_up(cell: BlocksworldCell, problem: Problem, poses: Mapping[str, Pose] | None) -> None:
+def _set_up(
+    cell: BlocksworldCell, problem: Problem, poses: Mapping[str, Pose] | None, held: str | None
+) -> None:
     if poses is None:
         cell.prepare(tuple(problem.objects), problem.init)
     else:
         cell.world.reset(poses)
         cell.home()
+        if held is not None:
+            cell.execute('pickup', (held,))
 
 
 def _failed(verdict: Verdict, index: int, where: str, error: RobotError) -> Verdict:

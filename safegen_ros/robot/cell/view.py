@@ -44,6 +44,7 @@ class ViewedCell:
         self.cell = cell
         self._view, self._watched = view, frozenset(watched)
         self._start, self._glance = start, glance
+        self._nobody_looks = False
         self._prior: dict[str, str] = {}
         self._seen: set[str] = set()
         self.unseen: tuple[str, ...] = ()
@@ -74,13 +75,7 @@ class ViewedCell:
                 as the cell does.
         """
         self.observe()
-        hidden = sorted((self._watched | set(arguments)) & set(self.unseen))
-        if hidden:
-            raise RobotError(
-                f'{" ".join(hidden)} is out of view, and nothing is moved on a guess: work on the '
-                'task step by step, which looks first',
-                ErrorCode.UNSUPPORTED_SCENE,
-            )
+        self._require_in_view(arguments)
         self.cell.execute(action, arguments)
         self._seen.update(arguments[:1])
 
@@ -105,9 +100,34 @@ class ViewedCell:
             name = supports[name]
         self.believed(state)
 
+    def expect_no_look(self) -> None:
+        """From now on whole plans are carried out, before whose steps nobody looks.
+
+        What constraints are about must be in view all the while: a guess that breaks one would be
+        taken for what was observed.
+        """
+        self._nobody_looks = True
+
     def observe(self) -> State:
-        """What holds, as far as it is in view, and what is believed of the rest."""
-        return self.believed(self.cell.observe())
+        """What holds, as far as it is in view, and what is believed of the rest.
+
+        Raises:
+            RobotError: nobody looks, and a block of a constraint is out of view
+                (`UNSUPPORTED_SCENE`); and as the cell does.
+        """
+        told = self.believed(self.cell.observe())
+        if self._nobody_looks:
+            self._require_in_view(())
+        return told
+
+    def _require_in_view(self, names: Sequence[str]) -> None:
+        hidden = sorted((self._watched | set(names)) & set(self.unseen))
+        if hidden:
+            raise RobotError(
+                f'{" ".join(hidden)} is out of view, and nothing is moved on a guess: work on the '
+                'task step by step, which looks first',
+                ErrorCode.UNSUPPORTED_SCENE,
+            )
 
     def believed(self, state: State) -> State:
         """What is told where a state holds; takes note of what is out of view in it."""
