@@ -76,7 +76,8 @@ class GoalClient(ActionClient):
     `send_goal_async` of rclpy 9.1.2 (ROS 2 Kilted) makes a second future after it has given up its
     lock, and returns that one; a server whose answer is taken in between resolves the first, and
     the caller waits for ever (ros2/rclpy#1123 and its backport). Answers are taken under the same
-    lock, so holding it for the whole call closes the gap.
+    lock, so holding it for the whole call closes the gap. The other future, which nothing resolves
+    any more, is forgotten here: else one is left of each goal for as long as the client lives.
 
     It also makes its lock after it has shown itself to the executor, which dies of the missing lock
     when it looks at that very moment. Here the lock is there before everything else.
@@ -161,7 +162,12 @@ class GoalClient(ActionClient):
         with self._lock:
             for goal in list(self._feedback_callbacks)[:-_KEPT_GOALS]:
                 del self._feedback_callbacks[goal]
-            return super().send_goal_async(*arguments, **keywords)
+            had = len(self._futures)
+            returned = super().send_goal_async(*arguments, **keywords)
+            for each in self._futures[had:]:
+                if each is not returned:
+                    self.remove_future(each)
+            return returned
 
     def _remove_pending_result_request(self, future: Any) -> None:
         heard = dict(self._feedback_callbacks)

@@ -132,6 +132,7 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
         _until_matched(server)
         first = _first_handle(client, lambda feedback: None).get_result_async()
         wait_for(first, WAIT_S, 'the first result', ErrorCode.SERVER_LOST)
+        open_before = len(client._futures)
         for _ in range(2):
             complete.clear()
             sent = client.send_goal_async(PlanTask.Goal(), hear)
@@ -139,6 +140,7 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
             result = handle.get_result_async()
             wait_for(result, WAIT_S, 'the result', ErrorCode.SERVER_LOST)
             assert complete.wait(WAIT_S), f'{len(heard)} of {BURST} were heard'
+        wait_until(lambda: len(client._futures) <= open_before, 'nothing left of the goals')
     assert heard == [*range(BURST)] * 2
 
 
