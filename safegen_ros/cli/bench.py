@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -45,11 +46,14 @@ def validator(
 ) -> None:
     """Speed of the validator beside VAL and unified-planning, of the shield, and memory."""
     from safegen_ros.benchmarks.validator import Settings, measure
+    from safegen_ros.cli.bench_shield import token_costs
 
     folder = _folder(out)
     console = Console()
     with stages(console) as notify:
         report = measure(Settings(problems, plans, seed), notify)
+        costs = token_costs(problems, seed, notify)
+        report = replace(report, measurements=(*report.measurements, *costs))
     _finish(report, folder, console)
 
 
@@ -202,7 +206,7 @@ def console_page(
     executions: Annotated[int, typer.Option(min=1, help='with viewers, and without')] = 5,
     minutes: Annotated[
         float, typer.Option(min=0.1, help='for how long the memory is watched [min]')
-    ] = 5.0,
+    ] = 10.0,
     out: Out = None,
 ) -> None:
     """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""

@@ -10,13 +10,15 @@ the frame with it.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,8 @@ Notify = Callable[[str, int, int], None]
 _FLAGS = ('--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader', '--no-first-run')
 _STILL_RAD = 1e-4  # between two samples
 _WAIT_S = 60.0
+_KEPT = 250  # samples, of ten seconds
+_FEWEST = 5  # points of a line
 _WATCH = """() => {
   window.seen = [];
   let last = 0;
@@ -70,13 +74,18 @@ _CLICK = """() => {
 
 
 class _Samples:
-    """When the arm was where, by the times at which the executor has sent it."""
+    """When the arm was where, by the times at which the executor has sent it.
+
+    Only the last ones are kept: this process is the one whose memory is watched.
+    """
 
     def __init__(self, client: Client) -> None:
-        self.at: list[tuple[float, np.ndarray]] = []
+        self.at: deque[tuple[float, np.ndarray]] = deque(maxlen=_KEPT)
+        self.count = 0
         client.node.create_subscription(JointState, 'joint_states', self._take, qos.SAMPLES)
 
     def _take(self, message: JointState, info: Any) -> None:
+        self.count += 1
         self.at.append((info['source_timestamp'] * 1e-9, np.array(message.position)))
 
     def moving_until(self) -> float:
@@ -108,8 +117,8 @@ class _Bench:
     def moving(self) -> Iterator[None]:
         """The arm moves while this is open, unless it is stopped."""
         goal = self.client.start_execute(self._text, self._plan, time_budget_s=600.0)
-        count = len(self.samples.at)
-        _until(lambda: len(self.samples.at) > count + 25, 'the arm to move')
+        count = self.samples.count
+        _until(lambda: self.samples.count > count + 25, 'the arm to move')
         try:
             yield
         finally:
@@ -123,7 +132,7 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
     Args:
         stops: how often the arm is stopped by a click.
         executions: of a plan, with viewers and without.
-        minutes: for how long the memory is watched, while plans are executed [min].
+        minutes: for how long the memory is watched, while plans are executed for viewers [min].
         notify: told of the progress.
 
     Raises:
@@ -131,7 +140,8 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
     """
     made = kits()['blocksworld'].problem(0)
     with tempfile.TemporaryDirectory(prefix='safegen-bench-') as scratch:
-        environment = {'SAFEGEN_RUNS_DIR': scratch, 'SAFEGEN_RUNTIME_DIR': scratch}
+        kept = ('SAFEGEN_RUNS_DIR', 'SAFEGEN_RUNTIME_DIR', 'SAFEGEN_STATE_DIR')
+        environment = dict.fromkeys(kept, scratch)
         os.environ.update(environment)
         specs = [
             spec for spec in node_specs('sim', {'real_time_factor': 1.0}) if spec.name != 'planner'
@@ -140,11 +150,11 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
             stack.wait_ready()
             with Console(Settings(port=0, stamped=True)) as console, Client() as client:
                 bench = _Bench(client, console, made.text, made.witness)
-                behind, rate, stopped = _in_browser(bench, stops, notify)
+                behind, painted, sent, stopped = _in_browser(bench, stops, notify)
                 alone = _executions(bench, executions, 'executions', notify)
                 with _viewers(console):
                     beside = _executions(bench, executions, 'with viewers', notify)
-                growth, resident = _memory(bench, minutes, notify)
+                    growth = _memory(bench, minutes, notify)
     ratio = statistics.median(beside) / statistics.median(alone)
     figures = (
         Measurement(
@@ -152,7 +162,9 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
             'ms', MOST_BEHIND_MS, at_least=False,
             note=f'median {1e3 * statistics.median(behind):.0f} ms, {len(behind)} samples',
         ),
-        Measurement('samples painted', rate, '1/s', 20.0, note='25 are sent each second'),
+        Measurement(
+            'samples painted', painted, '1/s', 20.0, note=f'{sent:.1f} are sent each second'
+        ),
         Measurement(
             'click on stop to arm still, longest', 1e3 * max(stopped), 'ms', MOST_STOP_MS,
             at_least=False,
@@ -162,10 +174,7 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
             f'execution with {VIEWERS} viewers, against none', ratio, 'x', MOST_SLOWER,
             at_least=False, note=f'medians of {executions}',
         ),
-        Measurement(
-            'growth of memory', growth, 'MB/h', MOST_GROWTH_MB, at_least=False,
-            note=f'over the second half of {minutes:g} min of executions, at {resident:.0f} MB',
-        ),
+        growth,
     )  # fmt: skip
     settings = {'stops': stops, 'executions': executions, 'minutes': minutes, 'seed': 0}
     return Report('console', settings, figures)
@@ -173,8 +182,12 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
 
 def _in_browser(
     bench: _Bench, stops: int, notify: Notify
-) -> tuple[list[float], float, list[float]]:
-    """How far painted samples are behind [s], how many are painted [1/s], and how long stops take.
+) -> tuple[list[float], float, float, list[float]]:
+    """What is seen of an execution, and of the stops.
+
+    Returns:
+        how far the painted samples are behind [s], how many are painted and how many are sent while
+        the arm moves [1/s], and how long the stops take [s].
 
     Raises:
         SafegenError: there is no browser.
@@ -191,14 +204,17 @@ def _in_browser(
         page.get_by_role('button', name='STOP').wait_for()
         notify('behind the twin', 0, 1)
         page.evaluate(_WATCH)
-        began = time.monotonic()
+        before = bench.samples.count
         bench.execute()
-        lasted = time.monotonic() - began
+        sent = bench.samples.count - before
         seen: list[tuple[float, float]] = page.evaluate('() => window.seen')
         notify('behind the twin', 1, 1)
         stopped = [_stop(bench, page) for _ in _counted('stops', stops, notify)]
         browser.close()
-    return [painted - sent for sent, painted in seen], len(seen) / lasted, stopped
+    if len(seen) < 2:
+        raise SafegenError('the page has shown no motion')
+    lasted = seen[-1][0] - seen[0][0]
+    return [at - stamp for stamp, at in seen], len(seen) / lasted, sent / lasted, stopped
 
 
 def _stop(bench: _Bench, page: Any) -> float:
@@ -257,18 +273,33 @@ def _viewers(console: Console) -> Iterator[None]:
         thread.join(_WAIT_S)
 
 
-def _memory(bench: _Bench, minutes: float, notify: Notify) -> tuple[float, float]:
-    """How fast this process, with the page in it, grows [MB/h], and what it has in the end [MB]."""
+def _memory(bench: _Bench, minutes: float, notify: Notify) -> Measurement:
+    """How fast this process, with the page in it, grows while plans are executed."""
     began, half = time.monotonic(), 30.0 * minutes
     taken: list[tuple[float, float]] = []
     while (at := time.monotonic() - began) < 2 * half:
         notify('memory', round(at), round(2 * half))
         bench.execute()
-        taken.append((time.monotonic() - began, _resident_mb()))
-    times, sizes = np.array([each for each in taken if each[0] >= half] or taken[-2:]).T
-    growth = float(np.polyfit(times, sizes, 1)[0]) * 3600 if len(times) > 1 else 0.0
+        taken.append(((time.monotonic() - began) / 3600, _resident_mb()))
     notify('memory', round(2 * half), round(2 * half))
-    return growth, taken[-1][1]
+    later = [each for each in taken if 3600 * each[0] >= half]
+    over = f'over {len(later)} executions in the second half of {minutes:g} min'
+    growth, give = slope(later)
+    told = f'± {give:.1f}, {over}, at {taken[-1][1]:.0f} MB'
+    if growth is None:
+        told = f'{over} say nothing: watch for longer'
+    return Measurement(
+        'growth of memory', growth, 'MB/h', MOST_GROWTH_MB, at_least=False, note=told
+    )
+
+
+def slope(points: Sequence[tuple[float, float]]) -> tuple[float | None, float]:
+    """The slope of the line through points, and two standard errors of it; None of too few."""
+    if len(points) < _FEWEST:
+        return None, math.inf
+    at, sizes = np.array(points).T
+    (found, _), spread = np.polyfit(at, sizes, 1, cov=True)
+    return float(found), 2 * math.sqrt(spread[0, 0])
 
 
 def _resident_mb() -> float:

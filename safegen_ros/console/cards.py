@@ -22,6 +22,7 @@ from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run import AttemptRecord
 
 STYLE = """
+#webgl-software-rendering { display: none; }
 .sg { padding: 2px 10px; font-size: 14px; line-height: 1.35; overflow-wrap: anywhere; }
 .sg h3 { margin: .3em 0; font-size: 15px; }
 .sg p { margin: .35em 0; }
@@ -31,18 +32,28 @@ STYLE = """
 .sg td, .sg th { text-align: left; padding: .15em .6em .15em 0; vertical-align: top; }
 .sg ol { margin: .3em 0; padding-left: 2em; }
 .sg-next { border-left: 4px solid #2b7de9; padding-left: 8px; font-size: 15px; }
+.sg-refused { border-left: 4px solid #e08a00; padding-left: 8px; }
+div:has(> button):has(+ div .sg-next) { position: sticky; top: 0; z-index: 3; }
+[style*="grid-template-rows: 1fr"] > [style*="overflow: hidden"]:has(.sg-next) {
+  overflow: visible !important; }
 .sg-stopped { border-left: 4px solid #c62828; padding-left: 8px; }
 .sg-bad { color: #c62828; font-weight: bold; }
 .sg-good { color: #1a7f4b; font-weight: bold; }
 .sg-now { font-weight: bold; outline: 1px solid currentColor; }
 .sg-fails { color: #c62828; font-weight: bold; text-decoration: underline wavy; }
+.sg-lines { white-space: pre-line; }
 .sg-done { opacity: .6; }
 .sg-digest { font-family: monospace; overflow-wrap: anywhere; }
 [data-mantine-color-scheme=dark] .sg-bad, [data-mantine-color-scheme=dark] .sg-fails {
   color: #ff8a80; }
 [data-mantine-color-scheme=dark] .sg-good { color: #69d69b; }
 """
-"""How the parts of this page look; colours that say something always say it in words, too."""
+"""How the parts of this page look; colours that say something always say it in words, too.
+
+The button right before what comes next, STOP, stays where it is while its panel is scrolled; no box
+around it may hold it back. What viser says of a browser without a graphics card is left out, as it
+would lie over the arm.
+"""
 
 MOST_STEPS, MOST_RULES, MOST_LIT = 60, 60, 200
 """Most steps that are listed, rules that are told, and steps that lights are drawn over."""
@@ -64,6 +75,12 @@ def task_html(problem: Problem | None) -> str:
         return ''.join((*parts, element('p', 'There is no rule on the way.')))
     parts.append(element('p', 'and on the way:'))
     return ''.join((*parts, rules_html(problem)))
+
+
+def reading_html(title: str, reading: str) -> str:
+    """What words were understood as, in the lines of its own, below a title that opens it."""
+    body = element('p', escaped(reading), class_='sg-lines')
+    return element('details', element('summary', title), body)
 
 
 def rules_html(problem: Problem) -> str:

@@ -13,21 +13,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.console.attempts_tab import AttemptsTab
 from safegen_ros.console.desk import Desk, GoalView
-from safegen_ros.console.gate import LOOPBACK, Gate, guarded
+from safegen_ros.console.gate import LOOPBACK, Gate
 from safegen_ros.console.history_tab import HistoryTab
 from safegen_ros.console.link import Link
 from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import Motion
 from safegen_ros.console.runs import problem_of
 from safegen_ros.console.sending import Sender
+from safegen_ros.console.serving import serve
 from safegen_ros.console.stack_view import stack_html
-from safegen_ros.console.stage import Stage
+from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.errors import SafegenError
@@ -38,8 +38,11 @@ from safegen_ros.robot.scene import load_scene
 PORT = 8765
 """Where the console is served unless another port is asked for."""
 
-SCENE_HZ, PAGE_HZ, ASK_HZ = 30.0, 8.0, 1.0
-"""How often the arm, the text of the page and the states of the nodes are looked at [1/s]."""
+SCENE_HZ, PAGE_HZ, ASK_HZ = 60.0, 8.0, 1.0
+"""How often the arm, the text of the page and the states of the nodes are looked at, at most [1/s];
+the arm is looked at when a sample has come."""
+
+_TOGETHER_S = 0.004  # the poses of the blocks come right behind the joints
 
 _LOOK_UP_S = (0.1, 0.5, 1.0, 2.0)  # waits before the journals are read for a goal of somebody else
 _PANEL_WIDTH = 430  # pixels
@@ -87,9 +90,10 @@ class Console(Closing):
         gate = Gate(settings.host, settings.token)
         cell = load_scene(settings.scene_file or None)
         self.desk = Desk()
+        self._drawn = self.desk.picture
         self._settings = settings
         self._ended = threading.Event()
-        self._server = _served(gate, settings)
+        self._server = serve(gate, settings.port)
         self._background = ThreadPoolExecutor(1, 'console journals')
         self._client = Client(settings.namespace)
         link = Link(self._client, self.desk, self._look_up)
@@ -190,11 +194,14 @@ class Console(Closing):
             )
 
     def _draw_scene(self) -> None:
-        picture = self.desk.picture
+        if self.desk.wait(self._drawn, 1.0 / GHOST_HZ) is not self._drawn:
+            self._ended.wait(_TOGETHER_S)
+        picture = self._drawn = self.desk.picture
         with self._server.atomic():
             self._stage.update(picture, time.monotonic())
             if self._stamp is not None:
                 self._stamp.show(f'<i data-sent="{picture.look.sent:.6f}"></i>')
+        self._server.flush()
 
     def _draw_page(self) -> None:
         picture = self.desk.picture
@@ -250,24 +257,3 @@ class Console(Closing):
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
         self._client.close()
-
-
-def _served(gate: Gate, settings: Settings) -> Any:
-    """A server of viser behind the gate, which tells nobody else of this page."""
-    import viser
-    from viser import _messages
-
-    with contextlib.redirect_stdout(io.StringIO()), guarded(gate):
-        server = viser.ViserServer(
-            host=settings.host, port=settings.port, label='safegen console', verbose=False
-        )
-    if settings.port and server.get_port() != settings.port:
-        server.stop()
-        raise SafegenError(
-            f'port {settings.port} of {settings.host} is taken: end what is there, or name another '
-            'one with --port'
-        )
-    # A tunnel through somebody's server that any viewer could ask for.
-    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
-        server._websock_server.unregister_handler(message)
-    return server

@@ -294,7 +294,7 @@ class Desk:
     """The picture as it changes; any thread may read it and change it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._picture = Picture()
 
     @property
@@ -302,15 +302,21 @@ class Desk:
         """What is known now."""
         return self._picture
 
+    def wait(self, seen: Picture, seconds: float) -> Picture:
+        """The picture as soon as it is another one than this; this one after a time [s]."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._picture is not seen, seconds)
+            return self._picture
+
     def set(self, **values: Any) -> None:
         """Replaces fields of the picture."""
-        with self._lock:
-            self._picture = replace(self._picture, **values)
+        self.change(lambda picture: replace(picture, **values))
 
     def change(self, change: Callable[[Picture], Picture]) -> None:
         """Replaces the picture by what a function makes of it; that must not take long."""
         with self._lock:
             self._picture = change(self._picture)
+            self._lock.notify_all()
 
     def goal(self, id: str, change: Callable[[GoalView], GoalView]) -> None:
         """Changes the view of a goal, if that is the one that is shown."""

@@ -8,6 +8,7 @@ may hear. What it can do is what the actions and services allow, and nothing els
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -65,6 +66,8 @@ class Link:
         self._open: dict[str, str] = {}
         self._ours: dict[str, GoalView] = {}
         self._over: set[str] = set()
+        # When the last look of a goal came, Unix time, and when it was, by the cell's clock [s].
+        self._last_look = (-math.inf, 0.0)
         self._node: Any = client.node
         self._group = MutuallyExclusiveCallbackGroup()
         self._approver = Approver(self._node)
@@ -118,7 +121,10 @@ class Link:
         sent = info['source_timestamp'] * 1e-9
         self._look(joints=joints, stamp=_seconds(message.header.stamp), sent=sent)
 
-    def _world(self, message: msg.WorldState) -> None:
+    def _world(self, message: msg.WorldState, info: Any) -> None:
+        ended, stamp = self._last_look
+        if info['source_timestamp'] * 1e-9 < ended and _seconds(message.header.stamp) <= stamp:
+            return  # a sample of a goal whose result has overtaken it
         poses = {each.name: _pose(each.pose) for each in message.objects}
         self._look(poses=poses, facts=tuple(message.facts))
 
@@ -196,11 +202,11 @@ class Link:
                 return
             led_to = action == desk.EXECUTE and desk.RUN in self._open.values()
             self._open[id] = action
+        self._ask_result(action, id)
         if led_to:
             return
         view = self._ours.pop(id, None) or GoalView(id, action)
         self._desk.set(goal=view)
-        self._ask_result(action, id)
         if not view.ours:
             self._begun(id)
 
@@ -217,8 +223,14 @@ class Link:
 
     def _result(self, id: str, future: Any) -> None:
         answer = future.result()
-        if answer is not None and answer.status != GoalStatus.STATUS_UNKNOWN:
-            self._desk.goal(id, lambda view: desk.ended(view, answer.result))
+        if answer is None or answer.status == GoalStatus.STATUS_UNKNOWN:
+            return
+        # Samples come with motion only: what was moved since is seen in the last look of all.
+        world = getattr(answer.result, 'final_state', msg.WorldState())
+        if world.objects:
+            self._last_look = (time.time(), _seconds(world.header.stamp))
+            self._look(poses={each.name: _pose(each.pose) for each in world.objects})
+        self._desk.goal(id, lambda view: desk.ended(view, answer.result))
 
     def _feedback(self, action: str, message: Any) -> None:
         id, feedback = bytes(message.goal_id.uuid).hex(), message.feedback

@@ -9,7 +9,7 @@ from typing import Any
 from safegen_ros.console.cards import STYLE, panel
 from safegen_ros.console.desk import Pending, Picture
 from safegen_ros.console.markup import PARTS_CSS, element, escaped
-from safegen_ros.console.shown import plan_html, situation
+from safegen_ros.console.shown import plan_html, situation, tried_html
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.console.wording import next_words
 
@@ -32,21 +32,23 @@ class OperatorPanel:
         self._answers: list[Any] = []
         gui = parts.gui
         gui.add_html(element('style', STYLE + PARTS_CSS))
-        self._next = Html(gui)
         if parts.read_only:
+            self._next = Html(gui)
             gui.add_html(panel(element('p', 'Read only: nothing can be asked for from here.')))
-            self._plan = Html(gui)
+            self._tried, self._plan = Html(gui), Html(gui)
             return
+        # The first of all, right before what comes next: there it stays however long that is told.
         stop = gui.add_button('STOP', color='red', icon='hand-stop', hint='Key Escape')
         stop.on_click(lambda _: self._stop())
         gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
+        self._next = Html(gui)
         self._cancel = gui.add_button('Cancel the goal', color='gray', visible=False)
         self._cancel.on_click(lambda _: self._cancel_goal())
         self._reset = gui.add_button('Reset …', color='orange', visible=False)
         self._reset.on_click(lambda event: self._ask_reset(event.client))
         self._answer = gui.add_folder(None)
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
-        self._plan = Html(gui)
+        self._tried, self._plan = Html(gui), Html(gui)
 
     def update(self, picture: Picture) -> None:
         """Shows what is known."""
@@ -54,6 +56,7 @@ class OperatorPanel:
         stopped = picture.stop.stopped
         style = 'sg-next sg-stopped' if stopped else 'sg-next'
         self._next.show(panel(element('p', f'<b>Next:</b> {escaped(words)}', class_=style)))
+        self._tried.show(tried_html(picture.goal))
         self._plan.show(plan_html(picture))
         if self._parts.read_only:
             return

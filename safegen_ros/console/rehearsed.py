@@ -75,6 +75,7 @@ class Rehearser(Closing):
         self._cell = cell
         self._pool: ProcessPoolExecutor | None = None
         self._wanted: tuple[str, ...] = ()
+        self._problem: Problem | None = None
         self._future: Future[Motion] | None = None
 
     def want(self, problem: Problem, plan: Plan, poses: Mapping[str, Pose] | None) -> None:
@@ -86,13 +87,14 @@ class Rehearser(Closing):
             poses: where the blocks are; None where the task sets them up.
         """
         steps = tuple(map(str, plan.steps))
-        if steps == self._wanted:
+        # After a replan the same steps may begin in another world.
+        if steps == self._wanted and problem is self._problem:
             return
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, get_context('spawn'), _begin)
         if self._future is not None:
             self._future.cancel()
-        self._wanted = steps
+        self._wanted, self._problem = steps, problem
         self._future = self._pool.submit(
             _rehearse, problem, plan, self._cell, dict(poses) if poses is not None else None
         )

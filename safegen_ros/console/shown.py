@@ -4,12 +4,20 @@
 
 from __future__ import annotations
 
-from safegen_ros.console.cards import MOST_LIT, panel, steps_html, task_html
+from safegen_ros.console.cards import MOST_LIT, panel, reading_html, steps_html, task_html
 from safegen_ros.console.desk import EXECUTE, PLAN, GoalView, Picture
 from safegen_ros.console.lights import lights, lights_html
 from safegen_ros.console.markup import element, escaped
-from safegen_ros.console.wording import Situation, ended_words, step_words, steps_of
+from safegen_ros.console.wording import (
+    Situation,
+    difference_words,
+    ended_words,
+    refusal_words,
+    step_words,
+    steps_of,
+)
 from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.model import Problem
 
 
 def situation(picture: Picture) -> Situation:
@@ -39,7 +47,7 @@ def situation(picture: Picture) -> Situation:
         total=len(steps),
         step=first,
         after=after,
-        reason=goal.detail if stage == 'replanning' else '',
+        reason='' if stage != 'replanning' else difference_words(goal.detail, problem_of(goal)),
     )
 
 
@@ -53,7 +61,13 @@ def outcome_words(goal: GoalView) -> str:
                 else ('The request was understood; nothing was planned.')
             )
         return 'Every step is done, and the world was seen to be as the goal wants it.'
-    return ended_words(goal.code or ErrorCode.UNKNOWN, goal.message)
+    message = difference_words(goal.message, problem_of(goal))
+    return ended_words(goal.code or ErrorCode.UNKNOWN, message)
+
+
+def problem_of(goal: GoalView) -> Problem | None:
+    """A problem whose words the reasons of a goal are told in."""
+    return goal.problem or goal.problems.get(0)
 
 
 def goal_html(goal: GoalView | None) -> str:
@@ -65,16 +79,46 @@ def goal_html(goal: GoalView | None) -> str:
     parts = [task_html(goal.problem)]
     parts.append(element('p', f'Goal {goal.id[:8]}, {what}, {who}.', class_='sg-done'))
     if goal.reading:
-        parts.append(element('p', f'Understood as: {escaped(goal.reading)}'))
+        parts.append(reading_html('What the words were understood as', goal.reading))
     if goal.question:
         parts.append(element('p', f'To be said more clearly: {escaped(goal.question)}'))
     for each in goal.replans:
-        told = f'Planned for anew after {each.steps_done} steps: {escaped(each.reason)}'
-        parts.append(element('p', told))
+        told = escaped(difference_words(each.reason, problem_of(goal)))
+        parts.append(element('p', f'Planned for anew: {told}'))
     if not goal.running:
         good = 'sg-good' if goal.code is ErrorCode.NONE else 'sg-bad'
         parts.append(element('p', escaped(outcome_words(goal)), class_=good))
     return panel(*parts)
+
+
+def tried_html(goal: GoalView | None) -> str:
+    """Why the last attempt was refused and the last plan given up; empty where nothing was."""
+    if goal is None:
+        return ''
+    parts = [_given_up(goal), _refused(goal)]
+    told = [element('p', each, class_='sg-refused') for each in parts if each]
+    return panel(*told) if told else ''
+
+
+def _given_up(goal: GoalView) -> str:
+    if not goal.replans:
+        return ''
+    told = escaped(difference_words(goal.replans[-1].reason, problem_of(goal)))
+    return f'{element("b", "Planned for anew:")} {told}'
+
+
+def _refused(goal: GoalView) -> str:
+    refused = [each for each in goal.attempts if not each.verdict.ok]
+    if not refused:
+        return ''
+    last, more = refused[-1], len(refused) - 1
+    told = [refusal_words(goal.problems.get(last.replan), last)]
+    if more:
+        told.append(f'{more} before it {"was" if more == 1 else "were"} refused, too.')
+    if goal.attempts[-1].verdict.ok:
+        told.append(f'Attempt {goal.attempts[-1].number} is proved safe.')
+    name = element('b', f'Attempt {last.number} was refused:')
+    return f'{name} {escaped(" ".join(told))}'
 
 
 def plan_html(picture: Picture) -> str:
@@ -93,8 +137,16 @@ def plan_html(picture: Picture) -> str:
         return panel(*parts) if parts else ''
     now = goal.step if goal.moving else -1
     steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
-    title = 'What the arm will do' if goal.running else 'The plan'
-    return panel(*parts, element('h3', title), steps, _lights(picture, goal))
+    return panel(*parts, element('h3', _plan_title(goal)), steps, _lights(picture, goal))
+
+
+def _plan_title(goal: GoalView) -> str:
+    if goal.running:
+        return 'What the arm will do'
+    if goal.code is ErrorCode.NONE:
+        return 'The plan'
+    done = f'only {goal.step} of {len(goal.plan)} steps were' if goal.step else 'nothing was'
+    return f'The plan, of which {done} carried out'
 
 
 def _lights(picture: Picture, goal: GoalView) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from safegen_ros.console.desk import Look, Picture
 from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
-from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table
+from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
 from safegen_ros.console.widgets import put
 from safegen_ros.console.wording import steps_of
 from safegen_ros.pddl.plan import Plan
@@ -21,8 +21,8 @@ from safegen_ros.robot.scene import Scene
 _GHOST_STAGES = ('preparing', 'rehearsing')
 """Where a proved plan has not begun: its motion is shown over and over again."""
 
-
-_GHOST_HZ = 5.0  # pictures of the ghost, which moves for as long as a plan waits
+GHOST_HZ = 5.0
+"""Pictures of the ghost [1/s], which moves for as long as a plan waits."""
 
 
 class Stage:
@@ -36,11 +36,9 @@ class Stage:
     def __init__(self, server: Any, cell: Scene) -> None:
         view = self._view = server.scene
         view.set_up_direction('+z')
-        # A browser without a graphics card draws each picture by its processor: no shadows there.
-        view.configure_default_lights(cast_shadow=False)
+        light_room(view)
         camera = server.initial_camera
-        camera.position, camera.look_at = (0.72, 0.42, 0.42), (0.12, 0.10, 0.09)
-        view.add_grid('/floor', width=3.0, height=3.0, cell_size=0.1, position=(0.0, 0.0, -0.02))
+        camera.position, camera.look_at = (0.84, 0.50, 0.48), (0.10, 0.15, 0.10)
         self._cell = cell
         self._live = Table(view, '/live', cell)
         self._live.show_joints(cell.home_joints.tolist())
@@ -140,4 +138,4 @@ class Stage:
 
 def _moment(now: float) -> float:
     """A time, rounded to the last picture of the ghost [s]."""
-    return int(now * _GHOST_HZ) / _GHOST_HZ
+    return int(now * GHOST_HZ) / GHOST_HZ

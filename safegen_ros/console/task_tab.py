@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from safegen_ros.cli.asked import SpokenRecord
 from safegen_ros.client import Options
 from safegen_ros.console import choices
-from safegen_ros.console.cards import panel, task_html
+from safegen_ros.console.cards import panel, reading_html, task_html
 from safegen_ros.console.choices import Chosen
 from safegen_ros.console.markup import element, escaped, list_html
 from safegen_ros.console.pictures import goal_html, state_html
@@ -22,6 +23,8 @@ from safegen_ros.worlds.pddl3.rules.reading import Reading
 
 PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
 FIRST = 'tower_order'
+
+_PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
 
 TIME_BUDGET_S = 600.0
 """For planning, a person's word and the execution together [s]."""
@@ -39,6 +42,7 @@ class TaskTab:
         self._chosen: Chosen | None = None
         self._spoken: SpokenRecord | None = None
         self._readings: tuple[Reading, ...] = ()
+        self._taken_from: tuple[str, ...] = ()
         gui = parts.gui
         self._kind = gui.add_dropdown('Task from', (PROBLEM, PASTED, WORDS))
         names = tuple(choices.problems())
@@ -68,6 +72,8 @@ class TaskTab:
     def _connect(self) -> None:
         self._kind.on_update(lambda _: self._switch())
         self._name.on_update(lambda _: self._pick())
+        for field in (self._text, self._domain, self._words):
+            field.on_update(lambda _: self._edited())
         self._read.on_click(lambda _: self._paste())
         self._ask.on_click(lambda _: self._parts.doing(self._understand))
         self._add.on_click(lambda _: self._add_rule())
@@ -95,7 +101,23 @@ class TaskTab:
         put(self._read, visible=kind == PASTED)
         put(self._words, visible=kind == WORDS)
         put(self._ask, visible=kind == WORDS)
-        if kind == PASTED:
+        self._begin_anew()
+
+    @property
+    def _written(self) -> tuple[str, ...]:
+        """What stands in the fields that a task is made from."""
+        if self._kind.value == PROBLEM:
+            return ()
+        texts = (self._words,) if self._kind.value == WORDS else (self._text, self._domain)
+        return tuple(each.value for each in texts)
+
+    def _edited(self) -> None:
+        """A task of other words than those that are seen must not be sent."""
+        if self._chosen is not None and self._written != self._taken_from:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        if self._kind.value == PASTED:
             self._refuse('Paste a problem, and have it read.', bad=False)
         else:
             self._pick()
@@ -109,7 +131,10 @@ class TaskTab:
             return
         if self._kind.value == WORDS:
             self._refuse('', bad=False)
-            told = 'Say what is to be done with these; what the problem itself wants is left out.'
+            told = (
+                'Say what is to be done with these. The goal of the problem is left out; its '
+                'rules stay.'
+            )
             world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
             self._seen.show(panel(element('p', told), world))
         else:
@@ -124,6 +149,7 @@ class TaskTab:
     def _take(self, chosen: Chosen, spoken: SpokenRecord | None = None) -> None:
         """Shows a task as it would be sent."""
         self._chosen, self._spoken, self._readings = chosen, spoken, ()
+        self._taken_from = self._written
         self._show()
 
     def _refuse(self, message: str, bad: bool = True) -> None:
@@ -131,6 +157,7 @@ class TaskTab:
         self._chosen, self._spoken, self._readings = None, None, ()
         style = 'sg-bad' if bad else None
         head, _, excerpt = message.partition('\n')
+        head = _PLACE.sub(r'Line \1, column \2 of your text: ', head)
         more = element('pre', escaped(excerpt)) if excerpt else ''
         self._seen.show(panel(element('p', escaped(head), class_=style), more) if message else '')
         self._show_rules(Understood())
@@ -143,8 +170,10 @@ class TaskTab:
         wanted = goal_html(problem, 'wanted')
         pair = element('div', start, wanted, class_='sg-pair')
         reading = self._reading
-        told = element('p', f'Understood as: {escaped(reading)}') if reading else ''
-        self._seen.show(panel(told, task_html(problem), pair))
+        told = element('p', element('b', 'Your words were understood as this task:'))
+        whole = reading_html('All of it in words', reading)
+        parts = (told, task_html(problem), pair, whole) if reading else (task_html(problem), pair)
+        self._seen.show(panel(*parts))
         self._show_rules(Understood())
 
     @property
@@ -213,14 +242,15 @@ class TaskTab:
         return self._chosen
 
     def _understand(self) -> str:
-        world = choices.read_problem(self._name.value)
-        self._parts.sender.understand(
-            self._words.value, world, Options(TIME_BUDGET_S), self._take_words
-        )
-        return 'asked what that means; nothing is planned yet'
+        self._pick()
+        world, words = choices.read_problem(self._name.value), self._words.value
 
-    def _take_words(self, chosen: Chosen, spoken: SpokenRecord) -> None:
-        self._take(chosen, spoken)
+        def take(chosen: Chosen, spoken: SpokenRecord) -> None:
+            if self._written == (words,):
+                self._take(chosen, spoken)
+
+        self._parts.sender.understand(words, world, Options(TIME_BUDGET_S), take)
+        return 'asked what that means; nothing is planned yet'
 
 
 def _trouble_html(trouble: Trouble) -> str:

@@ -7,6 +7,7 @@ All of it is text and no markup: whoever puts it into a page escapes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ CATEGORY_WORDS = {
 """A verdict in a word or two."""
 
 _WHAT_HAPPENED = {
-    'always': 'Then this is no longer so.',
+    'always': 'After that it is no longer kept.',
     'sometime': 'In the whole plan this never happens.',
     'at-most-once': 'Then this happens a second time: {0}.',
     'sometime-before': 'Then {0}, but there was no earlier time when {1}.',
@@ -91,6 +92,30 @@ def condition_words(text: str, problem: Problem) -> str:
     return formula_words(part.arguments[0], problem) if isinstance(part, Constraint) else text
 
 
+def difference_words(reason: str, problem: Problem | None) -> str:
+    """How the world differs from the proved one, in words; any other reason stays as it is.
+
+    Args:
+        reason: as the executor's monitor gives it.
+        problem: of the plan; None where it is not known.
+    """
+    found = _DIFFERENCE.match(reason)
+    if found is None or problem is None:
+        return reason
+
+    def told(text: str) -> str:
+        return _conditions(problem, _IN_BRACKETS.findall(text))
+
+    step = _IN_BRACKETS.sub(lambda each: f'(“{step_text_words(each[0], problem)}”)', found[1])
+    missing = f' It should be so that {told(found[2])}.' if found[2] != 'nothing' else ''
+    extra = f' It should not be so that {told(found[3])}.' if found[3] != 'nothing' else ''
+    return f'{step} the world was not as foreseen.{missing}{extra}'
+
+
+_DIFFERENCE = re.compile(r'(.+) the world is not as proved: missing (.+), unexpected (.+?): look')
+_IN_BRACKETS = re.compile(r'\([^()]+\)')
+
+
 def verdict_words(problem: Problem | None, attempt: AttemptRecord) -> str:
     """Why an attempt was refused, or that it was proved.
 
@@ -104,12 +129,17 @@ def verdict_words(problem: Problem | None, attempt: AttemptRecord) -> str:
             f'Proved safe: each of its {verdict.plan_length} steps is possible, every rule is kept '
             'from the first state to the last one, and the goal is reached.'
         )
+    return f'Refused, nothing moves: {refusal_words(problem, attempt)}'
+
+
+def refusal_words(problem: Problem | None, attempt: AttemptRecord) -> str:
+    """Why an attempt was refused, to be put behind a colon; the arguments are those above."""
+    verdict = attempt.verdict
     if verdict.category is Category.UNKNOWN:
-        return 'Refused: nobody could say whether it is safe, so nothing moves.'
+        return 'nobody could say whether it is safe.'
     if problem is None:
-        return f'Refused ({CATEGORY_WORDS[verdict.category]}): {verdict.reason}'
-    told = _REFUSALS[verdict.category](problem, verdict, steps_of(attempt.steps))
-    return ' '.join(('Refused, nothing moves:', *told))
+        return f'{CATEGORY_WORDS[verdict.category]}: {verdict.reason}'
+    return ' '.join(_REFUSALS[verdict.category](problem, verdict, steps_of(attempt.steps))).strip()
 
 
 def _unreadable(problem: Problem, verdict: Verdict, steps: Sequence[Step]) -> Iterator[str]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import disturbed_executor
 import pytest
 from leading import Manager
 from model_server import MODEL, ModelServer, Script
@@ -31,8 +33,14 @@ def script() -> Script:
 
 
 @pytest.fixture(scope='module')
+def disturbances(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of what somebody beside the arm does; there is none before a test writes it."""
+    return tmp_path_factory.mktemp('acts') / 'acts.json'
+
+
+@pytest.fixture(scope='module')
 def stack(
-    ros_domain: int, script: Script, tmp_path_factory: pytest.TempPathFactory
+    ros_domain: int, script: Script, disturbances: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Supervisor]:
     folder = tmp_path_factory.mktemp('stack')
     with ModelServer() as server:
@@ -41,8 +49,13 @@ def stack(
         environment = {
             'ROS_DOMAIN_ID': str(ros_domain),
             'SAFEGEN_RUNTIME_DIR': os.environ['SAFEGEN_RUNTIME_DIR'],
+            'PYTHONPATH': str(Path(disturbed_executor.__file__).parent),
+            disturbed_executor.VARIABLE: str(disturbances),
         }
-        specs = node_specs('sim', values)
+        specs = [
+            replace(spec, module='disturbed_executor') if spec.name == 'executor' else spec
+            for spec in node_specs('sim', values)
+        ]
         with Supervisor(specs, log_dir=folder, environment=environment) as running:
             running.wait_ready()
             yield running

@@ -13,7 +13,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.console import desk
 from safegen_ros.console.cards import attempt_html
 from safegen_ros.console.desk import RUN, Desk, GoalView, Pending, Picture, StopView
-from safegen_ros.console.shown import goal_html, plan_html, situation
+from safegen_ros.console.shown import goal_html, plan_html, situation, tried_html
 from safegen_ros.console.wording import NEXT, next_words
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions
@@ -86,6 +86,21 @@ def test_a_replan_has_a_problem_of_its_own() -> None:
     assert situation(Picture(goal=seen, nodes=ACTIVE)).reason == 'b lies elsewhere'
 
 
+def test_why_an_attempt_was_refused_and_a_plan_given_up_stays_in_view() -> None:
+    assert tried_html(view()) == ''
+    seen = desk.planned(view(), judged(1, BAD))
+    assert '<b>Attempt 1 was refused:</b> every step is possible, but' in tried_html(seen)
+    seen = desk.planned(desk.planned(seen, judged(2, BAD)), judged(3))
+    told = tried_html(seen)
+    assert 'Attempt 2 was refused' in told
+    assert '1 before it was refused, too. Attempt 3 is proved safe.' in told
+    reason = 'after step 1 (pickup a) the world is not as proved: missing (holding a), unexpected '
+    differs = msg.Replan(number=1, reason=f'{reason}(on-table a) (arm-empty): look at the cell')
+    told = tried_html(desk.replanned(seen, differs, THREE.problem))
+    assert 'Planned for anew:</b> after step 1 (“pick up a from the table”) the world was' in told
+    assert 'so that block &quot;a&quot; is on the table and' in told
+
+
 def test_a_goal_that_is_not_shown_changes_nothing() -> None:
     at = Desk()
     at.set(goal=view())
@@ -112,6 +127,6 @@ def test_what_a_model_writes_is_never_markup(text: str) -> None:
     hostile = f'{text}<img src=x onerror=alert(1)><script>alert(1)</script>'
     seen = desk.planned(view(), judged(1, parse_plan('(pickup z)'), hostile))
     shown = attempt_html(seen.attempts[0], THREE.problem) + goal_html(seen)
-    shown += plan_html(Picture(goal=seen))
+    shown += plan_html(Picture(goal=seen)) + tried_html(seen)
     assert '<img' not in shown
     assert '<script' not in shown

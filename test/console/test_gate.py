@@ -18,8 +18,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from safegen_ros.console import gate as gates
-from safegen_ros.console.console import Settings, _served
 from safegen_ros.console.gate import Gate, guarded, is_loopback, read_token
+from safegen_ros.console.serving import serve
 from safegen_ros.errors import SafegenError
 
 TOKEN = 'a-token-of-24-characters'
@@ -90,8 +90,7 @@ def test_a_token_comes_from_a_file_that_others_cannot_read(tmp_path: Path) -> No
 @pytest.fixture(scope='module')
 def port() -> Iterator[int]:
     """Of a server with a token, reached by a name that is no loopback."""
-    settings = Settings('0.0.0.0', 0, TOKEN)
-    server = _served(Gate(settings.host, TOKEN), settings)
+    server = serve(Gate('0.0.0.0', TOKEN), 0)
     yield server.get_port()
     server.stop()
 
@@ -136,9 +135,8 @@ def test_the_token_is_taken_once_and_a_cookie_after_that(port: int) -> None:
 
 
 def test_a_port_that_is_taken_is_not_exchanged_for_another_one(port: int) -> None:
-    settings = Settings('0.0.0.0', port, TOKEN)
     with pytest.raises(SafegenError, match=f'port {port}'):
-        _served(Gate(settings.host, TOKEN), settings)
+        serve(Gate('0.0.0.0', TOKEN), port)
 
 
 def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:

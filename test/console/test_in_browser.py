@@ -7,6 +7,7 @@ The tests are one story, in their order; each begins where the one before has en
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from model_server import Script
 from playwright.sync_api import Browser, expect
 from waiting import wait_until
 
+from safegen_ros.client import Client, Options
 from safegen_ros.console.console import Console, Settings
 from safegen_ros.errors import ErrorCode
 
@@ -72,6 +74,11 @@ def goal_of(console: Console):
     goal = console.desk.picture.goal
     assert goal is not None
     return goal
+
+
+def height_of(console: Console, block: str) -> float:
+    """Of its middle, as it was measured last [m]."""
+    return console.desk.picture.look.poses[block].position[2]
 
 
 def test_a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
@@ -136,6 +143,8 @@ def test_escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, consol
     assert goal.step < len(goal.plan) == 10
     assert console.desk.picture.stop.stopped
     screen.picture('console-stopped')
+    screen.page.get_by_text('Rule 1').first.scroll_into_view_if_needed()
+    expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0)
 
 
 def test_a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
@@ -156,12 +165,18 @@ def test_a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_execu
     screen.choose('Task from', 'a text: PDDL or JSON')
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
     screen.click('Read it')
-    screen.sees('<pasted text>:3:')
+    screen.sees('Line 3, column ')
     assert screen.button('Plan, prove and execute').is_disabled()
     screen.picture('console-error')
     screen.write('Text', TWO)
     screen.click('Read it')
     screen.sees('block c1 is on block c2')
+    run = screen.button('Plan, prove and execute')
+    expect(run).to_be_enabled(timeout=WAIT_MS)
+    screen.write('Text', TWO.replace('(on c1 c2)', '(on c2 c1)'))
+    expect(run).to_be_disabled(timeout=WAIT_MS)  # what is seen is not what was read
+    screen.write('Text', TWO)
+    screen.click('Read it')
     script.answers = [STEPS]
     screen.click('Plan, prove and execute')
     screen.click('Approve')
@@ -182,6 +197,30 @@ def test_a_refused_plan_is_not_executed(screen: Screen, console: Console, script
     assert goal.code is ErrorCode.APPROVAL_REFUSED
     assert 'a hand is in the cell' in goal.message
     wait_until(lambda: not console.busy, 'the record of the run')
+
+
+def test_a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
+    screen: Screen, console: Console, script: Script, disturbances: Path
+) -> None:
+    script.answers = ['(stack c1 c2)', STEPS, STEPS]
+    disturbances.write_text(json.dumps([['(stack c1 c2)', 'c1', '']]), encoding='utf-8')
+    with Client() as somebody:
+        goal = somebody.start_run(TWO, options=Options(300.0, max_replans=1, approval=True))
+        screen.sees('Attempt 1 was refused: step 1 of 1, “put c1 on c2”, is not possible')
+        screen.sees('Attempt 2 is proved safe.')
+        screen.click('Approve')
+        screen.sees('Planned for anew:')
+        screen.sees('It should be so that block c1 is on block c2.')
+        screen.sees('waits for you')
+        wait_until(lambda: height_of(console, 'c1') < 0.02, 'the block where it was put')
+        assert height_of(console, 'c2') < 0.02
+        screen.tab('Attempts')
+        screen.sees('sent by another client')
+        screen.picture('console-replan')
+        screen.click('Approve')
+        result = goal.result()
+    assert (result.error_code, result.steps_done) == (ErrorCode.NONE, 3)
+    screen.sees('the world was seen to be as the goal wants it')
 
 
 def test_a_past_run_is_replayed_compared_downloaded_and_shared(

@@ -84,7 +84,11 @@ def _with_rule(rule: str) -> Problem:
 @pytest.mark.parametrize(
     ('rule', 'plan', 'words'),
     [
-        ('(always (not (holding b1)))', '(pickup b1) (stack b1 b2)', 'Then this is no longer so.'),
+        (
+            '(always (not (holding b1)))',
+            '(pickup b1) (stack b1 b2)',
+            'After that it is no longer kept.',
+        ),
         ('(sometime (on b2 b1))', '(pickup b1) (stack b1 b2)', 'this never happens'),
         (
             '(at-most-once (holding b1))',
