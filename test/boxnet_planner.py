@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from random import Random
 
-from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.llm.backend import Cancelled, Completion, Followed, Message, Sampling, never
 from safegen_ros.worlds.boxnet.geometry import UNIT
 from safegen_ros.worlds.boxnet.model import Move, Task, robot_name
 
@@ -67,6 +67,39 @@ class ChoosingPlanner(ScriptedPlanner):
         self.asked.append(list(messages))
         chosen = Random(sampling.seed).choice(list(choices))
         return Completion(chosen, 1, 1, 0.0, 'stop')
+
+
+class HeldPlanner(ScriptedPlanner):
+    """Says the words of a script as far as it may, and finds them likely."""
+
+    def held(self) -> HeldPlanner:
+        return self
+
+    def write(
+        self,
+        messages: Sequence[Message],
+        text: Followed,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> str:
+        wanted = self.script(messages, sampling).split()
+        said = list[str]()
+        while not text.may_end() and (words := sorted(text.next_words())) and len(said) < 99:
+            mine = wanted[len(said)] if len(said) < len(wanted) else ''
+            said.append(mine if mine in words else words[0])
+            text.take(said[-1])
+        return ' '.join(said)
+
+    def scores(
+        self,
+        messages: Sequence[Message],
+        written: Sequence[str],
+        choices: Sequence[Sequence[str]],
+        cancelled: Cancelled = never,
+    ) -> tuple[list[float], float]:
+        wanted = self.script(messages, Sampling()).split()
+        said = [[*written, *each] for each in choices]
+        return [-0.1 if each == wanted[: len(each)] else -9.0 for each in said], -0.1
 
 
 def observations(messages: Sequence[Message]) -> int:

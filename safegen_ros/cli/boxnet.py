@@ -15,6 +15,7 @@ from rich.console import Console
 from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
 from safegen_ros.cli.dataset import build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.given import given_words
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.boxnet.model import Plan, Task
@@ -194,7 +195,8 @@ def evaluate(
     shield: Annotated[
         str,
         typer.Option(
-            help='plain; filter, which leaves bad moves out of answers; choice, among good moves'
+            help='plain; filter, which leaves bad moves out of answers; choice, among good moves; '
+            'held, where a model of words says no others; beam, a search for the likeliest plan'
         ),
     ] = 'plain',
     attempts: Annotated[
@@ -256,6 +258,7 @@ def evaluate(
 
 @app.command()
 def tables(
+    ctx: typer.Context,
     data: Folder,
     model: Annotated[Path, typer.Option(file_okay=False, help='folder of a model with its stages')],
     work: Annotated[Path, typer.Option(file_okay=False, help='folder for the runs; goes on there')],
@@ -269,11 +272,11 @@ def tables(
     seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 64,
 ) -> None:
-    """Measure a small model on all splits, plain and shielded, beside the network untrained."""
+    """Measure a small model on all splits, plain and shielded and by beams, beside it untrained."""
     from contextlib import ExitStack, closing
 
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet_tables import SHIELDS, SPLITS, UNTRAINED, Asked, Study
+    from safegen_ros.evaluation.boxnet_tables import MEASURED, SPLITS, UNTRAINED, Asked, Study
     from safegen_ros.evaluation.boxnet_tables import tables as measure
     from safegen_ros.evaluation.comparison import write_comparison
     from safegen_ros.evaluation.subjects import load_stages, model_checksum
@@ -288,8 +291,8 @@ def tables(
     console = Console()
     with ExitStack() as opened:
         given = [
-            (folder.name, folder, SPLITS, tuple(SHIELDS)),
-            (UNTRAINED, before, SPLITS[:1], tuple(SHIELDS)[:2]),
+            (folder.name, folder, MEASURED),
+            (UNTRAINED, before, {split: MEASURED[split] for split in SPLITS[:1]}),
         ]
         models = [
             Asked(
@@ -297,15 +300,14 @@ def tables(
                 opened.enter_context(closing(BatchingBackend(path, batch=batch))),
                 style_of(str(path)),
                 splits,
-                shields,
             )
-            for name, path, splits, shields in given
+            for name, path, splits in given
         ]
         sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
         study = Study(data, work, sampling, trials, rows, batch)
         told = f'{folder.name}: weights {model_checksum(folder)[:16]}'
         notify = opened.enter_context(stages(console))
-        found = measure(models, study, f'{data} --model {model}', (told,), notify)
+        found = measure(models, study, given_words(ctx), (told,), notify)
     for comparison in found:
         print_comparison(comparison, console)
         for path in write_comparison(comparison, out, markdown(comparison)):

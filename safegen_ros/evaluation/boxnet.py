@@ -56,6 +56,7 @@ class Record:
         reward: as of `reward.reward`, measured by the optimal plan.
         reason: what was wrong.
         answers: the texts.
+        level: what the last answer came from, such as `model` or `beam 2`; empty without one.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Record:
     reward: float
     reason: str
     answers: tuple[str, ...]
+    level: str
 
     @property
     def solved(self) -> bool:
@@ -164,6 +166,7 @@ def _run(
         reward(judged, None if row.plan is None else optimal),
         '' if ok else judged.verdict.reason,
         tuple(attempt.text for attempt in found.attempts),
+        found.attempts[-1].source if found.attempts else '',
     )
 
 
@@ -258,7 +261,7 @@ DIFFERENCES = (
     'The paper has tasks, a planner and models of its own; its data and code are not public. '
     'Tasks, planner and rules here follow its text.',
     'StepDiff is measured by our planner after listing 1 of the paper, over tasks that it solves.',
-    'The paper does not tell how many tasks UNSEENMAP has: its n is 0 here.',
+    'The paper does not tell how many tasks UNSEENMAP has, which leaves its n out.',
     'The paper draws one answer, of a plan or of each step, which nothing checks before it is '
     'done; so do we with 1 attempt and the shield plain.',
     'In BoxNet3D the paper judges by MuJoCo; here the depth that is named does.',

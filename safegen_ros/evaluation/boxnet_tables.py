@@ -19,9 +19,19 @@ from safegen_ros.evaluation.boxnet import (
     paper_lines,
     run_rows,
 )
-from safegen_ros.evaluation.comparison import Comparison, Line
+from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.planning.boxnet import FILTER, FULL, MODES, NEXT, PLAIN, Options
+from safegen_ros.planning.boxnet import (
+    BEAM,
+    FULL,
+    HELD,
+    MODES,
+    NEXT,
+    PLAIN,
+    WIDTHS,
+    Options,
+)
+from safegen_ros.planning.boxnet_beam import MOST_SCORED
 from safegen_ros.worlds.boxnet.dataset.rows import Row, read_rows
 from safegen_ros.worlds.boxnet.findings import Finding
 from safegen_ros.worlds.boxnet.styles import Style
@@ -30,28 +40,49 @@ from safegen_ros.worlds.pddl3.dataset.assemble import Notify
 NAME = 'boxnet'
 SPLITS = ('test', 'randrob', 'newcoord', 'unseenmap', 'test_unsolvable')
 MOST_STEPS = 20
+_FEWER = 5
 SHIELDS = {
     'plain': Options(shield=PLAIN, most_steps=MOST_STEPS),
-    'shielded': Options(shield=FILTER, most_steps=MOST_STEPS),
-    'shielded, 3 answers': Options(shield=FILTER, attempts=3, most_steps=MOST_STEPS),
+    'shielded': Options(shield=HELD, most_steps=MOST_STEPS),
+    'beam': Options(shield=BEAM, most_steps=MOST_STEPS),
 }
 """What keeps a model from bad moves, as the tables call it; see `planning.boxnet.SHIELDS`."""
 
+UNSOLVABLE = 'test_unsolvable'
+MEASURED = {
+    'test': tuple(SHIELDS),
+    **dict.fromkeys(SPLITS[1:-1], ('plain', 'shielded')),
+    UNSOLVABLE: ('plain',),
+}
+"""What is measured of a model on each split. Where no task has a plan, a shield that lets plans end
+at goals alone has nothing to say."""
+
 UNTRAINED = 'before training'
+_LEVELS = 'by beam 1 2 4 8'
 _MODE = {FULL: 'FULLPLAN', NEXT: 'REPLAN'}
 
 WHAT_DIFFERS = (
     'The small model reads and writes the words of worlds/boxnet/words.py, not the prompt of the '
-    'chat models; the map that they tell is the same. Its thoughts are the carries that each '
-    'object needs. Who draws JSON from its words adds nothing to them but the names of robots.',
+    'chat models; the map that they tell is the same. Its thought is the object that each '
+    'move is for. Who draws JSON from its words adds nothing to them but the names of robots.',
     'In REPLAN it sees the map as it is now and nothing of the steps before, and has '
     f'{MOST_STEPS} steps; the paper does not tell how many it gives.',
-    'It learned from plans of our optimal planner for maps of all sizes from 2 x 2 to 6 x 6, with '
-    'robots anywhere, moved points and unsolvable maps among them, none of which is in a test '
-    'split. So RANDROB and NEWCOORD hold new tasks of a known kind, and UNSEENMAP alone larger '
-    'maps.',
-    'Shielded, moves that cannot begin, do not reach or would collide are left out of an answer '
-    'before it is judged; what is left may fail to bring all objects to their targets.',
+    'It learned from plans by fixed rules (worlds/boxnet/steady.py) for maps of all sizes from '
+    '2 x 2 to 6 x 6, with robots anywhere, moved points and unsolvable maps among them, none of '
+    'which is in a test split. So RANDROB and NEWCOORD hold new tasks of a known kind, and '
+    'UNSEENMAP alone larger maps.',
+    "Plain, every word is the model's own: what is solved there is what it has learned.",
+    'Shielded, the model still draws each word, among those of moves that may be made: an object '
+    'that is not at its target is carried to any point in reach, or an arm goes to it. No state is '
+    'entered twice, and a plan ends at the goal alone. A run fails where its steps or its words '
+    'are used up, or nothing new may be said; a text that is cut off within a move has no form.',
+    "A beam searches such plans by the model's probabilities alone, one at a time, then two, four "
+    f'and eight, asking about at most {MOST_SCORED:,} moves each time; it draws nothing, so that '
+    'each task has one run. The last column counts the plans that each width found. Step by '
+    'step it takes its steps in thought before the first is done.',
+    'What shield and beam bring about without a model that knows anything is in the rows of the '
+    'untrained network, by a beam for one task of '
+    f'{_FEWER}, since a search that knows nothing takes long.',
 )
 
 
@@ -64,14 +95,13 @@ class Asked:
         backend: what answers.
         style: how a map is put to it.
         splits: that it is asked about.
-        shields: of `SHIELDS`.
+        shields: of `SHIELDS`, for each split.
     """
 
     name: str
     backend: Backend
     style: Style
-    splits: tuple[str, ...] = SPLITS
-    shields: tuple[str, ...] = tuple(SHIELDS)
+    splits: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +178,13 @@ def _runs(
         for split in model.splits:
             rows = _some(list(read_rows(study.data / f'{split}.jsonl')), study.rows)
             for mode in MODES:
-                for shield in model.shields:
+                for shield in model.splits[split]:
                     case = _Case(split, mode, shield, model.name)
                     options = replace(SHIELDS[shield], mode=mode)
-                    yield case, _one(case, model, rows, study, options, notify)
+                    # A search that knows nothing goes on until its moves are used up.
+                    few = model.name == UNTRAINED and options.shield == BEAM
+                    asked = rows[::_FEWER] if few else rows
+                    yield case, _one(case, model, asked, study, options, notify)
 
 
 def _some(rows: Sequence[Row], most: int) -> Sequence[Row]:
@@ -167,9 +200,10 @@ def _one(
     label = '-'.join((case.model, case.split, case.mode, case.shield))
     folder = study.work / label.replace(', ', '-').replace(' ', '-')
     told: Callable[[str, int, int], None] = lambda _, done, total: notify(label, done, total)  # noqa: E731
+    trials = 1 if options.shield == BEAM else study.trials  # a beam draws nothing
     return run_rows(
         rows, model.backend, study.sampling, options, folder,
-        trials=study.trials, at_once=study.at_once, style=model.style, notify=told,
+        trials=trials, at_once=study.at_once, style=model.style, notify=told,
     )  # fmt: skip
 
 
@@ -177,7 +211,7 @@ def _split_lines(split: str, found: Mapping[_Case, list[Record]]) -> Iterator[Li
     for mode in MODES:
         for case, records in found.items():
             if (case.split, case.mode) == (split, mode):
-                yield Line(split, case.title, case.model, figures(records))
+                yield Line(split, case.title, case.model, _figures(records))
         for line in paper_lines(split, mode):
             yield replace(line, case=f'{_MODE[mode]}, plain')
 
@@ -189,8 +223,18 @@ def _object_lines(found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
         for objects in sorted({record.objects for record in records}):
             part = [record for record in records if record.objects == objects]
             yield Line(
-                case.title, f'{objects} object{"s" * (objects != 1)}', case.model, figures(part)
+                case.title, f'{objects} object{"s" * (objects != 1)}', case.model, _figures(part)
             )
+
+
+def _figures(records: Sequence[Record]) -> Figures:
+    """As `figures`, with the widths of the beams that found the plans."""
+    found = figures(records)
+    solved = [record.level for record in records if record.solved]
+    counts = [solved.count(f'{BEAM} {width}') for width in WIDTHS]
+    if not any(counts):
+        return found
+    return replace(found, more={**found.more, _LEVELS: ' '.join(map(str, counts))})
 
 
 def _comparison(
@@ -218,7 +262,7 @@ def _comparison(
     return Comparison(
         name, title, ('split', 'mode', 'whose'), tuple(lines), tuple(facts),
         (*WHAT_DIFFERS, *DIFFERENCES), {'facts': list(facts)}, tuple(measured),
-        plot='success', more=MORE, arguments=arguments, verb='boxnet tables',
+        plot='success', more={**MORE, _LEVELS: 's'}, arguments=arguments, verb='boxnet tables',
     )  # fmt: skip
 
 

@@ -102,9 +102,9 @@ def _groups(comparison: Comparison) -> dict[str, list[Line]]:
 def _cells(figures: Figures) -> list[str]:
     low, high = figures.interval
     return [
-        str(figures.trials),
+        str(figures.trials or '-'),
         _percent(figures.success),
-        f'{low:.0f}-{high:.0f}',
+        f'{low:.0f}-{high:.0f}' if figures.trials else '-',
         *(_percent(figures.failures.get(name)) for name in CLASSES),
     ]
 

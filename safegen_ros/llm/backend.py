@@ -226,6 +226,75 @@ class Guided(Protocol):
         ...
 
 
+class Followed(Protocol):
+    """A text that is followed word by word."""
+
+    def next_words(self) -> set[str]:
+        """The words that may come next."""
+        ...
+
+    def may_end(self) -> bool:
+        """Whether it may end here."""
+        ...
+
+    def take(self, word: str) -> None:
+        """Goes on with a word that may come next."""
+        ...
+
+
+class HeldWriter(Protocol):
+    """A model whose tokens are words, and that says no others than it may."""
+
+    def write(
+        self,
+        messages: Sequence[Message],
+        text: Followed,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> str:
+        """What the model writes where every word must be one that may come next.
+
+        A text that can neither end nor go on is ended there. `text` is used up by it.
+
+        Raises:
+            BackendError: as of `Backend.generate`.
+        """
+        ...
+
+    def scores(
+        self,
+        messages: Sequence[Message],
+        written: Sequence[str],
+        choices: Sequence[Sequence[str]],
+        cancelled: Cancelled = never,
+    ) -> tuple[list[float], float]:
+        """How likely the model finds each way to go on with an answer.
+
+        Args:
+            messages: what asks for the answer.
+            written: its words so far.
+            choices: the words of each way.
+            cancelled: whether the caller wants to stop.
+
+        Returns:
+            The logarithm of the probability of each way, minus infinity where the model lacks a
+            word or its context ends, and that of the end of the answer.
+
+        Raises:
+            BackendError: the model cannot answer.
+        """
+        ...
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """A backend that can be held to words."""
+
+    def held(self) -> HeldWriter:
+        """The model as one that is held to words."""
+        ...
+
+
 def check_choices(choices: Sequence[str]) -> None:
     """Raises ValueError where `Chooser.choose` does."""
     if not choices or '' in choices or len(set(choices)) < len(choices):

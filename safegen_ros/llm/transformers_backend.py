@@ -26,6 +26,7 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.guided import TransformersGuide
+from safegen_ros.llm.held_words import HeldModel
 from safegen_ros.llm.model_folder import (
     check_folder,
     chosen_device,
@@ -124,6 +125,10 @@ class TransformersBackend:
         """What writes plans of one problem; see `Guided.guide`."""
         return TransformersGuide(self, messages, shield, spelling)
 
+    def held(self) -> HeldModel:
+        """This model as one that is held to words; see `Holding`."""
+        return HeldModel(self)
+
     def close(self) -> None:
         """Lets go of the weights."""
         self.model = None
@@ -158,8 +163,9 @@ class TransformersBackend:
         unknown = self.tokenizer.unk_token_id
         if unknown is not None and unknown in row:
             raise BackendError(
-                f'{self.model_dir}: the prompt has words that the tokenizer does not know: '
-                'is safegen.json there and does it name the right prompt_style?'
+                f'{self.model_dir}: the prompt has words that this model does not know, as it was '
+                'trained on other prompts: name a chat model, or a model that was made for such '
+                'tasks (its safegen.json names their prompt_style)'
             )
         return row
 

@@ -10,13 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Cancelled, Chooser, Message, Sampling, never
+from safegen_ros.llm.backend import (
+    Backend,
+    Cancelled,
+    Chooser,
+    HeldWriter,
+    Holding,
+    Message,
+    Sampling,
+    never,
+)
+from safegen_ros.planning.boxnet_beam import MOST_SCORED, MoveBeam
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import MODEL, Attempt, Deadline, History, Level, plan_with_levels
+from safegen_ros.planning.loop import (
+    MODEL,
+    Attempt,
+    Deadline,
+    History,
+    Level,
+    Outcome,
+    Skipped,
+    plan_with_levels,
+)
 from safegen_ros.verdict import Verdict
+from safegen_ros.worlds.boxnet import prompts
 from safegen_ros.worlds.boxnet.admissible import Admissible
 from safegen_ros.worlds.boxnet.answers import (
     AnswerError,
@@ -26,18 +46,24 @@ from safegen_ros.worlds.boxnet.answers import (
     without_strays,
 )
 from safegen_ros.worlds.boxnet.findings import Fault
+from safegen_ros.worlds.boxnet.held import Held, Joint
 from safegen_ros.worlds.boxnet.model import Plan, State, Step, Task, plan_json, step_json
-from safegen_ros.worlds.boxnet.styles import InstructStyle, Style
+from safegen_ros.worlds.boxnet.styles import InstructStyle, Style, WordStyle
 from safegen_ros.worlds.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
 
 FULL, NEXT = 'full', 'next'
 MODES = (FULL, NEXT)
 """The whole plan at once, or the next step again and again (FULLPLAN and REPLAN of the paper)."""
 
-PLAIN, FILTER, CHOICE = 'plain', 'filter', 'choice'
-SHIELDS = (PLAIN, FILTER, CHOICE)
+PLAIN, FILTER, CHOICE, HELD, BEAM = 'plain', 'filter', 'choice', 'held', 'beam'
+SHIELDS = (PLAIN, FILTER, CHOICE, HELD, BEAM)
 """What keeps a model from bad moves: nothing; those are left out of its answers; or it chooses,
-one after the other, among the moves that may be taken (step by step only)."""
+one after the other, among the moves that may be taken (step by step only). Models of words can be
+held to the words of such moves, to states where they have not been, and to an end at the goal; and
+the most likely of such plans can be searched for, with beams that grow."""
+
+WIDTHS = (1, 2, 4, 8)
+"""Of the beams that are searched with one after the other."""
 
 _DONE = 'no further move in this step'
 
@@ -50,7 +76,7 @@ class Options:
         mode: one of `MODES`.
         shield: one of `SHIELDS`.
         attempts: answers that are drawn until one is proved, of a plan or of each step; the paper
-            draws one.
+            draws one, and a beam none.
         most_steps: after which a run step by step ends.
         feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
         idle_arms: whether robots that do nothing are in the way.
@@ -116,6 +142,8 @@ def plan_with_model(
     planner = _Planner(
         task, backend, sampling, options or Options(), cancelled, style or InstructStyle()
     )
+    if planner.options.shield == BEAM:
+        return planner.by_beams()
     return planner.whole() if planner.full else planner.by_steps()
 
 
@@ -140,8 +168,48 @@ class _Planner:
         """All steps in one answer."""
         asked = self.style.asked(self.task, whole=True)
         propose = partial(self._answers, asked, self._filtered_plan)
+        if self.options.shield == HELD:
+            propose = partial(self._held, asked, [self.task.start])
         attempts = self._attempts(propose, lambda text: self._judge(text).verdict)
         return Run(self._judge(attempts[-1].text), attempts)
+
+    def by_beams(self) -> Run:
+        """A plan that is searched for; step by step, as if each step were taken."""
+        beam = MoveBeam(
+            self._joint,
+            self._words.scores,
+            lambda state: self.style.asked(replace(self.task, start=state), whole=self.full),
+            whole=self.full,
+            most_steps=self.options.most_steps,
+        )
+        levels = [Level(f'{BEAM} {n}', 1, partial(self._searched, beam, n)) for n in WIDTHS]
+        attempts = self._outcome(levels, lambda text: self._judge(text).verdict).attempts
+        if not attempts:
+            return Run(judge(self.task, (), self.options.idle_arms), ())
+        return Run(self._judge(attempts[-1].text), attempts)
+
+    def _searched(
+        self, beam: MoveBeam, width: int, history: History, deadline: Deadline
+    ) -> Generator[str, None, None]:
+        plan = beam.search(width, deadline.over)
+        if plan is None:
+            raise Skipped(f'no plan was found among {MOST_SCORED} moves')
+        yield prompts.answer_text(f'A beam of {width} found this.', plan, whole=True)
+
+    @cached_property
+    def _joint(self) -> Joint:
+        """The moves that may be said."""
+        return Joint(self.task, self.options.idle_arms)
+
+    @cached_property
+    def _words(self) -> HeldWriter:
+        """The model, held to words."""
+        if not isinstance(self.backend, Holding) or not isinstance(self.style, WordStyle):
+            raise SafegenError(
+                f'this model cannot be held to words: use shield {FILTER} or {CHOICE}',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        return self.backend.held()
 
     def by_steps(self) -> Run:
         """One step after the other, each from the state that those before it have led to."""
@@ -150,7 +218,7 @@ class _Planner:
         messages = self.style.asked(self.task, whole=False)
         formatted = True
         while not self.task.solved(states[-1]) and len(steps) < self.options.most_steps:
-            propose = self._step_proposals(messages, states[-1])
+            propose = self._step_proposals(messages, states)
             new = self._attempts(propose, partial(self._step_verdict, states[-1]))
             first = len(attempts)
             attempts += (replace(each, number=first + each.number) for each in new)
@@ -179,19 +247,43 @@ class _Planner:
         verdict: Callable[[str], Verdict],
     ) -> tuple[Attempt, ...]:
         """The attempts of the loop, the last of which is proved or the last that was allowed."""
-        level = Level(MODEL, self.options.attempts, propose)
-        outcome = plan_with_levels([level], verdict, float('inf'), cancelled=self.cancelled)
-        refused = outcome.error_code is ErrorCode.ATTEMPTS_EXHAUSTED and outcome.attempts
-        if outcome.error_code is not ErrorCode.NONE and not refused:
+        outcome = self._outcome([Level(MODEL, self.options.attempts, propose)], verdict)
+        if not outcome.attempts:
             raise SafegenError(outcome.message, outcome.error_code)
         return outcome.attempts
 
+    def _outcome(self, levels: Sequence[Level], verdict: Callable[[str], Verdict]) -> Outcome:
+        outcome = plan_with_levels(levels, verdict, float('inf'), cancelled=self.cancelled)
+        if outcome.error_code not in (ErrorCode.NONE, ErrorCode.ATTEMPTS_EXHAUSTED):
+            raise SafegenError(outcome.message, outcome.error_code)
+        return outcome
+
     def _step_proposals(
-        self, messages: Sequence[Message], state: State
+        self, messages: Sequence[Message], states: Sequence[State]
     ) -> Callable[[History, Deadline], Generator[str, None, None]]:
         if self.options.shield == CHOICE:
-            return partial(self._choices, messages, state)
-        return partial(self._answers, messages, partial(self._filtered_step, state))
+            return partial(self._choices, messages, states[-1])
+        if self.options.shield == HELD:
+            return partial(self._held, messages, states)
+        return partial(self._answers, messages, partial(self._filtered_step, states[-1]))
+
+    def _held(
+        self,
+        asked: Sequence[Message],
+        states: Sequence[State],
+        history: History,
+        deadline: Deadline,
+    ) -> Generator[str, None, None]:
+        """Answers in which nothing is said that may not be done."""
+        while True:
+            text = Held(self._joint, states[-1], states, whole=self.full)
+            said = self._words.write(asked, text, self._drawn(), deadline.over)
+            yield self.style.answer(said, self.task, whole=self.full)
+
+    def _drawn(self) -> Sampling:
+        """How the next answer is drawn."""
+        self.asked += 1
+        return replace(self.sampling, seed=self.sampling.seed + self.asked - 1)
 
     def _answers(
         self,
@@ -203,9 +295,7 @@ class _Planner:
         """One answer after the other, each told what was wrong with those before."""
         messages = list(asked)
         while True:
-            sampling = replace(self.sampling, seed=self.sampling.seed + self.asked)
-            self.asked += 1
-            said = self.backend.generate(messages, sampling, deadline.over).text
+            said = self.backend.generate(messages, self._drawn(), deadline.over).text
             text = self.style.answer(said, self.task, whole=self.full)
             yield shield(text) if self.options.shield == FILTER else text
             refused = self.show(history[-1].verdict)
@@ -244,9 +334,7 @@ class _Planner:
                 messages = [*asked]
                 if step:
                     messages += [_assistant(step_json(step)), _user('Choose one move more.')]
-                sampling = replace(self.sampling, seed=self.sampling.seed + self.asked)
-                self.asked += 1
-                chosen = self.backend.choose(messages, texts, sampling, deadline.over).text
+                chosen = self.backend.choose(messages, texts, self._drawn(), deadline.over).text
                 if chosen == _DONE:
                     break
                 step = (*step, options[chosen])

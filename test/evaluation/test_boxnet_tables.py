@@ -5,17 +5,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from boxnet_planner import ScriptedPlanner
+from boxnet_planner import HeldPlanner, ScriptedPlanner
 
-from safegen_ros.evaluation.boxnet_tables import SPLITS, UNTRAINED, Asked, Study, tables
+from safegen_ros.evaluation.boxnet_tables import (
+    MEASURED,
+    SPLITS,
+    UNTRAINED,
+    Asked,
+    Study,
+    tables,
+)
 from safegen_ros.evaluation.tables import markdown
-from safegen_ros.llm.backend import Message, Sampling
+from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.worlds.boxnet.dataset.draw import GRID, UNSOLVABLE
 from safegen_ros.worlds.boxnet.dataset.recipe import Block, Split
 from safegen_ros.worlds.boxnet.dataset.rows import Row, make_rows
+from safegen_ros.worlds.boxnet.steady import steady_plan
 from safegen_ros.worlds.boxnet.styles import WordStyle
 from safegen_ros.worlds.boxnet.words import WHOLE, answer_words, map_words
 
@@ -40,20 +50,24 @@ KNOWN = {
 }
 SAID = {
     ' '.join(map_words(row.task, row.task.start, WHOLE)): answer_words(
-        row.task, row.task.start, row.plan
+        row.task, row.task.start, steady_plan(row.task, row.task.start)
     )
     for found in DATA.values()
     for row in found
 }
 
 
-def right(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Whole plans alone, with a move that does not reach before them."""
-    del sampling
-    words = SAID.get(messages[-1]['content'], [])
-    bad = [*words[2:7], 'go', 'then'] if len(words) > 8 else []
-    bad[3:5] = ['9.25', '9.25'] if bad else []
-    return ' '.join([*words[:2], *bad, *words[2:]])
+class Right(HeldPlanner):
+    """Knows whole plans alone; where it is not held it does first what does not reach."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda messages, sampling: ' '.join(SAID.get(messages[-1]['content'], [])))
+
+    def generate(self, messages: Sequence[Message], *args: Any, **more: Any) -> Completion:
+        found = super().generate(messages, *args, **more)
+        words = found.text.split()
+        bad = [*words[:4], '9.25', '9.25', 'go', 'then'] if len(words) > 1 else []
+        return replace(found, text=' '.join([*bad, *words]))
 
 
 @pytest.fixture
@@ -71,31 +85,35 @@ def ignore(what: str, done: int, total: int) -> None:
 def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -> None:
     style = WordStyle({*KNOWN, 'next'})
     models = [
-        Asked('mini', ScriptedPlanner(right), style),
-        Asked(UNTRAINED, ScriptedPlanner(lambda *_: 'so so'), style, SPLITS[:1]),
+        Asked('mini', Right(), style, MEASURED),
+        Asked(UNTRAINED, ScriptedPlanner(lambda *_: 'so so'), style, {SPLITS[0]: ('plain',)}),
     ]
     every, by_objects = tables(models, study, 'DATA', ('a fact',), ignore)
     success = {(line.group, line.case, line.whose): line.figures.success for line in every.lines}
     for split in SPLITS[:-1]:
         assert success[split, 'FULLPLAN, plain', 'mini'] == 0
         assert success[split, 'FULLPLAN, shielded', 'mini'] == 100
-        assert success[split, 'REPLAN, shielded', 'mini'] == 0
+        assert success[split, 'REPLAN, plain', 'mini'] == 0
     assert success['test_unsolvable', 'FULLPLAN, plain', 'mini'] == 100
     assert success['test_unsolvable', 'FULLPLAN, plain', 'paper: Qwen3-4B-RL*'] == 98
-    assert success['test', 'FULLPLAN, shielded', UNTRAINED] == 0
+    assert success['test', 'FULLPLAN, beam', 'mini'] == 100
+    assert success['test', 'FULLPLAN, plain', UNTRAINED] == 0
+    assert ('test_unsolvable', 'FULLPLAN, shielded', 'mini') not in success
     assert success['test', 'REPLAN, plain', 'paper: Qwen3-4B-RL'] == 75
     assert ('randrob', 'FULLPLAN, plain', UNTRAINED) not in success
     assert {line.case for line in by_objects.lines} == {'1 object'}
     page = markdown(every)
     assert 'Printed by `safegen boxnet tables DATA`' in page
-    assert 'Shielded, moves that cannot begin' in page
+    assert 'No state is entered twice' in page
+    assert '| 2 0 0 0 |' in page
+    assert '| unseenmap | FULLPLAN, plain | paper: Qwen2.5-3B-RL | - | 35.0 | - |' in page
     first = every.measured[0]
     assert (first['split'], first['findings']) == ('test', {'unreachable': 4})
 
 
 def test_runs_that_are_kept_are_not_made_again(study: Study) -> None:
-    backend = ScriptedPlanner(right)
-    models = [Asked('mini', backend, WordStyle({*KNOWN, 'next'}))]
+    backend = Right()
+    models = [Asked('mini', backend, WordStyle({*KNOWN, 'next'}), MEASURED)]
     before = tables(models, study, 'DATA', (), ignore)
     asked = len(backend.asked)
     assert tables(models, study, 'DATA', (), ignore)[0].lines == before[0].lines

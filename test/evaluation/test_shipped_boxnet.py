@@ -11,7 +11,7 @@ from safegen_ros.evaluation.subjects import load_stages
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
-from safegen_ros.planning.boxnet import FILTER, NEXT, Options, plan_with_model
+from safegen_ros.planning.boxnet import FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.worlds.boxnet.dataset.draw import tasks
 from safegen_ros.worlds.boxnet.styles import style_of
 
@@ -20,21 +20,21 @@ TASKS = [
     next(tasks((side, side), objects, 'shipped', held_out=True))
     for side, objects in product((3, 4, 5), (1, 2, 3))
 ]
-FLOOR = 3
-"""Of nine; well below what was measured, since other processors round otherwise."""
-
-SHORT = Options(mode=NEXT, shield=FILTER, most_steps=12)
+FLOOR = 7
+"""Of nine; below what was measured, since other processors round otherwise."""
 
 
-def solved(folder: Path) -> int:
+def solved(folder: Path, mode: str) -> int:
     backend, style = TransformersBackend(folder), style_of(str(folder))
-    greedy = Sampling(temperature=0.0, max_new_tokens=80)
-    found = (plan_with_model(task, backend, greedy, SHORT, style=style) for task in TASKS)
+    greedy = Sampling(temperature=0.0, max_new_tokens=200)
+    held = Options(mode, HELD, most_steps=12)
+    found = (plan_with_model(task, backend, greedy, held, style=style) for task in TASKS)
     return sum(run.judged.verdict.ok for run in found)
 
 
 def test_the_shipped_model_has_learned_to_plan() -> None:
-    assert solved(MODEL) >= FLOOR
-    assert solved(load_stages(MODEL)['PT']) == 0
+    for mode in (FULL, NEXT):
+        assert solved(MODEL, mode) >= FLOOR
+        assert solved(load_stages(MODEL)['PT'], mode) <= FLOOR // 2
     size = sum(path.stat().st_size for path in MODEL.rglob('*') if path.is_file())
     assert size < 15_000_000

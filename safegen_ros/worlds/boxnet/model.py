@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.worlds.boxnet.findings import Fault
@@ -136,24 +136,26 @@ class Task:
             len(set(self.bases)) == len(self.bases), 'two bases are at one joint', 'part them'
         )
         for point in (*objects, *self.targets, *self.bases):
-            inside = all(0 <= a <= n * self.side for a, n in zip(point, self.size, strict=True))
-            self._need(inside, f'{point_text(point)} is outside of the map', 'move it inside')
+            if not all(0 <= a <= n * self.side for a, n in zip(point, self.size, strict=True)):
+                self._refuse(f'{point_text(point)} is outside of the map', 'move it inside')
         for robot, base in enumerate(self.bases):
-            joint = base[0] % self.side == base[1] % self.side == 0
-            self._need(
-                joint,
-                f'base {point_text(base)} is at no joint of the grid',
-                f'use multiples of {self.side / UNIT:g}',
-            )
-            self._need(
-                self.reaches(robot, tips[robot]),
-                f'the tip {point_text(tips[robot])} is out of reach of {robot_name(robot)}',
-                f'put it where {self.reach_rule}',
-            )
+            if base[0] % self.side or base[1] % self.side:
+                self._refuse(
+                    f'base {point_text(base)} is at no joint of the grid',
+                    f'use multiples of {self.side / UNIT:g}',
+                )
+            if not self.reaches(robot, tips[robot]):
+                self._refuse(
+                    f'the tip {point_text(tips[robot])} is out of reach of {robot_name(robot)}',
+                    f'put it where {self.reach_rule}',
+                )
 
     def _need(self, holds: bool, what: str, cure: str) -> None:
         if not holds:
-            raise BoxnetError(f'{self.id}: {what}: {cure}')
+            self._refuse(what, cure)
+
+    def _refuse(self, what: str, cure: str) -> NoReturn:
+        raise BoxnetError(f'{self.id}: {what}: {cure}')
 
     @property
     def size(self) -> tuple[int, int]:

@@ -110,7 +110,7 @@ def test_a_refusal_tells_who_could_carry() -> None:
         (WHOLE, answer_words(EXAMPLE, EXAMPLE.start, PLAN[:2]), 0.1),
         (NEXT_STEP, answer_words(EXAMPLE, EXAMPLE.start, PLAN[:1]), 1.1),
         (NEXT_STEP, answer_words(EXAMPLE, EXAMPLE.start, (PLAN[0][:1],)), 1.0),
-        (NEXT_STEP, answer_words(EXAMPLE, EXAMPLE.start, (PLAN[0],))[4:], 1.0),
+        (NEXT_STEP, answer_words(EXAMPLE, EXAMPLE.start, (PLAN[0][:1],))[1:], 1.0),
         (NEXT_STEP, answer_words(EXAMPLE, EXAMPLE.start, PLAN[1:2]), 0.1),
         (NEXT_STEP, ['nothing'], 0.0),
     ],
@@ -181,6 +181,6 @@ def test_a_dataset_becomes_prompts_thoughts_and_answers(tmp_path: Path, workers:
     for name in found:
         for row in lines(tmp_path / 'd' / name):
             assert text_reward(row['task'], row['completion']) == pytest.approx(1.1), row
-            assert task_of(json.dumps(row['task']['map']), 'row').id in name or row['prompt']
+            assert task_of(json.dumps(row['task']['map']), 'row').id in name
     groups = {row['group'] for row in lines(tmp_path / 'd/traces/full/train.jsonl')}
     assert groups == {'solvable', 'unsolvable'}

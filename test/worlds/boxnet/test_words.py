@@ -67,12 +67,21 @@ def test_a_map_is_told_whole() -> None:
         (['base7,7' if word == 'base1,1' else word for word in SAID], Finding.UNKNOWN_ROBOT),
         (['go' if word == 'take' else word for word in SAID], Finding.INCOMPLETE),
         (['0.5' if word == '1.25' else word for word in SAID], Finding.NOT_AT_START),
-        (SAID[4:10] * 2, Finding.REPEATED_ROBOT),
+        (SAID[:7] * 2, Finding.REPEATED_ROBOT),
+        (['object0', *SAID], Finding.UNPARSEABLE),
         ([], Finding.UNPARSEABLE),
     ],
 )
 def test_what_the_model_says_wrong_stays_wrong(words: list[str], finding: Finding) -> None:
     assert verify(EXAMPLE, answer_text(' '.join(words), EXAMPLE, WHOLE)).finding is finding
+
+
+def test_each_move_tells_which_object_it_is_for_and_the_world_does_not_see_it() -> None:
+    assert SAID[:7] == ['object0', 'base1,1', '1.25', '1.25', '0.25', '0.25', 'go']
+    text = answer_text(' '.join(SAID[:7]), EXAMPLE, NEXT_STEP)
+    assert '<think> Robot 0 moves for Object 0. </think>' in text
+    without = answer_text(' '.join(SAID[1:7]), EXAMPLE, NEXT_STEP)
+    assert without.partition('</think>')[2] == text.partition('</think>')[2]
 
 
 def test_several_steps_are_no_next_step() -> None:

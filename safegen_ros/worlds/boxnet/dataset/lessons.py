@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lessons for a small model: maps in words with the step, or all steps, that should follow.
 
-Tasks are drawn as those of the datasets are, never one that is for tests. So that a model knows
-what to do after steps of its own, too, arms of a share of them begin anywhere in reach, and lessons
-begin on the way as well. Each is shown turned and mirrored, which costs no search. So that it knows
-the words of larger maps, a share of the maps is moved away from the corner of the grid.
+Tasks are drawn as those of the datasets are, never one that is for tests, and solved by the planner
+of `steady`, whose steps follow from the map alone. So that a model knows what to do after steps of
+its own, too, arms of a share of them begin anywhere in reach, and lessons begin on the way as well.
+So that it knows the words of larger maps, a share of the maps is moved away from the corner of the
+grid.
 """
 
 from __future__ import annotations
@@ -18,19 +19,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from safegen_ros.errors import ErrorCode
 from safegen_ros.worlds.boxnet.dataset.draw import (
     UNSOLVABLE,
     VARIANTS,
     Size,
-    is_held_out,
     tasks,
 )
 from safegen_ros.worlds.boxnet.geometry import UNIT
 from safegen_ros.worlds.boxnet.lesson_reward import question
 from safegen_ros.worlds.boxnet.model import Plan, State, Task
-from safegen_ros.worlds.boxnet.optimal import NoPlan, solve
-from safegen_ros.worlds.boxnet.routes import Routes
+from safegen_ros.worlds.boxnet.routes import Routes, certificate
+from safegen_ros.worlds.boxnet.steady import steady_plan
 from safegen_ros.worlds.boxnet.turned import TURNS, Turned
 from safegen_ros.worlds.boxnet.verifier import judge
 from safegen_ros.worlds.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
@@ -40,12 +39,10 @@ from safegen_ros.worlds.pddl3.dataset.failures import RecipeError, writing
 from safegen_ros.worlds.pddl3.dataset.workers import Workers
 
 _FIELDS = (
-    'turns',
     'seed',
     'tasks',
     'refusals',
     'validation',
-    'nodes',
     'steps_of_each',
     'sides',
     'objects',
@@ -65,9 +62,7 @@ class LessonRecipe:
         tasks: how many are drawn, in about equal parts for each size and number of objects.
         refusals: tasks without a plan beside them, likewise.
         validation: of the former, those whose lessons are kept for the validation loss.
-        nodes: of the planner's search for each number of steps, see `optimal.solve`.
-        turns: ways of `turned.TURNS` in which each task and its plan are shown.
-        steps_of_each: lessons on the next step of each task in each of these ways.
+        steps_of_each: lessons on the next step of each task.
         sides: of the maps [cells].
         objects: how many there may be.
         shares: of each of `draw.VARIANTS`.
@@ -80,8 +75,6 @@ class LessonRecipe:
     tasks: int
     refusals: int
     validation: int
-    nodes: int
-    turns: int
     steps_of_each: int
     sides: tuple[int, ...]
     objects: tuple[int, ...]
@@ -178,15 +171,8 @@ def _unsolvable_parts(recipe: LessonRecipe) -> Iterator[_Part]:
 def _refusals(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
     """The lines of tasks without a plan."""
     drawn = tasks(part.size, part.objects, f'refusals {recipe.seed}', variant=UNSOLVABLE)
-    random = Random(f'refusals {recipe.seed} {part}')  # noqa: S311  # no secret
     return [
-        [
-            _line(new.task, new.task.start, None, mode)
-            for turn in random.sample(TURNS, recipe.turns)
-            for new in [Turned(task, turn)]
-            if not is_held_out(new.task)
-            for mode in (WHOLE, NEXT_STEP)
-        ]
+        [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
         for task in islice(drawn, part.count)
     ]
 
@@ -202,27 +188,20 @@ def _lessons(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
 def _of_task(task: Task, recipe: LessonRecipe, random: Random) -> list[str]:
     if random.random() < recipe.loose_arms:
         task = _loosened(task, random)
-    try:
-        plan = solve(task, recipe.nodes, soon=True).plan
-    except NoPlan as error:
-        if error.code is not ErrorCode.UNSOLVABLE:
-            return []  # the search was too short
+    if random.random() < recipe.moved_away:
+        room = recipe.grid - max(task.size)
+        away = random.randint(0, room) * UNIT, random.randint(0, room) * UNIT
+        task = Turned(task, TURNS[0], away).task
+    if certificate(task) is not None:
         return [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
+    plan = steady_plan(task, task.start)
+    if plan is None:
+        return []
     states = judge(task, plan).states
-    lines = list[str]()
-    for turn in random.sample(TURNS, recipe.turns):
-        if is_held_out(Turned(task, turn).task):
-            continue
-        away = 0, 0
-        if random.random() < recipe.moved_away:
-            room = recipe.grid - max(task.size)
-            away = random.randint(0, room) * UNIT, random.randint(0, room) * UNIT
-        new = Turned(task, turn, away)
-        begin = random.choice((0, random.randrange(len(plan))))
-        lines.append(_line(new.task, new.state(states[begin]), new.plan(plan[begin:]), WHOLE))
-        for at in random.sample(range(len(plan)), min(recipe.steps_of_each, len(plan))):
-            rest = new.plan(plan[at:])
-            lines.append(_line(new.task, new.state(states[at]), rest, NEXT_STEP))
+    begin = random.choice((0, random.randrange(len(plan))))
+    lines = [_line(task, states[begin], plan[begin:], WHOLE)]
+    for at in random.sample(range(len(plan)), min(recipe.steps_of_each, len(plan))):
+        lines.append(_line(task, states[at], plan[at:], NEXT_STEP))
     return lines
 
 
