@@ -85,12 +85,38 @@ def runs_dir() -> Path:
     here = Path('runs').absolute()
     if os.access(here if here.exists() else here.parent, os.W_OK | os.X_OK):
         return here
+    return _state_home() / 'safegen' / 'runs'
+
+
+def state_dir() -> Path:
+    """Folder of this user for what outlives session and reboot; made when missing.
+
+    `safegen` below SAFEGEN_STATE_DIR, else below XDG_STATE_HOME.
+
+    Raises:
+        DataNotFoundError: it cannot be made or written, or belongs to somebody else.
+    """
+    wanted = os.environ.get('SAFEGEN_STATE_DIR')
+    folder = (Path(wanted).expanduser().absolute() if wanted else _state_home()) / 'safegen'
+    cure = 'set SAFEGEN_STATE_DIR to a folder that is kept, or mend its rights'
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataNotFoundError(f'{folder} cannot be made ({error}): {cure}') from None
+    if folder.stat().st_uid != os.getuid():
+        raise DataNotFoundError(f'{folder} belongs to another user: {cure}')
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise DataNotFoundError(f'{folder} cannot be written: {cure}')
+    return folder
+
+
+def _state_home() -> Path:
     state = os.environ.get('XDG_STATE_HOME') or '~/.local/state'
-    return Path(state).expanduser().absolute() / 'safegen' / 'runs'
+    return Path(state).expanduser().absolute()
 
 
 def runtime_dir() -> Path:
-    """Folder of this user for locks and state that end with the session; made when missing.
+    """Folder of this user for locks, which end with the session; made when missing.
 
     Raises:
         DataNotFoundError: the folder belongs to somebody else.

@@ -28,6 +28,8 @@ use_stack_discovery()
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
 # Of each worker, so that its last run is its own.
 os.environ['SAFEGEN_RUNS_DIR'] = tempfile.mkdtemp(prefix='safegen-test-runs-')
+# Nothing of a user's own: no test may take back a stop of a real arm.
+os.environ['XDG_STATE_HOME'] = tempfile.mkdtemp(prefix='safegen-test-state-')
 os.environ['HF_HUB_OFFLINE'] = '1'
 os.environ['OMP_NUM_THREADS'] = '1'
 
@@ -74,6 +76,7 @@ def runtime_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp('runtime')
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
+        patch.setenv('SAFEGEN_STATE_DIR', str(folder))
         yield folder
 
 

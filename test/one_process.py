@@ -66,6 +66,7 @@ def one_process_stack(folder: Path, more: str = '', namespace: str = '/') -> Ite
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
+        patch.setenv('SAFEGEN_STATE_DIR', str(folder))
         file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder) + more)
         rclpy.init(
             args=['--ros-args', '-r', f'__ns:={namespace}', '--params-file', str(file)],

@@ -44,6 +44,7 @@ class SingleNodes(Closing):
             'ROS_DOMAIN_ID': str(domain),
             'SAFEGEN_RUNS_DIR': str(self.runs),
             'SAFEGEN_RUNTIME_DIR': str(folder),
+            'SAFEGEN_STATE_DIR': str(folder),
         }
         self._running: dict[str, ManagedProcess] = {}
         self._paused: set[str] = set()

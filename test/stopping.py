@@ -76,8 +76,11 @@ def stoppable_stack(
             specs = [replace(s, module=executor) if s.name == 'executor' else s for s in specs]
             variables = {**variables, 'PYTHONPATH': str(Path(__file__).parent)}
         environment = {
-            'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNTIME_DIR': str(folder), **variables,
-        }  # fmt: skip
+            'ROS_DOMAIN_ID': str(domain),
+            'SAFEGEN_RUNTIME_DIR': str(folder),
+            'SAFEGEN_STATE_DIR': str(folder),
+            **variables,
+        }
         with Supervisor(specs, log_dir=folder, environment=environment) as running:
             running.wait_ready()
             yield running

@@ -124,7 +124,7 @@ def measure(goals: int, clients: int, notify: Notify) -> Report:
         parameters = Path(scratch, 'parameters.yaml')
         parameters.write_text(_PARAMETERS.format(at_once=_AT_ONCE, waiting=clients))
         values = {'model': server.model, 'cell': 'symbolic', 'params_file': parameters}
-        environment = {'SAFEGEN_RUNS_DIR': scratch}
+        environment = {'SAFEGEN_RUNS_DIR': scratch, 'SAFEGEN_STATE_DIR': scratch}
         specs = node_specs('sim', values)
         with Supervisor(specs, log_dir=Path(scratch), environment=environment) as stack:
             stack.wait_ready()

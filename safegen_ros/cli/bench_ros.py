@@ -123,7 +123,7 @@ def measure(goals: int, idle_s: float, notify: Notify) -> Report:
     made = kits()['blocksworld'].problem(0)
     server = PlanServer(str(made.witness))
     with server.serving(), tempfile.TemporaryDirectory(prefix='safegen-bench-') as scratch:
-        environment = {'SAFEGEN_RUNS_DIR': scratch}
+        environment = {'SAFEGEN_RUNS_DIR': scratch, 'SAFEGEN_STATE_DIR': scratch}
         starts = _starts(server.model, environment, notify)
         specs = node_specs('sim', {'model': server.model})
         with Supervisor(specs, log_dir=Path(scratch), environment=environment) as stack:

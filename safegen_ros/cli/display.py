@@ -104,7 +104,7 @@ class RunDisplay:
             return self.busy(f'other goals come first: {escape(progress.detail)}')
         if progress.phase in ('translating', 'translated', 'understood'):
             return self._translation(progress)
-        number = f'attempt {progress.attempt_number}/{progress.max_attempts}'
+        number = _attempt_number(progress)
         if progress.detail:
             self.line(f'  [yellow]no proved plan yet[/]: {escape(progress.detail)}')
         if progress.phase == 'generating':
@@ -119,7 +119,7 @@ class RunDisplay:
             self._attempt(number, progress.attempt)
 
     def _translation(self, progress: Any) -> None:
-        number = f'{progress.source}, attempt {progress.attempt_number}/{progress.max_attempts}'
+        number = f'{progress.source}, {_attempt_number(progress)}'
         if progress.phase == 'translating':
             self.busy(f'{escape(number)}: the model is writing the problem')
         elif progress.phase == 'understood':
@@ -174,3 +174,9 @@ def _answer(attempt: Any, category: Category) -> str:
         text = ' '.join(attempt.text[:200].split()) or 'an empty answer'
     unread = category is Category.FORMAT_ERROR and attempt.source != 'search'
     return f'{text}  (as the model wrote it)' if unread else text
+
+
+def _attempt_number(progress: Any) -> str:
+    """Which attempt it is, of how many where that is known: step by step it is not."""
+    of = f'/{progress.max_attempts}' if progress.max_attempts else ''
+    return f'attempt {progress.attempt_number}{of}'

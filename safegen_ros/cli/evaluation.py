@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 
 from safegen_ros.cli.dataset import BENCH
+from safegen_ros.cli.given import given_words
 from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
@@ -111,6 +113,7 @@ def model(
 
 @app.command()
 def table2(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     stage: Stage = None,
     data: Data = Path(BENCH),
@@ -125,11 +128,12 @@ def table2(
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(lambda options: studies.table2(_stages(model, stage, options), options), given, out)
+    _show(ctx, lambda options: studies.table2(_stages(model, stage, options), options), given)
 
 
 @app.command()
 def table3(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     problems: Most = 0,
@@ -143,11 +147,12 @@ def table3(
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(lambda options: studies.table3(_subject(model, options), options), given, out)
+    _show(ctx, lambda options: studies.table3(_subject(model, options), options), given)
 
 
 @app.command()
 def figure4(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     stage: Stage = None,
     data: Data = Path(BENCH),
@@ -162,11 +167,12 @@ def figure4(
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(lambda options: studies.figure4(_stages(model, stage, options), options), given, out)
+    _show(ctx, lambda options: studies.figure4(_stages(model, stage, options), options), given)
 
 
 @app.command()
 def figure5(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     problems: Most = 0,
@@ -180,11 +186,12 @@ def figure5(
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(lambda options: studies.figure5(_subject(model, options), options), given, out)
+    _show(ctx, lambda options: studies.figure5(_subject(model, options), options), given)
 
 
 @app.command()
 def heldout(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     problems: Most = 0,
@@ -198,11 +205,12 @@ def heldout(
     from safegen_ros.evaluation import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(lambda options: studies.heldout(_subject(model, options), options), given, out)
+    _show(ctx, lambda options: studies.heldout(_subject(model, options), options), given)
 
 
 @app.command()
 def larger(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     count: Annotated[int, typer.Option(min=1, help='problems of each size')] = 25,
@@ -224,15 +232,17 @@ def larger(
     given = _given(data, seed, 0, batch, max_new_tokens, device)
     loop = _loop(strategy or list(ALONE), feedback, max_attempts, time_budget)
     _show(
+        ctx,
         lambda options: studies.larger(
             _subject(model, options), options, count, loop, domain or ()
         ),
-        given, out,
+        given,
     )  # fmt: skip
 
 
 @app.command()
 def table4(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     split: Split = 'test',
@@ -256,15 +266,17 @@ def table4(
     given = _given(data, seed, problems, _BATCH, max_new_tokens, device)
     loop, folder = _loop(strategy, feedback, max_attempts, time_budget), data_path(model)
     _show(
+        ctx,
         lambda options: table4(
             _subject(model, options), folder, options, loop, split, controls
         ),
-        given, out,
+        given,
     )  # fmt: skip
 
 
 @app.command()
 def safety(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     count: Annotated[int, typer.Option(min=1, help='random problems for each strategy')] = 100,
     strategy: Strategy = None,
@@ -282,11 +294,12 @@ def safety(
     given = _given(Path(BENCH), seed, 0, _BATCH, max_new_tokens, device)
     loop = _loop(strategy or ['model, beam'], feedback, max_attempts, time_budget)
     cases = runs_dir() / 'disagreements'
-    _show(lambda options: safety(_subject(model, options), options, loop, count, cases), given, out)
+    _show(ctx, lambda options: safety(_subject(model, options), options, loop, count, cases), given)
 
 
 @app.command()
 def controls(
+    ctx: typer.Context,
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     train_data: Annotated[
@@ -307,8 +320,9 @@ def controls(
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     folder = data_path(model)
     _show(
+        ctx,
         lambda options: studies.controls(_subject(model, options), folder, options, train),
-        given, out,
+        given,
     )  # fmt: skip
 
 
@@ -336,16 +350,19 @@ def _loop(
 
 
 def _show(
-    measure: Callable[[Options], Comparison], given: Callable[[Notify], Options], out: Path
+    ctx: typer.Context,
+    measure: Callable[[Options], Comparison],
+    given: Callable[[Notify], Options],
 ) -> None:
-    """Measures, prints, and writes the files."""
+    """Measures, prints, and writes the files of `--out`, with the command that repeats it."""
     from safegen_ros.evaluation.comparison import write_comparison
     from safegen_ros.evaluation.dataset_plots import plots_available
     from safegen_ros.evaluation.tables import markdown, print_comparison
 
-    console = Console()
+    console, out = Console(), ctx.params['out']
     with stages(console) as notify:
-        comparison = measure(given(notify))
+        again = f'{ctx.info_name} {given_words(ctx)}'.strip()
+        comparison = replace(measure(given(notify)), arguments=again)
     paths = write_comparison(comparison, out, markdown(comparison))
     if plots_available():
         from safegen_ros.evaluation.plots import draw_comparison

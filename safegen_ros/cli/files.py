@@ -15,7 +15,7 @@ from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.worlds.pddl3.files import load_files, read_text
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.table import WORLDS
+from safegen_ros.worlds.table import WORLDS, check_format
 from safegen_ros.worlds.table import read_action_task as of_any_world
 from safegen_ros.worlds.task import ActionTask
 
@@ -92,8 +92,10 @@ def read_action_task(
         sent_as: format in which a PDDL task is sent; empty for that of the file.
 
     Raises:
-        SafegenError: as `read_task`, and where there is no such task.
+        SafegenError: as `read_task`, and where there is no such task or format.
     """
+    for name in (format, sent_as):
+        check_format(name)
     world = next((each for each in (format, sent_as) if each in WORLDS), '')
     if not world:
         task = read_task(problem, domain, format=format)

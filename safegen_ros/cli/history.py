@@ -13,11 +13,16 @@ from typing import Any
 from rich.console import Console
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import (
+    CUT_OFF,
+    NOT_REACHED,
+    RUNNING,
     SUCCESS,
+    UNDERSTOOD,
     ListedRun,
     duration_s,
     list_runs,
@@ -29,6 +34,19 @@ from safegen_ros.record.run import RunRecord
 UNREADABLE = 'UNREADABLE'
 FAILED = 'FAILED'
 """As a filter: whatever is not a success."""
+
+_WORDS = (SUCCESS, FAILED, NOT_REACHED, RUNNING, CUT_OFF, UNDERSTOOD, UNREADABLE)
+_CODES = tuple(code.name for code in ErrorCode if code is not ErrorCode.NONE)
+
+
+def unknown_result(name: str) -> str:
+    """Why no run can have ended so, in any case of letters; empty where one can."""
+    known = (*_WORDS, *_CODES)
+    if not name or name.upper() in known:
+        return ''
+    words = ', '.join(word.lower() for word in _WORDS)
+    hint = suggestion(name.upper(), known).lower()
+    return f'{name[:40]!a} is no end of a run: {hint}use {words}, or an error code'
 
 
 @dataclass(frozen=True, slots=True)

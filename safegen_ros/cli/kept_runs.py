@@ -58,8 +58,10 @@ def history(
 
     Exit status: 0, 2 one of the runs that are listed cannot be read.
     """
-    from safegen_ros.cli.history import Filter, list_kept
+    from safegen_ros.cli.history import Filter, list_kept, unknown_result
 
+    if wrong := unknown_result(result):
+        raise typer.BadParameter(wrong, param_hint='--result')
     raise typer.Exit(list_kept(limit, Filter.of(domain, result, level, since), as_json))
 
 

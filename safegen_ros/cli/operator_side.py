@@ -132,10 +132,10 @@ def reset_stack(namespace: str, as_json: bool) -> int:
     place = absolute_namespace(namespace)
     with Client(place) as client:
         answer = _call(client, 'reset')
-        latch = StopLatch(stop_file(client.node.context.get_domain_id(), place))
+        domain = client.node.context.get_domain_id()
     if answer is not None:
         return _print_answer(answer.success, answer.message, as_json)
-    was_stopped = latch.reset()
+    was_stopped = StopLatch(stop_file(domain, place)).reset()
     found = 'the stop that was left is taken back' if was_stopped else 'and no stop was left'
     return _print_answer(True, f'no executor is there, {found}', as_json)
 

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +23,9 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.files import ReadAs, find_problem, read_task
 from safegen_ros.errors import ErrorCode, SafegenError
+
+if TYPE_CHECKING:
+    from safegen_ros.worlds.pddl3.rules.files import Read
 
 
 def rules(
@@ -38,6 +43,13 @@ def rules(
         list[Path] | None,
         typer.Option('--file', help='more rules; those in YAML are about attributes of objects'),
     ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help='have a model put the RULEs into PDDL3, in whatever words they are: a folder, or '
+            'http://HOST:PORT/v1#MODEL for a server'
+        ),
+    ] = '',
     out: Annotated[
         Path | None,
         typer.Option('--out', help='write the problem with the rules added here, in its format'),
@@ -51,20 +63,26 @@ def rules(
 ) -> None:
     """Say what rules in plain words mean for a problem, and add them to it.
 
-    Rules are only ever added: what the problem forbids stays forbidden.
+    Rules are only ever added: what the problem forbids stays forbidden. What a model made of them
+    is for you to confirm: read the sentences before you use the problem.
 
-    Exit status: 0, 1 it is seen that no plan can keep them all, 2 bad input, 3 internal error.
+    Exit status: 0, 1 it is seen that no plan can keep them all, or the model cannot answer, 2 bad
+    input, also where the answer of the model is refused, 3 internal error.
     """
     from safegen_ros.worlds.pddl3.rules.additions import task_with_rules
     from safegen_ros.worlds.pddl3.rules.files import gather_rules
 
+    if model and not texts:
+        raise typer.BadParameter('there is no RULE that it could read', param_hint='--model')
+
     def whole() -> int:
         task = read_task(find_problem(problem), domain, format=read_as, any_name=any_name)
-        found = gather_rules(task.problem, texts or (), file or ())
         try:
+            with _reader(model) as read:
+                found = gather_rules(task.problem, texts or (), file or (), read)
             merged = task_with_rules(task, found.readings)
         except SafegenError as error:
-            if error.code is not ErrorCode.UNSOLVABLE:
+            if error.code not in (ErrorCode.UNSOLVABLE, ErrorCode.BACKEND_FAILED):
                 raise
             tell(error, error.message)
             return EXIT_FAILED
@@ -91,3 +109,21 @@ def rules(
             print_error(message)
 
     raise typer.Exit(guarded(whole, tell, verbose))
+
+
+@contextmanager
+def _reader(model: str) -> Iterator[Read]:
+    """Who reads the rules of the command line: our wording, or the model that is named."""
+    from safegen_ros.worlds.pddl3.rules.sentences import read_rules
+
+    if not model:
+        yield read_rules
+        return
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.worlds.pddl3.rules.free_text import MAX_ATTEMPTS, ask_model
+
+    with closing(open_backend(named_model(model))) as backend:
+        yield lambda text, problem, source: ask_model(
+            text, problem, backend, attempts=MAX_ATTEMPTS, source=f'{source} by {model}'
+        )

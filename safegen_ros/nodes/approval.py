@@ -25,7 +25,7 @@ from safegen_ros.nodes.base import wait_for
 PENDING, APPROVE = 'pending', 'approve'
 
 MAX_WORDS = 1000
-"""Longest name and longest reason of who decides [characters]."""
+"""Longest name, reason and digest of who decides [characters]."""
 
 _POLL_S = 0.05
 """How often a wait looks whether its goal was given up; an answer ends it at once [s]."""
@@ -116,9 +116,11 @@ class ApprovalGate:
         return _approved(waiting.answer, timeout_s)
 
     def _serve(self, request: Approve.Request, response: Approve.Response) -> Approve.Response:
-        words = max(len(request.by), len(request.reason))
+        words = max(len(request.by), len(request.reason), len(request.digest))
         if words > MAX_WORDS:
-            response.message = f'{words:,} characters of name or reason: give at most {MAX_WORDS:,}'
+            response.message = (
+                f'{words:,} characters of name, reason or digest: give at most {MAX_WORDS:,}'
+            )
             return response
         with self._changed:
             open_ones = [each for each in self._line if each.answer is None]

@@ -331,7 +331,11 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = make()
-    except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+    except (
+        InvalidParameterTypeException,
+        InvalidParameterValueException,
+        SafegenError,
+    ) as error:
         print(f'cannot start: {error}', file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1

@@ -174,10 +174,60 @@ COMMON: tuple[Interface, ...] = (
 )
 """What every node has."""
 
+CONSOLE = 'console'
+"""The operator's page: no node of the proof, and not managed; the stack goes on without it."""
+
+OF_CONSOLE: tuple[Interface, ...] = (
+    _sends('run_task', 'safegen_msgs/action/RunTask', 'a task that was written on the page'),
+    _sends('plan_task', 'safegen_msgs/action/PlanTask', 'the same, where nothing is to move'),
+    # No client of the action: it follows and ends the goals of others, and sends none.
+    _in('execute_plan/_action/status', 'action_msgs/msg/GoalStatusArray', 'goals under way', True),
+    _in(
+        'execute_plan/_action/feedback',
+        'safegen_msgs/action/ExecutePlan_FeedbackMessage',
+        'each phase and step',
+    ),
+    _calls('execute_plan/_action/cancel_goal', 'action_msgs/srv/CancelGoal', 'to end a goal'),
+    _calls(
+        'execute_plan/_action/get_result',
+        'safegen_msgs/action/ExecutePlan_GetResult',
+        'how a goal has ended',
+    ),
+    _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
+    _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
+    _calls('reset', 'std_srvs/srv/Trigger', 'the button'),
+    _calls('release', 'std_srvs/srv/Trigger', 'the button'),
+    *(
+        _calls(f'{node}/get_state', 'lifecycle_msgs/srv/GetState', 'what the page shows of it')
+        for node in INTERFACES
+    ),
+    _in('planner/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits', True),
+    _in('validator/status', 'safegen_msgs/msg/MonitorStatus', 'the monitor', True),
+    _in('executor/scene', 'visualization_msgs/msg/MarkerArray', 'blocks at rest', True),
+    _in('joint_states', 'sensor_msgs/msg/JointState', 'the arm'),
+    _in('world_state', 'safegen_msgs/msg/WorldState', 'the blocks, or the facts'),
+    _in('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
+    _in('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the nodes are'),
+    _out('heartbeat', 'unique_identifier_msgs/msg/UUID', 'ids of the goals that it has sent'),
+    _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'whose clients are there'),
+)
+"""What the console has of its own."""
+
+PLAIN = tuple(
+    each
+    for each in COMMON
+    if each.name not in ('/diagnostics', '~/transition_event')
+    and not each.type.startswith('lifecycle_msgs/')
+)
+"""What every node has that is not managed."""
+
+NODES = (*INTERFACES, CONSOLE)
+"""Every node of the stack."""
+
 
 def of_node(name: str) -> tuple[Interface, ...]:
-    """All interfaces of a node, its own first."""
-    return INTERFACES[name] + COMMON
+    """All interfaces of a node of the stack, its own first."""
+    return OF_CONSOLE + PLAIN if name == CONSOLE else INTERFACES[name] + COMMON
 
 
 def of_kind(interfaces: Iterable[Interface], kind: Kind) -> list[Interface]:

@@ -265,14 +265,10 @@ class PlannerNode(SafegenNode):
             stepwise = getattr(goal_handle.request, 'step_by_step', False)
             self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
 
-        return self.serve_goal(
-            goal_handle,
-            result,
-            timed,
-            explain,
-            begin=begin,
-            plan=lambda: result.plan,
-        )
+        with self._signs.watched(bytes(goal_handle.goal_id.uuid)):
+            return self.serve_goal(
+                goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
+            )
 
     def _plan(
         self,

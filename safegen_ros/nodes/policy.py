@@ -11,7 +11,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from safegen_ros.nodes.interfaces import INTERFACES, Interface, Kind, of_kind, of_node
+from safegen_ros.nodes.interfaces import NODES, Interface, Kind, of_kind, of_node
 
 VERSION = '0.2.0'
 ENCLAVES = '/safegen'
@@ -35,7 +35,7 @@ def policy_xml(namespace: str = '/') -> str:
     """
     root = ET.Element('policy', version=VERSION)
     enclaves = ET.SubElement(root, 'enclaves')
-    for node in INTERFACES:
+    for node in NODES:
         enclave = ET.SubElement(enclaves, 'enclave', path=f'{ENCLAVES}/{node}')
         profiles = ET.SubElement(enclave, 'profiles')
         profile = ET.SubElement(profiles, 'profile', ns=namespace, node=node)

@@ -15,7 +15,15 @@ from importlib import import_module
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.interfaces import COMMON, INTERFACES, Interface
+from safegen_ros.nodes.interfaces import (
+    COMMON,
+    CONSOLE,
+    INTERFACES,
+    NODES,
+    OF_CONSOLE,
+    PLAIN,
+    Interface,
+)
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.paths import PACKAGE, share_dir
 
@@ -56,8 +64,22 @@ def codes_of(node: str) -> list[tuple[str, int, str]]:
 
 
 def generated(node: str) -> str:
-    """The generated part of the page of a node, in Markdown, between its marks."""
+    """The generated part of the page of a node, in Markdown, between its marks.
+
+    The console answers nobody, so that it has no error codes, and its parameters are on its own
+    page.
+    """
     of_interface = ('The node', 'Name', 'Type', 'What for')
+    if node == CONSOLE:
+        parts = [
+            BEGIN,
+            '## Interfaces',
+            _table(of_interface, map(_interface, OF_CONSOLE)),
+            'As every node it also has:',
+            _table(of_interface, map(_interface, PLAIN)),
+            END,
+        ]
+        return '\n\n'.join(parts)
     of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
     codes = ((f'`{name}`', str(number), about) for name, number, about in codes_of(node))
     parts = [
@@ -119,7 +141,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def main() -> None:
     """Renews the pages in a folder."""
     folder = Path(sys.argv[1])
-    for node in INTERFACES:
+    for node in NODES:
         path = folder / f'{node}.md'
         path.write_text(renewed(path.read_text('utf-8'), node), encoding='utf-8')
 

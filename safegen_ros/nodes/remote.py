@@ -32,6 +32,9 @@ from safegen_ros.verdict import Verdict
 CONNECT_TIMEOUT_S = 10.0
 """How long another node may take to accept a request [s]."""
 
+_OF_TASK = (*(code for code in ErrorCode if 100 <= code < 200), ErrorCode.PLAN_REFUSED)
+"""What a validator that works may say in place of a verdict."""
+
 STOP_TIMEOUT_S = 5.0
 """How long the executor may take to report a cancelled goal [s]."""
 
@@ -63,7 +66,8 @@ class RemoteValidator:
         """A function that asks for the verdict on one plan text after the other.
 
         With `step_by_step` each is one step of a task that is worked on so. It raises
-        `SafegenError` (`VALIDATOR_UNAVAILABLE`) when no verdict comes.
+        `SafegenError` when no verdict comes: with the validator's own code where it says that
+        the task is at fault, else with `VALIDATOR_UNAVAILABLE`.
         """
 
         def ask(text: str) -> Verdict:
@@ -81,14 +85,21 @@ class RemoteValidator:
                 cancelled,
             )
             if answer is None or answer.error_code != int(ErrorCode.NONE):
-                reason = answer.error_msg if answer else 'no answer'
-                raise SafegenError(
-                    f'the validator failed: {reason}', ErrorCode.VALIDATOR_UNAVAILABLE
-                )
+                raise _no_verdict(answer)
             self.second_opinion = answer.second_opinion
             return conversions.verdict_from_msg(answer.verdict)
 
         return ask
+
+
+def _no_verdict(answer: Any) -> SafegenError:
+    """What an answer of the validator without a verdict means, or that none came."""
+    reason = answer.error_msg if answer else 'no answer'
+    # Its other codes say that the validator is at fault, whatever they are.
+    of_task = answer is not None and answer.error_code in _OF_TASK
+    code = ErrorCode(answer.error_code) if of_task else ErrorCode.VALIDATOR_UNAVAILABLE
+    said = 'gives no verdict' if of_task else 'failed'
+    return SafegenError(f'the validator {said}: {reason}', code)
 
 
 class NotAsProved(SafegenError):

@@ -207,7 +207,10 @@ class _Run:
         self._result.planning_time = conversions.sum_of(self._result.planning_time, seconds)
         self._parts.attempt(message)
         progress = msg.PlanningProgress(
-            phase=msg.PlanningProgress.JUDGED, source=message.source, attempt=message
+            phase=msg.PlanningProgress.JUDGED,
+            source=message.source,
+            attempt_number=min(message.number, 255),
+            attempt=message,
         )
         self._handle.publish_feedback(
             RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)

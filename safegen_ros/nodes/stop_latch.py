@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from safegen_ros.paths import runtime_dir
+from safegen_ros.paths import state_dir
 
 CURE = "look at the cell, then reset it with 'safegen reset' or the service reset"
 """What an operator has to do about a stop."""
@@ -36,8 +36,14 @@ class Stop:
 
 
 def stop_file(domain: int, namespace: str) -> Path:
-    """The file that says that the stack of a ROS domain and namespace is stopped."""
-    return runtime_dir() / f'stopped-{domain}{namespace.rstrip("/").replace("/", ".")}.json'
+    """The file that says that the stack of a ROS domain and namespace is stopped.
+
+    Not in a folder that ends with a session: a file that is gone would read as a reset.
+
+    Raises:
+        DataNotFoundError: there is no place where a stop could be kept.
+    """
+    return state_dir() / f'stopped-{domain}{namespace.rstrip("/").replace("/", ".")}.json'
 
 
 class StopLatch:
@@ -110,3 +116,9 @@ def _write(file: Path, state: Stop) -> None:
         out.flush()
         os.fsync(out.fileno())
     scratch.replace(file)
+    # Until the folder is written, too, a loss of power could take the name away.
+    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

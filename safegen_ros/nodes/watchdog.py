@@ -32,6 +32,7 @@ LATELY_S = 1.0
 """For how long a sender counts as heard after a sign of life [s]."""
 
 _KEPT_GOALS = 2048
+"""How many senders are remembered of those of whose goals nothing is known here."""
 
 
 class Heartbeat:
@@ -104,15 +105,31 @@ class SignsOfLife:
     """
 
     def __init__(self, node: SafegenNode) -> None:
+        self._changed = threading.Lock()
         self._heard: dict[bytes, float] = {}
+        self._watched: dict[bytes, int] = {}
         node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
 
     def _take(self, message: Any) -> None:
         goal = bytes(message.uuid)
-        self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
-        self._heard[goal] = time.monotonic()
-        for old in list(self._heard)[:-_KEPT_GOALS]:
-            self._heard.pop(old, None)
+        with self._changed:
+            self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
+            self._heard[goal] = time.monotonic()
+            while len(self._heard) > _KEPT_GOALS + len(self._watched):
+                self._heard.pop(next(old for old in self._heard if old not in self._watched))
+
+    @contextmanager
+    def watched(self, goal_id: bytes) -> Iterator[None]:
+        """Does not forget the sender of a goal meanwhile, however many others give signs."""
+        with self._changed:
+            self._watched[goal_id] = self._watched.get(goal_id, 0) + 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._watched[goal_id] -= 1
+                if not self._watched[goal_id]:
+                    del self._watched[goal_id]
 
     def silent_s(self, goal_id: bytes) -> float:
         """For how long the sender of a goal is silent [s]; 0 where it has never given a sign."""
@@ -163,7 +180,8 @@ class Watchdog:
         watch = threading.Thread(target=self._watch, args=(goal_id, ended), name='watchdog')
         watch.start()
         try:
-            yield
+            with self._signs.watched(goal_id):
+                yield
         finally:
             ended.set()
             watch.join()

@@ -19,6 +19,21 @@ WORLDS = {
 """The module of each world beside PDDL, whose `read_goal` reads a text of that format."""
 
 
+def check_format(name: str) -> None:
+    """Refuses a format that no world has; the empty one is that of PDDL.
+
+    Raises:
+        SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+    """
+    known = (*FORMATS, *WORLDS)
+    if name and name not in known:
+        raise SafegenError(
+            f'format {name[:40]!a} of the problem is not known: '
+            f'{suggestion(name, known)}use one of {" ".join(known)}',
+            ErrorCode.UNKNOWN_FORMAT,
+        )
+
+
 def read_action_task(
     problem: str,
     domain: str = '',
@@ -39,14 +54,8 @@ def read_action_task(
     Raises:
         SafegenError: the text cannot be read, or there is no such format (`UNKNOWN_FORMAT`).
     """
+    check_format(format)
     if format not in WORLDS:
-        known = (*FORMATS, *WORLDS)
-        if format and format not in FORMATS:
-            raise SafegenError(
-                f'format {format[:40]!a} of the problem is not known: '
-                f'{suggestion(format, known)}use one of {" ".join(known)}',
-                ErrorCode.UNKNOWN_FORMAT,
-            )
         return load_task(
             problem,
             domain,

@@ -17,6 +17,10 @@ from safegen_ros.errors import SafegenError
 FEW = ('--problems', 1, '--max-new-tokens', 2)
 
 
+def _options(words: tuple[object, ...]) -> list[str]:
+    return [f'{name} {value}' for name, value in zip(words[::2], words[1::2], strict=True)]
+
+
 def run(*words: object) -> Result:
     return CliRunner().invoke(app, ['evaluate', *map(str, words)])
 
@@ -67,6 +71,10 @@ def test_a_command_prints_and_writes(
     values = json.loads((out / f'{command}.json').read_text())
     assert values['conditions']['seed'] == 3
     assert values['differences']
+    asked = [f'--model {model}', '--seed 3', *_options(more)]
+    assert values['command'].split(' --')[0] == f'safegen evaluate {command}'
+    assert sorted(f'--{each}' for each in values['command'].split(' --')[1:]) == sorted(asked)
+    assert f'Printed by `{values["command"]}`' in (out / f'{command}.md').read_text()
     assert 'parameters, weights' in done.stdout
     if command in ('table2', 'figure4'):
         assert {line['stage'] for line in values['lines']} == {'PT', 'GRPO'}

@@ -10,8 +10,8 @@ import pytest
 
 from safegen_ros import paths
 from safegen_ros.cli import files
-from safegen_ros.cli.files import find_problem, read_task
-from safegen_ros.errors import PddlError, SafegenError
+from safegen_ros.cli.files import find_problem, read_action_task, read_task
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.worlds.pddl3.files import format_of
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
@@ -98,3 +98,11 @@ def test_a_file_with_the_name_of_another_format_is_called_so(
         path.write_text(text[text.index('(define') :] if format == 'pddl' else text)
         with pytest.raises(SafegenError, match=f'give --read-as {format}, or'):
             read_task(path)
+
+
+@pytest.mark.parametrize('where', ['format', 'sent_as'])
+def test_an_unknown_format_is_refused_with_those_of_all_worlds(where: str) -> None:
+    task = Path('examples/tower_order.pddl')
+    with pytest.raises(SafegenError, match='pddl json english boxnet household') as caught:
+        read_action_task(task, **{where: 'xml'})
+    assert caught.value.code is ErrorCode.UNKNOWN_FORMAT

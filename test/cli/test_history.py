@@ -120,6 +120,20 @@ def test_filters_leave_what_was_asked_for(
     assert (status, [each['run'] for each in _lines(out)]) == (0, found)
 
 
+@pytest.mark.parametrize(
+    ('result', 'hint'),
+    [('nosuch', ''), ('unsolveable', "did you mean 'unsolvable'? "), ('x' * 1000, '')],
+)
+def test_a_result_that_no_run_can_have_is_refused(
+    safegen: CommandLine, runs: Path, result: str, hint: str
+) -> None:
+    status, out, error = safegen('history', '--result', result)
+    told = ' '.join(error.replace('│', ' ').split())
+    assert (status, out) == (2, '')
+    assert 'is no end of a run' in told
+    assert f'{hint}use success, failed, goal_not_reached, running' in told
+
+
 def test_a_broken_run_is_listed_with_its_error_and_hides_no_other(
     safegen: CommandLine, runs: Path
 ) -> None:

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from model_server import MODEL, ModelServer, Script
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
@@ -64,3 +66,52 @@ def test_rules_that_no_plan_can_keep_are_refused(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert 'no plan can keep these rules' in done.stderr
     assert not out.exists()
+
+
+FREE = 'the heavy one in the corner, b5, has to stay off the table, please'
+
+
+def test_free_words_are_put_into_pddl3_by_a_model_and_shown_back(tmp_path: Path) -> None:
+    out = tmp_path / 'out.pddl'
+    assert _run(FREE, '--problem', EXAMPLE).exit_code == 2  # not in our wording
+    with ModelServer() as server:
+        # The first answer is talk, so that another one is asked for.
+        server.script = Script(['Of course!', '(always (not (on-table b5)))'])
+        named = ('--model', f'{server.url}#{MODEL}')
+        done = _run(FREE, '--problem', EXAMPLE, '--out', out, *named)
+        assert (done.exit_code, done.stderr) == (0, ''), done.output
+        assert len(server.requests) == 2
+        values = json.loads(_run(FREE, '--problem', EXAMPLE, '--json', *named).stdout)
+    assert FREE in done.stdout
+    assert 'PDDL3: (always (not (on-table b5)))' in done.stdout
+    assert 'means: ' in done.stdout
+    assert 'read by: model' in done.stdout
+    assert '(always (not (on-table b5)))' in out.read_text()
+    assert '(sometime-before (on-table b2) (on-table b3))' in out.read_text()
+    (reading,) = values['readings']
+    assert (reading['origin'], reading['formula']) == ('model', '(always (not (on-table b5)))')
+
+
+@pytest.mark.parametrize(
+    'answer', ['I cannot.', '(none)', '(always (not (on-table b77)))', '(always (and))']
+)
+def test_an_answer_that_is_no_rule_adds_none(tmp_path: Path, answer: str) -> None:
+    out = tmp_path / 'out.pddl'
+    with ModelServer() as server:
+        server.script = Script([answer])
+        done = _run(FREE, '--problem', EXAMPLE, '--model', f'{server.url}#{MODEL}', '--out', out)
+        asked = len(server.requests)
+    assert (done.exit_code, done.stdout, asked) == (2, '', 3)
+    assert f'by {server.url}#{MODEL}' in done.stderr
+    assert not out.exists()
+
+
+def test_a_model_that_cannot_answer_adds_no_rule(tmp_path: Path) -> None:
+    out = tmp_path / 'out.pddl'
+    with ModelServer() as server:
+        gone = f'{server.url}#{MODEL}'
+    done = _run(FREE, '--problem', EXAMPLE, '--model', gone, '--json', '--out', out)
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)['errors'][0]['code'] == 'BACKEND_FAILED'
+    assert not out.exists()
+    assert _run('--problem', EXAMPLE, '--model', gone).exit_code == 2  # nothing to read

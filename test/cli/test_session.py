@@ -326,6 +326,16 @@ def test_a_goal_that_cannot_be_cancelled_is_said_to_be_so(self_cancelling: bool)
     assert result_of(_Interrupted(5, self_cancelling)) == (5, True)
 
 
+@pytest.mark.parametrize(('most', 'said'), [(5, 'attempt 3/5'), (0, 'attempt 3')])
+def test_the_screen_tells_an_attempt_of_how_many_where_that_is_known(most: int, said: str) -> None:
+    screen = io.StringIO()
+    display = RunDisplay(Console(file=screen, width=200))
+    told = _judged(_attempt(3, Category.SUCCESS))
+    told.planning.attempt_number, told.planning.max_attempts = 3, most
+    display.feedback(told)
+    assert f'  {said}  SUCCESS' in screen.getvalue()
+
+
 def test_the_screen_tells_an_empty_plan_and_unread_words_from_nothing() -> None:
     screen = io.StringIO()
     display = RunDisplay(Console(file=screen, width=200))

@@ -42,6 +42,7 @@ PARAMETERS = """
 def no_stop_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The stack of each test is a new one, whatever the one before was stopped by."""
     monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
 def test_the_verbs_without_a_stack(
     ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:
-    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
     monkeypatch.setattr(operator_side, 'DISCOVERY_S', 0.3)
     nowhere = ['--namespace', 'nowhere']
     code, _, error = safegen('stop', *nowhere)

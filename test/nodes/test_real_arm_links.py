@@ -89,7 +89,7 @@ def client(
         specs = node_specs(
             'mycobot', {'model': f'{server.url}#{MODEL}', 'speed_limit': 1.0, **values}
         )
-        environment = {'ROS_DOMAIN_ID': str(ros_domain), 'SAFEGEN_RUNTIME_DIR': str(folder)}
+        environment = {'ROS_DOMAIN_ID': str(ros_domain), 'SAFEGEN_STATE_DIR': str(folder)}
         with Supervisor(specs, log_dir=folder, environment=environment) as running:
             running.wait_ready()
             with Client() as connected:

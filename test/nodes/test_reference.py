@@ -11,7 +11,7 @@ import pytest
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import reference
-from safegen_ros.nodes.interfaces import INTERFACES, Kind, of_kind, of_node
+from safegen_ros.nodes.interfaces import CONSOLE, INTERFACES, Kind, of_kind, of_node
 from safegen_ros.nodes.policy import policy_xml
 from safegen_ros.paths import share_dir
 
@@ -33,7 +33,7 @@ SCHEMA: dict[str, tuple[set[str], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize('node', NODES)
+@pytest.mark.parametrize('node', [*NODES, CONSOLE])
 def test_the_page_of_a_node_is_up_to_date(node: str) -> None:
     page = (share_dir() / 'docs' / 'nodes' / f'{node}.md').read_text(encoding='utf-8')
     assert reference.renewed(page, node) == page, (
@@ -95,10 +95,23 @@ def test_the_policy_gives_motion_to_the_executor_alone() -> None:
     assert ('/safegen/validator', 'execute') not in allowed
     assert allowed['/safegen/planner', 'call'] == {'/execute_plan'}
     assert ('/safegen/validator', 'call') not in allowed
+    assert allowed['/safegen/console', 'call'] == {'/plan_task', '/run_task'}
     for topic in ('/joint_states', '/stopped', '/clock'):
         publishers = {who for (who, what), n in allowed.items() if what == 'publish' and topic in n}
         assert publishers == {'/safegen/executor'}
     assert '/stop' not in allowed['/safegen/planner', 'reply']
+
+
+def test_the_console_can_end_what_is_executed_and_cannot_send_it() -> None:
+    (console,) = [
+        each for each in ET.fromstring(policy_xml()).iter('enclave')
+        if each.get('path') == '/safegen/console'
+    ]  # fmt: skip
+    asked = {item.text for item in console.iter('service')}
+    assert '/execute_plan/_action/cancel_goal' in asked
+    assert '/execute_plan/_action/send_goal' not in asked
+    assert {'/stop', '/reset', '/release', '/planner/approve'} <= asked
+    assert not [each for each in console.iter('actions') if 'execute' in each.attrib]
 
 
 def test_names_are_resolved_as_ros_does() -> None:

@@ -87,6 +87,8 @@ def test_a_task_is_worked_on_step_by_step(stack: Stack, folder: Path) -> None:
     assert [seen.steps_done for seen in result.observations] == [0, 1, 2, 3, 4]
     [attempt] = result.attempts  # all went as foreseen: one plan was enough
     assert attempt.base == 0
+    judged = [each.planning for each in feedback.seen if each.planning.phase == 'judged']
+    assert [each.attempt_number for each in judged] == [1]
     kept = load_goals(folder).runs[goal.id][1]
     assert kept.record.stepwise
     assert [goal.action for goal in kept.goals] == ['run_task', *['execute_plan'] * 5]

@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from safegen_ros.nodes.stop_latch import StopLatch, stop_file
+from safegen_ros.paths import DataNotFoundError
 
 
 @pytest.fixture
@@ -65,7 +69,65 @@ def test_what_cannot_be_written_down_is_stopped_all_the_same(tmp_path: Path) -> 
 def test_each_domain_and_namespace_has_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
     places = [(0, '/'), (1, '/'), (1, '/lab'), (1, '/lab/arm1')]
     assert len({stop_file(*place) for place in places}) == len(places)
     assert stop_file(1, '/lab/arm1').name == 'stopped-1.lab.arm1.json'
+
+
+def test_it_outlives_the_session_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ('SAFEGEN_STATE_DIR', 'SAFEGEN_RUNTIME_DIR'):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv('XDG_STATE_HOME', str(tmp_path / 'state'))
+    monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path / 'run'))
+    StopLatch(stop_file(1, '/')).stop('a test')
+    # As systemd does at the last logout, and a reboot does with /tmp.
+    assert not (tmp_path / 'run').exists()
+    assert stop_file(1, '/').parent == tmp_path / 'state' / 'safegen'
+    assert StopLatch(stop_file(1, '/')).state.reason == 'a test'
+
+
+def test_the_folder_is_on_disk_before_a_stop_is_acknowledged(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, 'fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}')))
+    StopLatch(file).stop('a test')
+    assert synced == [str(file.with_suffix('.tmp')), str(file.parent)]
+
+
+def test_without_a_place_to_keep_a_stop_nothing_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'taken').write_text('a file')
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path / 'taken'))
+    with pytest.raises(DataNotFoundError, match=r'taken.* cannot be made .*set SAFEGEN_STATE_DIR'):
+        stop_file(1, '/')
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
+    # Whoever runs the tests may be allowed to write everywhere.
+    monkeypatch.setattr(os, 'access', lambda path, mode: False)
+    with pytest.raises(DataNotFoundError, match='cannot be written: set SAFEGEN_STATE_DIR'):
+        stop_file(1, '/')
+    monkeypatch.setattr(os, 'getuid', lambda: -2)
+    with pytest.raises(DataNotFoundError, match='belongs to another user'):
+        stop_file(1, '/')
+
+
+def test_an_executor_that_could_not_keep_a_stop_does_not_start(
+    tmp_path: Path, ros_domain: int
+) -> None:
+    (tmp_path / 'taken').write_text('a file')
+    ended = subprocess.run(
+        [sys.executable, '-m', 'safegen_ros.nodes.executor'],
+        env={**os.environ, 'SAFEGEN_STATE_DIR': str(tmp_path / 'taken')},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert f'cannot start: {tmp_path}/taken/safegen cannot be made' in ended.stderr
+    assert 'set SAFEGEN_STATE_DIR' in ended.stderr
+    assert 'Traceback' not in ended.stderr

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 HEIGHT_TOLERANCE = 0.003
 #: A block that leans more than this has fallen or is about to [rad].
 TILT_TOLERANCE = math.radians(5.0)
+#: The length of a quaternion may be off by this, as that of measured ones is [1].
+LENGTH_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ def _supports(
     for name, pose in poses.items():
         if not all(math.isfinite(value) for value in (*pose.position, *pose.orientation)):
             unexplained.append(f'{name} has no finite pose')
+            continue
+        length = math.hypot(*pose.orientation)
+        if abs(length - 1.0) > LENGTH_TOLERANCE:
+            # The rotation of any other is none; that of zeros reads as upright.
+            unexplained.append(f'{name} has an orientation of length {length:.3g}, not 1')
             continue
         found = _carriers(name, pose, poses, tool, block_size)
         where = 'at ({:.3f}, {:.3f}, {:.3f}) m'.format(*pose.position)

@@ -65,8 +65,9 @@ class PortOwner(Closing):
             except Exception as error:
                 # The library raises whatever its decoding stumbles over, or its port.
                 gone = isinstance(error, (OSError, termios.error))
+                cure = ': look at cable, power and port' if gone else ''
                 raise RobotError(
-                    f'{self.name}: {name} failed: {type(error).__name__}: {error}',
+                    f'{self.name}: {name} failed: {type(error).__name__}: {error}{cure}',
                     ErrorCode.ARM_UNREACHABLE if gone else ErrorCode.ROBOT_FAULT,
                 ) from error
 

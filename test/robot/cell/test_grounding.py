@@ -59,6 +59,8 @@ def test_a_block_in_the_tool_is_held_and_not_clear():
         ({'a': leaning(0.2, 0, 0.015, 90)}, PARKED, 'leans 90 deg'),
         ({'a': leaning(0.2, 0, 0.015, 180)}, PARKED, 'leans 180 deg'),
         ({'a': Pose.upright(float('nan'), 0, 0.015)}, PARKED, 'no finite pose'),
+        ({'a': Pose((0.2, 0, 0.015), (0.0,) * 4)}, PARKED, 'a has an orientation of length 0, not'),
+        ({'a': Pose((0.2, 0, 0.015), (0, 0, 0, 2.0))}, PARKED, 'orientation of length 2, not 1'),
         (
             {'a': Pose.upright(0.2, 0, 0.015), 'b': Pose.upright(0.216, 0, 0.045)},
             PARKED,

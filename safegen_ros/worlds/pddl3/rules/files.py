@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +36,23 @@ class Rules:
         return '\n'.join([*told, *(f'{name!a}: applies to no object here' for name in self.idle)])
 
 
-def gather_rules(problem: Problem, texts: Sequence[str] = (), files: Sequence[Path] = ()) -> Rules:
+Read = Callable[[str, Problem, str], Sequence[Reading]]
+"""What makes readings of a text for a problem; the last argument is a label for messages."""
+
+
+def gather_rules(
+    problem: Problem,
+    texts: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    read: Read = read_rules,
+) -> Rules:
     """Reads rules from everywhere.
 
     Args:
         problem: the problem that they are meant for.
         texts: rules in plain words or PDDL3.
         files: likewise; those that end with `.yaml` or `.yml` hold rules about attributes.
+        read: who reads the texts; files are always read by `read_rules`.
 
     Raises:
         SafegenError: a file cannot be read, or a text is refused (see `read_rules` and
@@ -52,7 +62,7 @@ def gather_rules(problem: Problem, texts: Sequence[str] = (), files: Sequence[Pa
     idle: list[str] = []
     for number, text in enumerate(texts, start=1):
         source = '<rules>' if len(texts) == 1 else f'<rules {number}>'
-        found += read_rules(text, problem, source)
+        found += read(text, problem, source)
     for path in files:
         text = read_text(path, 'rules')
         if path.suffix.lower() in YAML_SUFFIXES:
