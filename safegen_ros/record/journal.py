@@ -223,7 +223,7 @@ def _named(path: Path) -> Iterator[None]:
         raise RecordError(
             f'{path}: the journal cannot be used: {error}: check the disk and who owns the file'
         ) from error
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite quotes may be no text
         raise RecordError(
             f'{path}: is no journal, or is damaged: {error}: restore it from a copy'
         ) from error

@@ -167,6 +167,17 @@ def test_damage_anywhere_is_found_or_changes_nothing(tmp_path_factory, data):
     assert found == written
 
 
+def test_damage_that_cannot_be_quoted_is_named(tmp_path):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        journal.append('step')
+    content = bytearray(path.read_bytes())
+    content[content.index(b'CREATE VIEW') + 2] ^= 128  # SQLite quotes what it cannot read
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match='or is damaged'):
+        load_journal(path)
+
+
 @pytest.mark.parametrize(
     ('content', 'words'),
     [
