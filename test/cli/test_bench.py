@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import llm_small
@@ -17,6 +18,7 @@ from safegen_ros.benchmarks.corpus import Notify
 from safegen_ros.benchmarks.figure3 import Regime
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.benchmarks.validator import Settings
+from safegen_ros.cli import bench_shield
 from safegen_ros.cli.main import app
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend
@@ -59,7 +61,11 @@ def test_a_validator_run_has_a_folder_of_its_own(
         notify('a stage', 1, 2)
         return Report('validator', {'seed': settings.seed}, (Measurement('speed', 2.0, 'x', 1.0),))
 
+    def costs(problems: int, seed: int, notify: Notify) -> Iterator[Measurement]:
+        yield Measurement(f'shield, {problems} problems, seed {seed}', 60.0, 'us')
+
     monkeypatch.setattr(validator, 'measure', measure)
+    monkeypatch.setattr(bench_shield, 'token_costs', costs)
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     done = CliRunner().invoke(app, ['bench', 'validator', '--seed', '5', '--problems', '2'])
     assert done.exit_code == 0, done.output
@@ -69,6 +75,8 @@ def test_a_validator_run_has_a_folder_of_its_own(
     assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}
     assert f'figures: {folder}' in done.stdout
     assert '>= 1 x' in done.stdout
+    rows = list(csv.DictReader((folder / 'validator.csv').open()))
+    assert [row['name'] for row in rows] == ['speed', 'shield, 2 problems, seed 5']
 
 
 def test_a_model_is_measured_beside_plain_generate(

@@ -13,6 +13,7 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.planning.boxnet import FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.worlds.boxnet.dataset.draw import tasks
+from safegen_ros.worlds.boxnet.model import Task
 from safegen_ros.worlds.boxnet.styles import style_of
 
 MODEL = data_path('models/safegen-boxnet-mini')
@@ -22,19 +23,21 @@ TASKS = [
 ]
 FLOOR = 7
 """Of nine; below what was measured, since other processors round otherwise."""
+UNTRAINED = TASKS[::2]
+"""A network that knows nothing writes long plans, which takes its time."""
 
 
-def solved(folder: Path, mode: str) -> int:
+def solved(folder: Path, mode: str, among: list[Task] = TASKS) -> int:
     backend, style = TransformersBackend(folder), style_of(str(folder))
     greedy = Sampling(temperature=0.0, max_new_tokens=200)
     held = Options(mode, HELD, most_steps=12)
-    found = (plan_with_model(task, backend, greedy, held, style=style) for task in TASKS)
+    found = (plan_with_model(task, backend, greedy, held, style=style) for task in among)
     return sum(run.judged.verdict.ok for run in found)
 
 
 def test_the_shipped_model_has_learned_to_plan() -> None:
     for mode in (FULL, NEXT):
         assert solved(MODEL, mode) >= FLOOR
-        assert solved(load_stages(MODEL)['PT'], mode) <= FLOOR // 2
+    assert solved(load_stages(MODEL)['PT'], FULL, UNTRAINED) <= len(UNTRAINED) // 2
     size = sum(path.stat().st_size for path in MODEL.rglob('*') if path.is_file())
     assert size < 15_000_000
