@@ -4,26 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_client import Patience
 from safegen_ros.paths import data_path
-from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.hierarchy.complexity import thresholds_of
-from safegen_ros.planning.levels import level_names
-from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
+from safegen_ros.planning.loop import Level, Skipped
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
 from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import ActionTask, Asking, ChatTask
 
 
 def open_model(values: Mapping[str, Any]) -> tuple[PromptStyle, Backend]:
@@ -60,9 +57,9 @@ def sampling_of(values: Mapping[str, Any], goal: Any) -> Sampling:
 
 
 def levels_for(
-    task: ActionTask, goal: Any, values: Mapping[str, Any], backend: Backend, style: PromptStyle
+    task: Pddl3Task, goal: Any, values: Mapping[str, Any], backend: Backend, style: PromptStyle
 ) -> tuple[Level, ...]:
-    """Who is asked for a plan, in order.
+    """Who is asked for a plan of a PDDL task, in order.
 
     Args:
         task: of the goal.
@@ -74,8 +71,6 @@ def levels_for(
     Raises:
         SafegenError: the goal names what there is not (`UNKNOWN_STRATEGY`).
     """
-    if not isinstance(task, Pddl3Task):
-        return _own_levels(task, goal, values, backend, style)
     proposer = ModelProposer(
         task,
         backend,
@@ -99,45 +94,6 @@ def levels_for(
         else None,
         goal.max_attempts or values['max_attempts'],
     )
-
-
-def _own_levels(
-    task: ActionTask, goal: Any, values: Mapping[str, Any], backend: Backend, style: PromptStyle
-) -> tuple[Level, ...]:
-    """The levels of a world that asks a model and searches by itself.
-
-    Other levels that the node is set to ask are for PDDL tasks, and are left out; a goal must not
-    name them.
-    """
-    if not isinstance(task, ChatTask):
-        raise SafegenError(
-            f'a task in format {task.format} is worked on step by step: send it so',
-            ErrorCode.UNSUPPORTED_FEATURE,
-        )
-    names = level_names(goal.strategy or values['strategy'])
-    unfit = [name for name in names if name not in (MODEL, SEARCH)]
-    if unfit and goal.strategy:
-        raise SafegenError(
-            f'level {unfit[0]} is for PDDL tasks: for one in format {task.format} name {MODEL}, '
-            f'{SEARCH}, or both',
-            ErrorCode.UNKNOWN_STRATEGY,
-        )
-    fallback = goal.search_fallback and values['search_fallback']
-    show = feedback_named(goal.feedback or values['feedback'])
-
-    def asked(history: History, deadline: Deadline) -> Generator[str, None, None]:
-        require_chat(values['model'], style)
-        ask = Asking(backend, sampling_of(values, goal), show, deadline.over)
-        yield from task.proposals(ask, history)
-
-    def searched(history: History, deadline: Deadline) -> Generator[str, None, None]:
-        if not fallback:
-            raise Skipped('the search is turned off')
-        yield task.solve(deadline.left_s)
-
-    attempts = goal.max_attempts or values['max_attempts']
-    levels = {MODEL: Level(MODEL, attempts, asked), SEARCH: Level(SEARCH, 1, searched)}
-    return tuple(levels[name] for name in names if name in levels)
 
 
 def require_chat(name: str, style: PromptStyle) -> None:

@@ -45,6 +45,7 @@ from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
 from safegen_ros.nodes.watchdog import LATELY_S, SignsOfLife
+from safegen_ros.nodes.world_levels import ArmsModel, world_levels
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
@@ -66,6 +67,7 @@ class PlannerNode(SafegenNode):
         self._style: PromptStyle | None = None
         self._backend: Backend | None = None
         self._translator: Translator | None = None
+        self._arms: ArmsModel | None = None
         self._validator = RemoteValidator(self)
         self._stop = StopListener(self)
         self._executor_client = RemoteExecutor(self, self._stop)
@@ -91,6 +93,7 @@ class PlannerNode(SafegenNode):
         self._executor_client.silence_s = values['heartbeat_timeout']
         self._style, self._backend = open_model(values)
         self._translator = Translator(values, self._style, self._backend)
+        self._arms = ArmsModel(values, self._style, self._backend)
 
     def activate(self) -> None:
         """Offers the actions, which stay there from now on, and reject while inactive."""
@@ -112,10 +115,10 @@ class PlannerNode(SafegenNode):
 
     def cleanup(self) -> None:
         """Lets go of the model."""
-        for model in (self._translator, self._backend):
+        for model in (self._arms, self._translator, self._backend):
             if model is not None:
                 model.close()
-        self._style = self._backend = self._translator = None
+        self._style = self._backend = self._translator = self._arms = None
         self.journal.close()
 
     def refusal(self, goal: object) -> str:
@@ -345,7 +348,11 @@ class PlannerNode(SafegenNode):
     ) -> None:
         goal, before = goal_handle.request, list(result.attempts)
         task = conversions.task_from_msg(sent)
-        levels = levels_for(task, goal, self.values, *self._opened())
+        levels = (
+            levels_for(task, goal, self.values, *self._opened())
+            if isinstance(task, Pddl3Task)
+            else world_levels(task, goal, self.values, self._arms)
+        )
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
         judged = self._judged(goal_handle)
         tell = Teller(task, len(before), replan, attempts, judged, notify)

@@ -29,6 +29,13 @@ PARAMETERS = (
         'models/safegen-words. Empty: the model itself where it answers a chat, else that one',
     ),
     Parameter(
+        'arms_model',
+        '',
+        'model that plans for several arms, of format boxnet, named as model is; one that answers '
+        'a chat, or models/safegen-boxnet-mini. Empty: the model itself where it answers a chat, '
+        'else that one',
+    ),
+    Parameter(
         'readings',
         2,
         'how often a task in words is translated independently; what differs is asked back [1]',

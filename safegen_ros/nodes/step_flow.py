@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
@@ -129,7 +129,7 @@ class _Run:
             return conversions.remaining_to_msg(problem, task)
 
         def levels(problem: Problem) -> Sequence[Level]:
-            rest = conversions.task_from_msg(rest_of(problem))
+            rest = cast(Pddl3Task, conversions.task_from_msg(rest_of(problem)))
             return levels_for(rest, self._goal, parts.values, parts.backend, parts.style)
 
         def prove(problem: Problem) -> Verify:

@@ -50,6 +50,7 @@ from safegen_ros.worlds.boxnet.held import Held, Joint
 from safegen_ros.worlds.boxnet.model import Plan, State, Step, Task, plan_json, step_json
 from safegen_ros.worlds.boxnet.styles import InstructStyle, Style, WordStyle
 from safegen_ros.worlds.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
+from safegen_ros.worlds.task import Asking
 
 FULL, NEXT = 'full', 'next'
 MODES = (FULL, NEXT)
@@ -147,6 +148,22 @@ def plan_with_model(
     return planner.whole() if planner.full else planner.by_steps()
 
 
+def held_plans(task: Task, ask: Asking, style: WordStyle) -> Generator[str, None, None]:
+    """Whole plans of a model of words that is held to moves that may be made, without an end.
+
+    Args:
+        task: to be solved.
+        ask: the model, and how its first plan is drawn; each later one takes the next seed.
+        style: how the map is put to it.
+
+    Raises:
+        SafegenError: the map is beyond its words (`TASK_TOO_LARGE`), or it is not held to any.
+    """
+    planner = _Planner(task, ask.backend, ask.sampling, Options(FULL, HELD), ask.over, style)
+    asked, deadline = style.asked(task, whole=True), Deadline(float('inf'), ask.over)
+    yield from planner.held(asked, [task.start], (), deadline)
+
+
 class _Planner:
     def __init__(
         self,
@@ -169,7 +186,7 @@ class _Planner:
         asked = self.style.asked(self.task, whole=True)
         propose = partial(self._answers, asked, self._filtered_plan)
         if self.options.shield == HELD:
-            propose = partial(self._held, asked, [self.task.start])
+            propose = partial(self.held, asked, [self.task.start])
         attempts = self._attempts(propose, lambda text: self._judge(text).verdict)
         return Run(self._judge(attempts[-1].text), attempts)
 
@@ -264,10 +281,10 @@ class _Planner:
         if self.options.shield == CHOICE:
             return partial(self._choices, messages, states[-1])
         if self.options.shield == HELD:
-            return partial(self._held, messages, states)
+            return partial(self.held, messages, states)
         return partial(self._answers, messages, partial(self._filtered_step, states[-1]))
 
-    def _held(
+    def held(
         self,
         asked: Sequence[Message],
         states: Sequence[State],

@@ -267,23 +267,6 @@ class StepTask(CellTask, Protocol):
         ...
 
 
-@runtime_checkable
-class ChatTask(CellTask, Protocol):
-    """A task whose world asks a model for plans, and has a search of its own."""
-
-    def proposals(self, ask: Asking, history: Sequence[Judged]) -> Generator[str, None, None]:
-        """Answers of a model, each told what was wrong with those before it."""
-        ...
-
-    def solve(self, seconds: float) -> str:
-        """A plan without a model, within a time [s].
-
-        Raises:
-            SafegenError: there is none (`UNSOLVABLE`), or none was found.
-        """
-        ...
-
-
 def refused(message: str) -> SafegenError:
     """The error of steps that are none of a world."""
     return SafegenError(message, ErrorCode.PLAN_REFUSED)

@@ -49,7 +49,7 @@ def read_goal(text: str, source: str) -> BoxnetGoal:
 
 @dataclass(frozen=True)
 class BoxnetGoal:
-    """See `ActionTask` and `ChatTask`.
+    """See `ActionTask` and `StepTask`.
 
     Attributes:
         task: the map.

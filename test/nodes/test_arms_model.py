@@ -1,0 +1,72 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A small model of words plans for several arms beside a planner whose own model it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from one_process import Stack, one_process_stack
+
+from safegen_ros.client import Options
+from safegen_ros.errors import BackendError, ErrorCode
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.nodes import conversions
+from safegen_ros.nodes.planner_parameters import PARAMETERS
+from safegen_ros.nodes.world_levels import ArmsModel
+from safegen_ros.paths import data_path
+from safegen_ros.verdict import Category
+from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
+from safegen_ros.worlds.table import read_action_task
+
+BY_MODEL = Options(strategy='model', max_attempts=5)
+
+
+def text_of(name: str) -> str:
+    return data_path(f'examples/boxnet/{name}.json').read_text(encoding='utf-8')
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    shipped = """
+/**/planner:
+  ros__parameters:
+    arms_model: models/safegen-boxnet-mini
+"""
+    with one_process_stack(tmp_path_factory.mktemp('nodes'), shipped) as made:
+        yield made
+
+
+def test_its_plan_is_proved_and_carried_out(stack: Stack) -> None:
+    text = text_of('hand_over')
+    result = stack.client.run(text, options=BY_MODEL, format='boxnet')
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert result.plan.source == 'model'
+    assert not stack.server.requests
+    assert Category(result.attempts[-1].verdict.category) is Category.SUCCESS
+    ended = conversions.state_from_facts(result.final_state.facts)
+    task = read_action_task(text, format='boxnet')
+    assert all(holds for _, holds in task.conditions(ended))
+
+
+def test_what_it_does_not_know_it_is_not_asked(stack: Stack) -> None:
+    """Arms of real shape, and a map with finer points; the search still answers."""
+    result = stack.client.plan(text_of('ur5e_hand_over'), options=BY_MODEL, format='boxnet')
+    assert ErrorCode(result.error_code) is ErrorCode.UNSUPPORTED_FEATURE
+    assert 'flat maps only' in result.error_msg
+    finer = text_of('hand_over').replace('2.75', '2.7512')
+    result = stack.client.plan(finer, options=BY_MODEL, format='boxnet')
+    assert ErrorCode(result.error_code) is ErrorCode.TASK_TOO_LARGE, result.error_msg
+    options = Options(strategy='model, search')
+    result = stack.client.plan(finer, options=options, format='boxnet')
+    assert (result.error_code, result.plan.source) == (ErrorCode.NONE, 'search')
+
+
+def test_a_model_of_another_world_is_refused() -> None:
+    backend = TransformersBackend(data_path('models/safegen-mini'))
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    named = {**values, 'arms_model': 'models/safegen-words'}
+    with pytest.raises(BackendError, match='a model that was trained for BoxNet2D'):
+        ArmsModel(named, InstructStyle(), backend)
+    backend.close()
