@@ -11,7 +11,7 @@ that is understood in two ways that are not equivalent ends in a question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
@@ -27,7 +27,7 @@ from safegen_ros.worlds.planetarium.equivalence import compare
 from safegen_ros.worlds.planetarium.findings import AnswerError
 from safegen_ros.worlds.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
 from safegen_ros.worlds.planetarium.planner import find_plan
-from safegen_ros.worlds.planetarium.request import Request, joined, spoken_constraints
+from safegen_ros.worlds.planetarium.request import Request, joined, spoken_rules
 from safegen_ros.worlds.planetarium.soundness import contradiction
 from safegen_ros.worlds.planetarium.styles import (
     QUESTION,
@@ -119,11 +119,12 @@ def understand(
     """
     _check_constraints(request)
     try:
-        spoken = spoken_constraints(request)
+        spoken = spoken_rules(request)
     except AmbiguousRule as error:
         ways = (f'{number}. {meaning}' for number, meaning in enumerate(error.meanings, start=1))
         return Question('\n'.join(['A rule of the request can mean several things:', *ways]))
-    request = replace(request, constraints=joined(request.constraints, spoken))
+    held = joined(request.constraints, spoken.constraints)
+    request = replace(request, constraints=held, rest=spoken.rest)
     style = style or InstructTranslation()
     first: Understood | None = None
     for number in range(1, readings + 1):
@@ -156,14 +157,22 @@ def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
 
 def _unlike(words: str, others: str) -> str:
     """What one text in canonical words says and the other does not, under its headings."""
-    known, told, heading = set(others.splitlines()), [], ''
+    known, told, before = set(_under_headings(others)), list[str](), ''
+    for heading, line in _under_headings(words):
+        if (heading, line) not in known:
+            told += [heading, line] if heading and heading != before else [line]
+            before = heading
+    return ' '.join(told) or 'nothing beside that'
+
+
+def _under_headings(words: str) -> Iterator[tuple[str, str]]:
+    """The lines, each with the heading that it stands under."""
+    heading = ''
     for line in words.splitlines():
         if line.endswith(':'):
             heading = line
-        elif line and line not in known:
-            told += [heading, line] if heading else [line]
-            heading = ''
-    return ' '.join(told) or 'nothing beside that'
+        elif line:
+            yield heading, line
 
 
 def _check_constraints(request: Request) -> None:

@@ -30,6 +30,8 @@ _MARK = (
 _ENDS = re.compile(rf'[.;\n]+|,?\s+\b(?:and|but)\s+(?={_MARK}\b)|,\s+(?={_MARK}\b)', re.IGNORECASE)
 """Where one part of a request ends: a sentence, or what comes before a rule in the same one."""
 _RULE = re.compile(rf'\b{_MARK}\b', re.IGNORECASE)
+_BEGINS = re.compile(r'(?:,?\s+\b(?:and|but|yet|while|though)\b|,)\s+', re.IGNORECASE)
+"""Where a rule may begin within such a part, behind what is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Request:
         start: the observed world; its objects and its initial state are not for the model to
             change. None where the text tells them.
         domain_text: PDDL of the domain, as a task carries it; empty for a built-in one.
+        rest: the text without the rules in it that `spoken_rules` has read; None where it was not
+            looked for any.
     """
 
     text: str
@@ -51,6 +55,20 @@ class Request:
     constraints: str = ''
     start: Problem | None = None
     domain_text: str = ''
+    rest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenRules:
+    """The rules that were read from a request.
+
+    Attributes:
+        constraints: as one PDDL3 formula; empty for none.
+        rest: the text without them.
+    """
+
+    constraints: str
+    rest: str
 
 
 def read_request(text: str, domain: str = '', constraints: str = '', start: str = '') -> Request:
@@ -97,26 +115,42 @@ def joined(*constraints: str) -> str:
     return given[0] if len(given) == 1 else f'(and {" ".join(given)})' if given else ''
 
 
-def spoken_constraints(request: Request) -> str:
-    """The rules of a request that are in the words of `worlds.pddl3.rules`, as one PDDL3 formula.
+def spoken_rules(request: Request) -> SpokenRules:
+    """The rules of a request that are in the words of `worlds.pddl3.rules`.
 
-    Such a rule means what the grammar says, whatever a model makes of it; empty where there is
-    none, or where the objects are not known. All else that is said is for the model to understand.
+    Such a rule means what the grammar says, whatever a model makes of it; there is none where the
+    objects are not known. All else that is said is for the model to understand.
 
     Raises:
         AmbiguousRule: one of them can mean several things.
     """
     if request.start is None:
-        return ''
-    found = []
-    for part in filter(_RULE.search, _ENDS.split(request.text)):
+        return SpokenRules('', request.text)
+    found, kept, place = list[str](), list[str](), 0
+    for end in [*_ENDS.finditer(request.text), None]:
+        part = request.text[place : end.start() if end else None]
+        formulas, before = _rules_behind(part, request.start)
+        found += formulas
+        if before.strip():
+            # What joined it to a rule, such as 'but', goes with that.
+            joint = end[0] if end else ''
+            kept.append(before + (joint if not joint or joint[0] in '.;\n' else '. '))
+        place = end.end() if end else place
+    return SpokenRules(joined(*found), ''.join(kept).strip())
+
+
+def _rules_behind(part: str, start: Problem) -> tuple[list[str], str]:
+    """The rules at the end of a part of a request, and what stands before them."""
+    for at, begin in [(0, 0), *(match.span() for match in _BEGINS.finditer(part))]:
+        if not _RULE.search(part, begin):
+            break
         try:
-            found += [each.formula for each in read_rules(part.strip(), request.start)]
+            return [each.formula for each in read_rules(part[begin:].strip(), start)], part[:at]
         except AmbiguousRule:
             raise
         except PddlError:
             continue
-    return joined(*found)
+    return [], part
 
 
 def _domain(domain: str, start: str) -> tuple[Domain, str]:

@@ -10,6 +10,7 @@ latter with `safegen.json`: `{"prompt_style": "planetarium"}`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,7 @@ from safegen_ros.pddl.writer import atom_text, domain_text
 from safegen_ros.worlds.pddl3.prompts.styles import SETTINGS
 from safegen_ros.worlds.planetarium.dataset.wording import END, START
 from safegen_ros.worlds.planetarium.request import Request
-from safegen_ros.worlds.planetarium.words import Lexicon, clauses, halves
+from safegen_ros.worlds.planetarium.words import Lexicon, clauses, halves, spelt_out
 
 STYLE = 'planetarium'
 """What `safegen.json` says of a model that reads and writes `words`."""
@@ -31,6 +32,12 @@ STYLE = 'planetarium'
 QUESTION = 'QUESTION:'
 """What an answer begins with that asks instead of guessing."""
 
+
+_RULE_WORDS = re.compile(
+    r'\b(?:never|not|ever|always|cannot|no time|without|unless|until|before|avoid|except|only|'
+    r'forbidden|while|during)\b'
+)
+"""Words of rules; none of them is said of what is to be reached."""
 
 Translation = Generator[list[list[Message]], list[str], str]
 """Yields conversations that the model is to answer, is sent what it wrote, and returns the answer
@@ -89,11 +96,11 @@ class WordTranslation:
         """
         lexicon = Lexicon.of(request.domain, request.text, request.start)
         if request.start is not None:
-            asked, mentioned = lexicon.clause(request.text)
+            asked, mentioned = lexicon.clause(_without_rules(request))
             (answer,) = yield [self._messages(asked)]
             goal = lexicon.read_clause(answer.split(), mentioned, self._shield)
             return answer if goal is None else lexicon.problem(sorted(request.start.init), goal)
-        told = halves(request.text)
+        told = halves(_without_rules(request) if self._strict else request.text)
         if told is None:
             raise SafegenError(
                 'the model that translates needs to be told what there is: give the observed world '
@@ -137,6 +144,25 @@ class WordTranslation:
             atoms = lexicon.read_clause(answer.split(), mentioned, self._shield)
             found = None if atoms is None or found is None else [*found, *atoms]
         return found
+
+
+def _without_rules(request: Request) -> str:
+    """What is to be done, without the rules that were read; raises where one was not.
+
+    The small translator writes goals alone, and would leave it out.
+    """
+    text = request.text if request.rest is None else request.rest
+    # A summary may say that things are as before, or that they are not alike.
+    harmless = () if request.start is not None else ('not', 'before')
+    left = [word for word in _RULE_WORDS.findall(spelt_out(text)) if word not in harmless]
+    if not left:
+        return text
+    raise SafegenError(
+        f'what is said with {left[0]!r} is no rule that can be read, and the model that translates '
+        'understands none: say it in the words of docs/constraints.md, in a sentence of its own, '
+        'or formally (--constraints)',
+        ErrorCode.TRANSLATION_FAILED,
+    )
 
 
 def _user(text: str) -> Message:

@@ -41,6 +41,11 @@ MOST_OF_A_KIND = 60
 _NAME = re.compile(r'([a-z]+)(\d+)')
 _PIECE = re.compile(r'[a-z]+\d+|[a-z]+|\d+|[.;,?]')
 _ENDS = re.compile(r'\s*;\s*')
+_SHORT = (
+    (r"\bcan't", 'cannot'), (r"\bwon't", 'will not'), (r"n't", ' not'), (r"\blet's", 'let us'),
+    (r"'d", ' would'), (r"'ll", ' will'), (r"'re", ' are'), (r"'m", ' am'), (r"'ve", ' have'),
+    (r"'s", ' is'),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -237,7 +242,8 @@ class Lexicon:
         """The words, names and marks of a text; names are those of objects as they are."""
         names = {name.lower(): name for name in self.kinds}
         known = '|'.join(sorted(map(re.escape, names), key=len, reverse=True))
-        found = re.findall(rf'\b(?:{known})\b|{_PIECE.pattern}' if known else _PIECE, text.lower())
+        pieces = rf'\b(?:{known})\b|{_PIECE.pattern}' if known else _PIECE
+        found = re.findall(pieces, spelt_out(text))
         return [names.get(piece, piece) for piece in found]
 
     def _numbered(self, text: str) -> Iterator[str]:
@@ -276,6 +282,14 @@ class Lexicon:
                 return None
             found.append((name, *(names.get(word, word) for word in own)))
         return found or None
+
+
+def spelt_out(text: str) -> str:
+    """A text in small letters without contractions: 'do not' for "don't"."""
+    text = text.lower().replace('\u2019', "'")
+    for short, long in _SHORT:
+        text = re.sub(rf'{short}\b', long, text)
+    return text
 
 
 def halves(text: str) -> tuple[str, str] | None:

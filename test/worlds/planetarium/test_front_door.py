@@ -96,6 +96,9 @@ def test_two_ways_to_understand_a_request_make_a_question() -> None:
     found = ask(REQUEST, BLOCKS, other, readings=2)
     assert isinstance(found, Question)
     assert 'Which one is meant?' in found.text
+    # What one reading wants and the other starts with is a difference, too.
+    assert found.text.count('The goal:') == 2
+    assert 'nothing beside that' not in found.text
     assert isinstance(ask(REQUEST, BLOCKS, UPSIDE_DOWN, readings=2), Question)
     renamed = BLOCKS.replace('objects a b', 'objects x y').replace(' a', ' x').replace(' b)', ' y)')
     model = Scripted(BLOCKS, renamed)  # the same problem, where names are the model's own

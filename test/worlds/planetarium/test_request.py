@@ -18,7 +18,7 @@ from safegen_ros.worlds.planetarium.request import (
     MAX_REQUEST,
     joined,
     read_request,
-    spoken_constraints,
+    spoken_rules,
 )
 
 NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
@@ -36,18 +36,35 @@ NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
             'a must always be clear\nDo not hold b',
             '(and (always (clear a)) (always (not (holding b))))',
         ),
+        ('Put a on b, but c must never be held.', '(always (not (holding c)))'),
+        ('put c on b, b on a and a must never be on c', '(always (not (on a c)))'),
         ('Put a on b and never hold d.', ''),  # which is not there: the model may know
         ('Never sing.', ''),
     ],
 )
 def test_rules_in_our_words_are_read_by_their_grammar(text: str, found: str) -> None:
-    assert spoken_constraints(read_request(text, start=THREE_TEXT)) == found
-    assert spoken_constraints(read_request(text, 'blocksworld')) == ''  # no objects are known
+    assert spoken_rules(read_request(text, start=THREE_TEXT)).constraints == found
+    assert spoken_rules(read_request(text, 'blocksworld')).constraints == ''  # no objects are known
+
+
+@pytest.mark.parametrize(
+    ('text', 'rest'),
+    [
+        ('Put a on b.', 'Put a on b.'),
+        ('Put a on b, and never put anything on c.', 'Put a on b.'),
+        ('Put a on b, but c must never be held.', 'Put a on b.'),
+        ('Never hold c. Put a on b; then b on c.', 'Put a on b; then b on c.'),
+        ('Put a on b and never hold d.', 'Put a on b. never hold d.'),
+        ('Never hold c', ''),
+    ],
+)
+def test_what_is_left_has_no_rule_that_was_read(text: str, rest: str) -> None:
+    assert spoken_rules(read_request(text, start=THREE_TEXT)).rest == rest
 
 
 def test_a_rule_with_two_meanings_is_not_guessed() -> None:
     with pytest.raises(AmbiguousRule) as caught:
-        spoken_constraints(read_request('Do not put a and c on b.', start=THREE_TEXT))
+        spoken_rules(read_request('Do not put a and c on b.', start=THREE_TEXT))
     assert len(caught.value.meanings) == 2
 
 
@@ -104,7 +121,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS | st.text(max_size=5), max_size=15).map(' '.join))
 def test_any_text_is_a_request_or_refused(text: str) -> None:
     try:
-        found = spoken_constraints(read_request(text, start=THREE_TEXT))
+        found = spoken_rules(read_request(text, start=THREE_TEXT)).constraints
     except SafegenError:
         return
     if found:

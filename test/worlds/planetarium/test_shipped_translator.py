@@ -65,6 +65,31 @@ def test_a_word_that_it_does_not_know_is_named(backend: Backend) -> None:
     assert caught.value.code is ErrorCode.TRANSLATION_FAILED
 
 
+@pytest.mark.parametrize(
+    'rule',
+    [
+        "don't ever put b1 on b3 while you do that",
+        'do not let b1 fall',
+        'keep b1 where it is until b2 is on b3',
+        'always be gentle with b1',
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_never_left_out(rule: str, backend: Backend) -> None:
+    """The model writes goals alone: it would do what is asked, and drop the rule."""
+    request = read_request(f'Put b3 on b2, but {rule}.', 'blocksworld', '', WORLD)
+    with pytest.raises(SafegenError, match='no rule that can be read') as caught:
+        understand(request, backend, Sampling(0), style=translation_style_of(str(MODEL)))
+    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+
+
+def test_a_rule_that_is_read_holds_beside_the_goal(backend: Backend) -> None:
+    request = read_request('Put b3 on b2, but b1 must never be held.', 'blocksworld', '', WORLD)
+    sampling, style = Sampling(0, max_new_tokens=200), translation_style_of(str(MODEL))
+    found = understand(request, backend, sampling, style=style)
+    assert isinstance(found, Understood)
+    assert 'At all times, the arm does not hold block b1.' in found.words
+
+
 def test_its_files_are_whole() -> None:
     from safegen_ros.training.export import CHECKSUMS, PROSE  # which imports torch
 

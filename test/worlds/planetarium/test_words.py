@@ -25,7 +25,7 @@ from safegen_ros.worlds.planetarium.domains import planetarium_domain
 from safegen_ros.worlds.planetarium.planner import find_plan
 from safegen_ros.worlds.planetarium.request import Request, read_request
 from safegen_ros.worlds.planetarium.styles import Translation, WordTranslation
-from safegen_ros.worlds.planetarium.words import ALL, WHOLE, Lexicon
+from safegen_ros.worlds.planetarium.words import ALL, WHOLE, Lexicon, spelt_out
 
 WORLD = """(define (problem seen) (:domain blocksworld) (:objects red B2 green)
     (:init (arm-empty) (on-table red) (on B2 red) (clear B2) (on-table green) (clear green))
@@ -151,6 +151,11 @@ def test_names_are_those_of_the_observed_objects() -> None:
     assert lexicon.read_clause(['on', 'x1', 'x2', 'on', 'x3', 'x1'], mentioned) == [
         ('on', 'red', 'b2'), ('on', 'green', 'red'),
     ]  # fmt: skip
+
+
+def test_contractions_are_the_words_that_they_stand_for() -> None:
+    told = "I'd like b1 there, it's clear; don't, can't, let\u2019s"
+    assert spelt_out(told) == 'i would like b1 there, it is clear; do not, cannot, let us'
 
 
 @pytest.mark.parametrize(
