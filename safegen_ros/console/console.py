@@ -30,9 +30,8 @@ from safegen_ros.console.stack_view import stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
-from safegen_ros.errors import SafegenError
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.node_journal import task_of_goal
 from safegen_ros.robot.scene import load_scene
 
 PORT = 8765
@@ -235,11 +234,8 @@ class Console(Closing):
         for pause in _LOOK_UP_S:
             if self._ended.wait(pause):
                 return
-            try:
-                found = load_goals(runs_dir()).runs.get(id)
-            except (SafegenError, OSError):
-                found = None
-            problem = problem_of(found[1].record) if found is not None else None
+            record = task_of_goal(runs_dir(), id)
+            problem = problem_of(record) if record is not None else None
             if problem is not None:
                 self.desk.goal(id, partial(GoalView.with_problem, problem=problem))
                 return

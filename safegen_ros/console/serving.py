@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import itertools
@@ -28,6 +29,7 @@ def serve(gate: Gate, port: int) -> Any:
     from viser import _messages
 
     _show_at_once()
+    _wake_in_its_thread()
     with contextlib.redirect_stdout(io.StringIO()), guarded(gate):
         server = viser.ViserServer(
             host=gate.host, port=port, label='safegen console', verbose=False
@@ -57,3 +59,36 @@ def _show_at_once() -> None:
     seconds = itertools.count()
     clock = {**vars(_infra.time), 'perf_counter': lambda: float(next(seconds))}
     _infra.time = SimpleNamespace(**clock)  # type: ignore[assignment]
+
+
+class Wakened(asyncio.Event):
+    """An event that any thread may set; those who wait for it are woken in the loop alone."""
+
+    def set(self) -> None:
+        """Sets it; from outside of a loop nobody is woken."""
+        if asyncio._get_running_loop() is None:
+            self._value = True
+            return
+        self._value = False  # else it counts as told already
+        super().set()
+
+
+def _wake_in_its_thread() -> None:
+    """Lets other threads write messages while viewers wait for them.
+
+    viser 1.1 sets the event of new messages in the writer's thread and then in that of the loop.
+    The first looks through those who wait while the loop changes them, which can fail: a picture
+    was not drawn to its end, and the page said so.
+    """
+    from viser.infra._async_message_buffer import AsyncMessageBuffer
+
+    make = AsyncMessageBuffer.__init__
+    if getattr(make, 'is_ours', False):
+        return
+
+    def made(self: Any, *arguments: Any, **keywords: Any) -> None:
+        make(self, *arguments, **keywords)
+        self.message_event = Wakened()
+
+    made.is_ours = True  # type: ignore[attr-defined]
+    AsyncMessageBuffer.__init__ = made  # type: ignore[method-assign]

@@ -183,11 +183,42 @@ def load_journal(path: Path) -> tuple[JournalEntry, ...]:
         RecordError: it is no journal, or is damaged; the message names the entry.
         OSError: the file cannot be read.
     """
+    with _to_read(path) as database:
+        return _read(database, path)[0]
+
+
+def find_entry(path: Path, kind: str, key: str, value: str) -> JournalEntry | None:
+    """The first entry of a kind with a value, by itself: neither digests nor numbers are compared.
+
+    Args:
+        path: of the journal, which may still be written.
+        kind: of the entry.
+        key: of the value.
+        value: what stands there.
+
+    Raises:
+        RecordError: it is no journal.
+        OSError: the file cannot be read.
+    """
+    with _to_read(path) as database:
+        row = database.execute(
+            'SELECT number, time, kind, data FROM entry '
+            "WHERE kind = ? AND json_extract(data, '$.' || ?) = ? ORDER BY number LIMIT 1",
+            (kind, key, value),
+        ).fetchone()
+    if row is None:
+        return None
+    number, now, kind, text = row
+    return JournalEntry(number, now, kind, json.loads(text))
+
+
+@contextmanager
+def _to_read(path: Path) -> Iterator[sqlite3.Connection]:
     path.open('rb').close()  # for an error that says why
     with _named(path):
         uri = f'file:{quote(str(path.absolute()))}?mode=ro'
         with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as database:
-            return _read(database, path)[0]
+            yield database
 
 
 def is_written(path: Path) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -34,7 +35,14 @@ from safegen_ros.record.events import (
     begin,
     read_event,
 )
-from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_journal
+from safegen_ros.record.journal import (
+    JOURNAL,
+    Journal,
+    JournalEntry,
+    find_entry,
+    is_written,
+    load_journal,
+)
 from safegen_ros.record.run import RecordError, ReleaseRecord, RunRecord, new_run_dir, plain
 
 NODES = 'nodes'
@@ -150,6 +158,25 @@ def load_goals(root: Path) -> KeptGoals:
     for stack, released in releases.items():
         _add_releases(runs, [goal for goal in runs if written[goal].stack == stack], released)
     return KeptGoals(runs, broken)
+
+
+def task_of_goal(root: Path, goal: str) -> RunRecord | None:
+    """What a goal is about, for those who only show it; None while no node has written it down.
+
+    Unlike `load_goals` it keeps nothing else of what the nodes have written, and so it is not known
+    whether the file is whole.
+
+    Args:
+        root: the folder of all runs.
+        goal: its id, 32 hexadecimal digits.
+    """
+    for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}'), reverse=True):
+        with suppress(RecordError, OSError):
+            entry = find_entry(path, KINDS[TaskEvent], _GOAL, goal)
+            if entry is not None:
+                data = {key: value for key, value in entry.data.items() if key != _GOAL}
+                return begin(read_event(path, replace(entry, data=data)))
+    return None
 
 
 def _add_releases(
