@@ -26,7 +26,8 @@ PARAMETERS = (
         'translator',
         '',
         'model that puts tasks in words into PDDL, named as model is; one that answers a chat, or '
-        'models/safegen-words. Empty: the model itself where it answers a chat, else that one',
+        'models/safegen-requests. Empty: the model itself where it answers a chat, else that one, '
+        'and models/safegen-words for texts that tell what there is',
     ),
     Parameter(
         'arms_model',

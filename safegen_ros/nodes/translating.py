@@ -28,8 +28,9 @@ from safegen_ros.worlds.planetarium.styles import (
     translation_style_of,
 )
 
-SHIPPED = 'models/safegen-words'
-"""What translates where no model is named and the planner's own answers no chat."""
+FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-words'
+"""What translates where no model is named and the planner's own answers no chat: requests about
+what was observed, and texts that tell what there is."""
 
 _SEARCH_S = 10.0
 """Most time for finding out whether a problem has a plan [s]."""
@@ -75,25 +76,24 @@ class Translator:
 
     def __init__(self, values: Mapping[str, Any], style: PromptStyle, backend: Backend) -> None:
         self._values = values
-        self._own: Backend | None = None
+        self._own: dict[str, tuple[TranslationStyle, Backend]] = {}
         self._opening = threading.Lock()
         self._model: tuple[TranslationStyle, Backend] | None = None
         if values['translator']:
-            self._open(values['translator'])
+            self._model = self._open(values['translator'])
         elif isinstance(style, InstructStyle):
             self._model = InstructTranslation(), backend
 
     def _open(self, model: str) -> tuple[TranslationStyle, Backend]:
-        """Opens a model, unless one is open; goals may come together."""
+        """Opens a model, unless it is open; goals may come together."""
         with self._opening:
-            if self._model is None:
+            if model not in self._own:
                 name = named_model(model)
                 style = translation_style_of(name)
                 if style is None:
                     raise SafegenError(f'parameter translator: {_no_translator(name)}')
-                self._own = backend_of(name, self._values)
-                self._model = style, self._own
-            return self._model
+                self._own[model] = style, backend_of(name, self._values)
+            return self._own[model]
 
     def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
         """Has a task in words understood.
@@ -111,7 +111,8 @@ class Translator:
             Canceled: the goal was given up.
         """
         request = read_request(task.problem, task.domain, task.constraints, task.start)
-        style, backend = self._open(SHIPPED)
+        shipped = FOR_DESCRIPTIONS if request.start is None else FOR_REQUESTS
+        style, backend = self._model or self._open(shipped)
         attempts = self._values['translation_attempts']
 
         def asking(reading: int, attempt: int) -> None:
@@ -174,9 +175,9 @@ class Translator:
         return found.task
 
     def close(self) -> None:
-        """Lets go of a model of its own."""
-        if self._own is not None:
-            self._own.close()
+        """Lets go of models of its own."""
+        for _, backend in self._own.values():
+            backend.close()
 
 
 class Ambiguous(SafegenError):
@@ -197,8 +198,8 @@ class Ambiguous(SafegenError):
 def _no_translator(model: str) -> str:
     return (
         f'model {model} knows the words of its own prompts, which are not those of a request: name '
-        'a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or leave it empty for that '
-        f'of {SHIPPED}'
+        'a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or leave it empty for those '
+        f'of {FOR_REQUESTS} and {FOR_DESCRIPTIONS}'
     )
 
 

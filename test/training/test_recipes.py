@@ -270,5 +270,6 @@ def test_there_are_recipes() -> None:
         'mini-grpo',
         'mini-more',
         'mini-smoke',
+        'requests',
         'words',
     }

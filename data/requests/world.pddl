@@ -1,0 +1,5 @@
+(define (problem five-blocks) (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init (arm-empty) (on-table b1) (on b2 b1) (clear b2) (on-table b3) (clear b3)
+         (on-table b4) (on b5 b4) (clear b5))
+  (:goal (clear b2)))
