@@ -142,7 +142,7 @@ def world_levels(
     def searched(history: History, deadline: Deadline) -> Generator[str, None, None]:
         if not fallback:
             raise Skipped('the search is turned off')
-        yield task.solve(deadline.left_s)
+        yield task.solve(deadline.left_s, deadline.cancelled)
 
     attempts = goal.max_attempts or values['max_attempts']
     levels = {MODEL: Level(MODEL, attempts, asked), SEARCH: Level(SEARCH, 1, searched)}

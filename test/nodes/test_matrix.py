@@ -262,15 +262,17 @@ def test_a_goal_that_waits_for_the_arm(
             assert operator.call('stop').success
         elif ends == 'cancel':
             assert second.cancel().error_code == ErrorCode.PLANNING_CANCELED
-        codes = [ErrorCode(goal.result().error_code) for goal in (first, second)]
-    assert (
-        codes
-        == {
-            'cancel': [ErrorCode.NONE, ErrorCode.PLANNING_CANCELED],
-            'stop': [ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED],
-            'nobody': [ErrorCode.NONE, ErrorCode.NONE],
-        }[ends]
-    )
+        ended, waited = (ErrorCode(goal.result().error_code) for goal in (first, second))
+    assert ended is (ErrorCode.EXECUTION_STOPPED if ends == 'stop' else ErrorCode.NONE)
+    # The arm is free once the stop has ended the first goal. Where the planner hears of that before
+    # it hears of the stop, it is the executor that refuses.
+    stopped = {ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED}
+    expected = {
+        'cancel': {ErrorCode.PLANNING_CANCELED},
+        'stop': stopped,
+        'nobody': {ErrorCode.NONE},
+    }
+    assert waited in expected[ends]
 
 
 class Held:

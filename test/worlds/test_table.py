@@ -15,7 +15,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.verdict import Category
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 from safegen_ros.worlds.table import WORLDS, read_action_task
-from safegen_ros.worlds.task import CellTask, ChatTask, StepTask
+from safegen_ros.worlds.task import CellTask, StepTask
 
 MAP = '{"id": "m", "width": 2, "height": 2, "objects": [[0.25, 0.25]], "targets": [[1.25, 0.25]], "bases": [[1, 1]], "tips": [[1.25, 1.25]]}'  # noqa: E501
 LATE = """
@@ -34,7 +34,7 @@ def test_every_world_has_what_the_stack_asks_for() -> None:
         assert task.format == format
         assert task.problem_text == text
         assert isinstance(task, CellTask)
-        assert isinstance(task, ChatTask | StepTask)
+        assert isinstance(task, StepTask)
         assert {name for atom in task.init for name in atom[1:2]} <= set(task.objects)
         assert task.verify('', step_by_step=True).ok
         assert task.verify('nonsense').category is Category.FORMAT_ERROR

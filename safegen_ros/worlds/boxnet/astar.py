@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from random import Random
 
+from safegen_ros.errors import Canceled
+from safegen_ros.llm.backend import never
 from safegen_ros.worlds.boxnet.geometry import UNIT, Point, distance
 from safegen_ros.worlds.boxnet.model import Move, Plan, State, Step, Task
 from safegen_ros.worlds.boxnet.routes import Routes
@@ -27,15 +29,27 @@ MOST_SUCCESSORS = 20
 MOST_AT_ONCE = 4
 
 
-def plan_as_paper(task: Task, seed: int = 0, most: int = MOST_EXPANSIONS) -> Plan | None:
+def plan_as_paper(
+    task: Task, seed: int = 0, most: int = MOST_EXPANSIONS, over: Callable[[], bool] = never
+) -> Plan | None:
     """The plan that the reference planner of the paper finds; None where it finds none.
 
     Args:
         task: to be solved.
         seed: of the choice between equally good states.
         most: states that are looked at.
+        over: asked again and again: whether to stop.
+
+    Raises:
+        Canceled: `over` said so.
     """
-    return _Search(task, seed).run(most)
+    return _Search(task, seed).run(most, over)
+
+
+def stop_if(over: Callable[[], bool], task: Task) -> None:
+    """Raises `Canceled` where a search is to stop."""
+    if over():
+        raise Canceled(f'{task.id}: the search for a plan was given up')
 
 
 class _Search:
@@ -45,13 +59,14 @@ class _Search:
         self.routes = Routes(task)
         self.rest = [task.rest_tip(robot) for robot in range(len(task.bases))]
 
-    def run(self, most: int) -> Plan | None:
+    def run(self, most: int, over: Callable[[], bool]) -> Plan | None:
         start = self.task.start
         steps = {start: 0}
         came: dict[State, tuple[State, Step]] = {}
         closed = set[State]()
         front = [(self._heuristic(start.objects), 0.0, start)]
         for _ in range(most):
+            stop_if(over, self.task)
             while front and front[0][-1] in closed:
                 heapq.heappop(front)
             if not front:

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.llm.backend import never
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.verdict import Category, Verdict
@@ -169,9 +171,16 @@ class BoxnetGoal:
         """See `StepTask.replay`."""
         return replay(self.task, answers, told)
 
-    def solve(self, seconds: float) -> str:
-        """A plan of the fewest steps, or of few; raises as `optimal.solve`."""
-        return plan_json(solve(self.task).plan)
+    def solve(self, seconds: float, cancelled: Callable[[], bool] = never) -> str:
+        """A plan of the fewest steps, or of few; raises as `optimal.solve`.
+
+        Args:
+            seconds: most time for it [s].
+            cancelled: asked again and again: whether to stop.
+        """
+        end = time.monotonic() + seconds
+        found = solve(self.task, over=lambda: cancelled() or time.monotonic() > end)
+        return plan_json(found.plan)
 
 
 class BoxnetMonitor:

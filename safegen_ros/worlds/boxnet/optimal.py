@@ -13,7 +13,7 @@ object, so that nothing is left out. A plan of that many steps is optimal, and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import islice
@@ -21,7 +21,8 @@ from random import Random
 from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.worlds.boxnet.astar import plan_as_paper
+from safegen_ros.llm.backend import never
+from safegen_ros.worlds.boxnet.astar import plan_as_paper, stop_if
 from safegen_ros.worlds.boxnet.geometry import Point, distance
 from safegen_ros.worlds.boxnet.model import Move, Plan, Task
 from safegen_ros.worlds.boxnet.routes import FAR, Routes, certificate
@@ -66,26 +67,34 @@ class Solution:
 
 
 @singledispatch
-def solve(task: Task, most_nodes: int = MOST_NODES, *, soon: bool = False) -> Solution:
+def solve(
+    task: Task,
+    most_nodes: int = MOST_NODES,
+    *,
+    soon: bool = False,
+    over: Callable[[], bool] = never,
+) -> Solution:
     """A plan of few steps, of the fewest where `certified`; idle arms are ignored.
 
     Args:
         task: to be solved.
         most_nodes: of the search for each number of steps; fewer give longer plans sooner.
         soon: whether to give up where a plan is hard to find, and to take a longer one.
+        over: asked again and again: whether to stop.
 
     Raises:
         NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
+        Canceled: `over` said so.
     """
     proof = certificate(task)
     if proof is not None:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     routes = Routes(task)
-    bound = _lower_bound(routes, most_nodes)
+    bound = _lower_bound(routes, most_nodes, over)
     more, restarts = (_FEW, _FEW) if soon else (_MORE, RESTARTS)
-    plan = _shortest(routes, range(bound, bound + more), restarts, most_nodes)
+    plan = _shortest(routes, range(bound, bound + more), restarts, most_nodes, over)
     if not soon and (plan is None or len(plan) > bound):
-        other = plan_as_paper(task, most=_EXPANSIONS)
+        other = plan_as_paper(task, most=_EXPANSIONS, over=over)
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
     return checked(task, plan, bound, bound + more - 1)
@@ -117,16 +126,19 @@ def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> Solution:
     return Solution(plan, bound)
 
 
-def _shortest(routes: Routes, lengths: range, restarts: int, most_nodes: int) -> Plan | None:
+def _shortest(
+    routes: Routes, lengths: range, restarts: int, most_nodes: int, over: Callable[[], bool]
+) -> Plan | None:
     for steps in lengths:
         for seed in range(restarts):
+            stop_if(over, routes.task)
             search = _Search(routes, steps, most_nodes // RESTARTS, seed=seed)
             if search.found():
                 return search.plan()
     return None
 
 
-def _lower_bound(routes: Routes, most_nodes: int) -> int:
+def _lower_bound(routes: Routes, most_nodes: int, over: Callable[[], bool]) -> int:
     """The fewest steps if nothing could collide; fewer where the search for them grows too long."""
     task = routes.task
     pairs = enumerate(task.start.objects)
@@ -135,6 +147,7 @@ def _lower_bound(routes: Routes, most_nodes: int) -> int:
         for n, place in pairs
     )
     while True:
+        stop_if(over, routes.task)
         search = _Search(routes, bound, most_nodes, free=True)
         if search.found() or search.nodes > most_nodes:
             return bound

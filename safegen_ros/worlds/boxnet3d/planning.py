@@ -12,11 +12,12 @@ and the other comes in a further one, since two tips at one box would collide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.worlds.boxnet.astar import plan_as_paper
+from safegen_ros.llm.backend import never
+from safegen_ros.worlds.boxnet.astar import plan_as_paper, stop_if
 from safegen_ros.worlds.boxnet.model import Move, Plan, State, Step
 from safegen_ros.worlds.boxnet.optimal import NoPlan, Solution, checked, solve
 from safegen_ros.worlds.boxnet.routes import FAR, Routes, certificate
@@ -39,7 +40,11 @@ _MORE = 16
 
 @solve.register
 def solve_spatial(
-    task: SpatialTask, most_nodes: int = MOST_NODES, *, soon: bool = False
+    task: SpatialTask,
+    most_nodes: int = MOST_NODES,
+    *,
+    soon: bool = False,
+    over: Callable[[], bool] = never,
 ) -> Solution:
     """A plan of few steps by the rules of the depth of a task, of the fewest where `certified`.
 
@@ -47,18 +52,20 @@ def solve_spatial(
         task: to be solved.
         most_nodes: steps that are looked at for each number of steps.
         soon: whether to give up early where a plan is hard to find, and to take a longer one.
+        over: asked again and again: whether to stop.
 
     Raises:
         NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
+        Canceled: `over` said so.
     """
     proof = certificate(task)
     if proof is not None:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     bounds = Bounds(task)
     bound = bounds.of(task.start)
-    plan = _shortest(bounds, bound, most_nodes // _SOONER if soon else most_nodes)
+    plan = _shortest(bounds, bound, most_nodes // _SOONER if soon else most_nodes, over)
     if plan is None or len(plan) > bound:
-        other = plan_as_paper(task)
+        other = plan_as_paper(task, over=over)
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
     return checked(task, plan, bound, bound + _MORE - 1)
@@ -115,9 +122,10 @@ class Bounds:
         return max(most, *alone, 0) if needed else most
 
 
-def _shortest(bounds: Bounds, bound: int, most_nodes: int) -> Plan | None:
+def _shortest(bounds: Bounds, bound: int, most_nodes: int, over: Callable[[], bool]) -> Plan | None:
     for steps in range(bound, bound + _MORE):
         for seed in range(RESTARTS):
+            stop_if(over, bounds.task)
             search = _Search(bounds, most_nodes // RESTARTS, seed)
             plan = search.within(bounds.task.start, steps)
             if plan is not None:

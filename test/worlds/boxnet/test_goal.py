@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.cell.execution import carry_out
 from safegen_ros.verdict import Category
@@ -20,10 +21,22 @@ from safegen_ros.worlds.boxnet.goal import BoxnetGoal
 from safegen_ros.worlds.boxnet.prompts import EXAMPLE, EXAMPLE_PLAN
 from safegen_ros.worlds.boxnet.verifier import judge, verify
 from safegen_ros.worlds.job import WorldJob
+from safegen_ros.worlds.table import read_action_task
 from safegen_ros.worlds.task import Chosen, Pace
 
 GOAL = BoxnetGoal(EXAMPLE, EXAMPLE.to_json())
 STEPS = GOAL.steps_of(EXAMPLE_PLAN)
+
+
+@pytest.mark.parametrize('flat', [True, False])
+def test_a_search_ends_with_its_time_and_when_it_is_cancelled(flat: bool) -> None:
+    path = data_path(f'examples/boxnet/{"" if flat else "ur5e_"}hand_over.json')
+    goal = read_action_task(path.read_text(encoding='utf-8'), format='boxnet')
+    assert isinstance(goal, BoxnetGoal)
+    for seconds, cancelled in ((0.0, lambda: False), (60.0, lambda: True)):
+        with pytest.raises(Canceled, match='was given up'):
+            goal.solve(seconds, cancelled)
+    assert goal.verify(goal.solve(60.0)).ok
 
 
 @settings(max_examples=10)
