@@ -111,7 +111,7 @@ def test_an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     pending = console.desk.picture.pending
     assert pending is not None
     assert pending.may_be_approved
-    assert screen.button(f'Approve {pending.digest[:8]}').is_visible()
+    expect(screen.button(f'Approve {pending.digest[:8]}')).to_be_visible(timeout=WAIT_MS)
     assert not console.desk.picture.look.joints  # nothing has moved
     screen.show('breaks a rule')
     screen.picture('console-refused')
