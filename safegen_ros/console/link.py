@@ -47,6 +47,7 @@ THERE_S = 1.0
 NODES = ('validator', 'executor', 'planner')
 
 _ACTIONS = {desk.RUN: RunTask, desk.PLAN: PlanTask, desk.EXECUTE: ExecutePlan}
+_MOST_OVER = 1000  # goals that are known to be over; what is told of older ones says so itself
 _OVER = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
 
@@ -65,7 +66,7 @@ class Link:
         self._lock = threading.Lock()
         self._open: dict[str, str] = {}
         self._ours: dict[str, GoalView] = {}
-        self._over: set[str] = set()
+        self._over: dict[str, None] = {}
         # When the last look of a goal came, Unix time, and when it was, by the cell's clock [s].
         self._last_look = (-math.inf, 0.0)
         self._node: Any = client.node
@@ -188,9 +189,7 @@ class Link:
         for each in message.status_list:
             id = bytes(each.goal_info.goal_id.uuid).hex()
             if each.status in _OVER:
-                with self._lock:
-                    self._open.pop(id, None)
-                    self._over.add(id)
+                self._end(id)
             else:
                 self._begin(action, id)
         self._count()
@@ -209,6 +208,14 @@ class Link:
         self._desk.set(goal=view)
         if not view.ours:
             self._begun(id)
+
+    def _end(self, id: str) -> None:
+        """Remembers that a goal is over, so that a status of it that comes late begins nothing."""
+        with self._lock:
+            self._open.pop(id, None)
+            self._over[id] = None
+            while len(self._over) > _MOST_OVER:
+                del self._over[next(iter(self._over))]
 
     def _count(self) -> None:
         with self._lock:
@@ -271,9 +278,7 @@ class Link:
 
     def _lost(self, id: str) -> None:
         """Nobody holds the goal any more, and nobody will tell how it ended."""
-        with self._lock:
-            self._open.pop(id, None)
-            self._over.add(id)
+        self._end(id)
         self._desk.goal(
             id,
             lambda view: replace(
