@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.llm.model_names import named_model
 from safegen_ros.nodes import conversions
-from safegen_ros.nodes.levels import backend_of, sampling_of
+from safegen_ros.nodes.levels import sampling_of
+from safegen_ros.nodes.own_models import OwnModels
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
@@ -76,24 +75,12 @@ class Translator:
 
     def __init__(self, values: Mapping[str, Any], style: PromptStyle, backend: Backend) -> None:
         self._values = values
-        self._own: dict[str, tuple[TranslationStyle, Backend]] = {}
-        self._opening = threading.Lock()
+        self._own: OwnModels[TranslationStyle] = OwnModels(values, _style_of)
         self._model: tuple[TranslationStyle, Backend] | None = None
         if values['translator']:
-            self._model = self._open(values['translator'])
+            self._model = self._own.opened(values['translator'])
         elif isinstance(style, InstructStyle):
             self._model = InstructTranslation(), backend
-
-    def _open(self, model: str) -> tuple[TranslationStyle, Backend]:
-        """Opens a model, unless it is open; goals may come together."""
-        with self._opening:
-            if model not in self._own:
-                name = named_model(model)
-                style = translation_style_of(name)
-                if style is None:
-                    raise SafegenError(f'parameter translator: {_no_translator(name)}')
-                self._own[model] = style, backend_of(name, self._values)
-            return self._own[model]
 
     def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
         """Has a task in words understood.
@@ -112,7 +99,7 @@ class Translator:
         """
         request = read_request(task.problem, task.domain, task.constraints, task.start)
         shipped = FOR_DESCRIPTIONS if request.start is None else FOR_REQUESTS
-        style, backend = self._model or self._open(shipped)
+        style, backend = self._model or self._own.opened(shipped)
         attempts = self._values['translation_attempts']
 
         def asking(reading: int, attempt: int) -> None:
@@ -176,8 +163,7 @@ class Translator:
 
     def close(self) -> None:
         """Lets go of models of its own."""
-        for _, backend in self._own.values():
-            backend.close()
+        self._own.close()
 
 
 class Ambiguous(SafegenError):
@@ -195,11 +181,14 @@ class Ambiguous(SafegenError):
         self.question = question
 
 
-def _no_translator(model: str) -> str:
-    return (
-        f'model {model} knows the words of its own prompts, which are not those of a request: name '
-        'a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or leave it empty for those '
-        f'of {FOR_REQUESTS} and {FOR_DESCRIPTIONS}'
+def _style_of(model: str) -> TranslationStyle:
+    style = translation_style_of(model)
+    if style is not None:
+        return style
+    raise SafegenError(
+        f'parameter translator: model {model} knows the words of its own prompts, which are not '
+        'those of a request: name a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or '
+        f'leave it empty for those of {FOR_REQUESTS} and {FOR_DESCRIPTIONS}'
     )
 
 

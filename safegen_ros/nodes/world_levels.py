@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Mapping
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.llm.model_names import named_model
-from safegen_ros.nodes.levels import backend_of, sampling_of
+from safegen_ros.nodes.levels import sampling_of
+from safegen_ros.nodes.own_models import OwnModels
 from safegen_ros.planning.boxnet import held_plans
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import level_names
@@ -43,23 +42,12 @@ class ArmsModel:
         self, values: Mapping[str, Any], style: styles.PromptStyle, backend: Backend
     ) -> None:
         self._values = values
-        self._own: Backend | None = None
-        self._opening = threading.Lock()
+        self._own: OwnModels[Style] = OwnModels(values, style_of)
         self._model: tuple[Style, Backend] | None = None
         if values['arms_model']:
-            self._open(values['arms_model'])
+            self._model = self._own.opened(values['arms_model'])
         elif isinstance(style, styles.InstructStyle):
             self._model = InstructStyle(), backend
-
-    def _open(self, model: str) -> tuple[Style, Backend]:
-        """Opens a model, unless one is open; goals may come together."""
-        with self._opening:
-            if self._model is None:
-                name = named_model(model)
-                style = style_of(name)
-                self._own = backend_of(name, self._values)
-                self._model = style, self._own
-            return self._model
 
     def plans(
         self, task: BoxnetGoal, goal: Any, history: History, deadline: Deadline
@@ -75,7 +63,7 @@ class ArmsModel:
         Raises:
             Skipped: the map is beyond a model of words.
         """
-        style, backend = self._open(SHIPPED)
+        style, backend = self._model or self._own.opened(SHIPPED)
         show = feedback_named(goal.feedback or self._values['feedback'])
         ask = Asking(backend, sampling_of(self._values, goal), show, deadline.over)
         if not isinstance(style, WordStyle):
@@ -96,8 +84,7 @@ class ArmsModel:
 
     def close(self) -> None:
         """Lets go of a model of its own."""
-        if self._own is not None:
-            self._own.close()
+        self._own.close()
 
 
 def world_levels(
