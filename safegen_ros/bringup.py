@@ -170,6 +170,9 @@ _OWN_DISCOVERY = (
 _RMW = 'RMW_IMPLEMENTATION'
 _FAST_DDS = ('rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 
+DISCOVERY = (_RANGE, *_OWN_DISCOVERY, _RMW)
+"""Variables that say by what and how far processes find each other."""
+
 
 def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     """Loopback without shared memory, which only a profile of Fast DDS can say; else loopback."""

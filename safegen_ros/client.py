@@ -150,7 +150,9 @@ class Goal:
     @property
     def status(self) -> int:
         """The goal's `action_msgs/GoalStatus`, as far as it is known here."""
-        return int(self._handle.status)
+        # The result may come before the topic that tells of its status.
+        answer = self._future.result() if self._future.done() else None
+        return int((self._handle if answer is None else answer).status)
 
     @property
     def _what(self) -> str:

@@ -16,13 +16,14 @@ import llm_small
 import pytest
 from hypothesis import HealthCheck, settings
 
-from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.bringup import DISCOVERY, use_stack_discovery
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
-# Settings for every process that a test starts; they must be there before rclpy is imported.
-for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'ROS_LOCALHOST_ONLY'):
+# Settings for every process that a test starts; they must be there before rclpy is imported. A
+# worker has those of the process that has started it: half of them would be a discovery of its own.
+for name in DISCOVERY:
     os.environ.pop(name, None)
 use_stack_discovery()
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))

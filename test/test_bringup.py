@@ -182,8 +182,16 @@ def test_the_callers_discovery_wins_and_nothing_leaves_the_machine_unasked(own, 
 @pytest.mark.parametrize('own', [{}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}])
 def test_the_discovery_profile_is_the_default_one_of_its_file(own):
     path = Path(bringup.environment_defaults(own)['FASTDDS_DEFAULT_PROFILES_FILE'])
-    participant = ElementTree.parse(path).find('.//{http://www.eprosima.com}participant')
-    assert participant.get('is_default_profile') == 'true'
+    for part in ('participant', 'data_writer'):
+        profile = ElementTree.parse(path).find(f'.//{{http://www.eprosima.com}}{part}')
+        assert profile.get('is_default_profile') == 'true'
+
+
+def test_the_tests_have_the_discovery_of_a_user_who_has_set_nothing():
+    assert {name: os.environ.get(name) for name in bringup.DISCOVERY} == {
+        **dict.fromkeys(bringup.DISCOVERY),
+        **{n: v for n, v in bringup.environment_defaults({}).items() if n in bringup.DISCOVERY},
+    }
 
 
 PEER = """

@@ -117,6 +117,8 @@ class GoalView:
 
 def planned(view: GoalView, progress: Any) -> GoalView:
     """The view after a `PlanningProgress`."""
+    if not view.running:
+        return view  # the result has overtaken it
     view = replace(
         view,
         stage=_PHASES.get(progress.phase, view.stage),
@@ -159,6 +161,8 @@ def with_attempt(view: GoalView, attempt: AttemptRecord) -> GoalView:
 
 def executed(view: GoalView, progress: Any) -> GoalView:
     """The view after an `ExecutionProgress`."""
+    if not view.running:
+        return view
     return replace(
         view,
         stage='rehearsing' if progress.phase == 'rehearsing' else 'executing',
@@ -168,8 +172,17 @@ def executed(view: GoalView, progress: Any) -> GoalView:
     )
 
 
+def awaits(view: GoalView, steps: tuple[str, ...], problem: Problem | None) -> GoalView:
+    """The view while a plan waits for an operator."""
+    if not view.running:
+        return view
+    return replace(view.with_problem(problem, len(view.replans)), plan=steps, step=0)
+
+
 def replanned(view: GoalView, message: Any, problem: Problem | None) -> GoalView:
     """The view after a `Replan`, with what is left of the task."""
+    if not view.running:
+        return view
     record = told.replan_record(message)
     view = replace(
         view, stage='replanning', replans=(*view.replans, record), detail=record.reason,

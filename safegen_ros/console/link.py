@@ -161,14 +161,7 @@ class Link:
         )
         self._desk.set(pending=pending)
         problem = _problem(message.task)
-        self._desk.goal(
-            goal,
-            lambda view: replace(
-                view.with_problem(problem, len(view.replans)),
-                plan=pending.steps,
-                step=0,
-            ),
-        )
+        self._desk.goal(goal, lambda view: desk.awaits(view, pending.steps, problem))
 
     def _monitored(self, message: msg.MonitorStatus) -> None:
         standings = tuple(zip(message.constraints, message.standings, strict=False))

@@ -76,6 +76,16 @@ def test_a_plan_that_waits_is_told_in_any_order_of_the_topics(order: list[int]) 
     assert 'pick up a from the table' in told
 
 
+def test_what_a_result_has_overtaken_changes_nothing() -> None:
+    """Results and feedback are not ordered among each other."""
+    seen = desk.planned(view(), judged(1))
+    over = desk.ended(seen, RunTask.Result(error_code=ErrorCode.NONE))
+    assert desk.executed(over, msg.ExecutionProgress(phase='moving', step=1, total=4)) == over
+    assert desk.planned(over, msg.PlanningProgress(phase='generating')) == over
+    assert desk.awaits(over, ('(pickup a)',), THREE.problem) == over
+    assert desk.replanned(over, msg.Replan(number=1, reason='late'), THREE.problem) == over
+
+
 def test_a_replan_has_a_problem_of_its_own() -> None:
     seen = desk.planned(view(), judged(1))
     seen = desk.executed(seen, msg.ExecutionProgress(phase='moving', step=1, total=4))
