@@ -23,6 +23,7 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.console.compact import keep_compact
 from safegen_ros.console.console import PORT, Console, Settings
 from safegen_ros.console.gate import LOOPBACK, read_token
 from safegen_ros.errors import SafegenError
@@ -61,6 +62,7 @@ def read_settings() -> Settings:
 def main() -> None:
     """Serves the page until SIGINT or SIGTERM."""
     signal.signal(signal.SIGTERM, _interrupt)
+    keep_compact()  # before the threads of the middleware
     try:
         with Console(read_settings()) as served, contextlib.suppress(KeyboardInterrupt):
             print(f'console: {served.url}', flush=True)
