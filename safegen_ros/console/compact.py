@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ctypes
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of <malloc.h>
-_GIVEN_BACK = 1 << 20  # from this on, what is free at the end of the heap is given back [bytes]
+_TRIM_THRESHOLD, _ARENA_MAX = -1, -8  # of <malloc.h>
+_GIVEN_BACK = 1 << 18  # from this on, what is free at the end of the heap is given back [bytes]
 
 
 def keep_compact() -> bool:
@@ -24,6 +24,6 @@ def keep_compact() -> bool:
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
     if mallopt is None:
         return False
-    # A threshold that is set no longer rises by itself.
-    wanted = {_ARENA_MAX: 1, _MMAP_THRESHOLD: _GIVEN_BACK, _TRIM_THRESHOLD: _GIVEN_BACK}
-    return all(mallopt(option, value) for option, value in wanted.items())
+    # Once it is set, the size from which memory is taken outside of the heap no longer rises: what
+    # messages are packed in comes and goes, and leaves a hole where it was on the heap.
+    return bool(mallopt(_ARENA_MAX, 1) and mallopt(_TRIM_THRESHOLD, _GIVEN_BACK))
