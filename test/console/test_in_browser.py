@@ -81,7 +81,7 @@ def height_of(console: Console, block: str) -> float:
     return console.desk.picture.look.poses[block].position[2]
 
 
-def test_a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
+def a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
     screen.sees('block b1 is on block b4')
     screen.write('Add a rule', 'never put anything on b3')
     screen.click('Add the rule')
@@ -96,7 +96,7 @@ def test_a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(scre
     expect(screen.page.get_by_text('(always (not (on b5 b1)))')).to_have_count(0, timeout=WAIT_MS)
 
 
-def test_an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
+def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     screen: Screen, console: Console, script: Script
 ) -> None:
     script.answers = [UNSAFE, SAFE]
@@ -117,7 +117,7 @@ def test_an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     screen.picture('console-refused')
 
 
-def test_the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
+def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     screen: Screen, console: Console
 ) -> None:
     wait_until(lambda: console.rehearsed is not None, 'the rehearsal of the plan')
@@ -131,7 +131,7 @@ def test_the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     screen.picture('console-approval')
 
 
-def test_escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Console) -> None:
+def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Console) -> None:
     screen.click('Approve')
     screen.sees('The arm carries out step')
     wait_until(lambda: bool(console.desk.picture.look.joints), 'the first sample of the arm')
@@ -147,7 +147,7 @@ def test_escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, consol
     expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0)
 
 
-def test_a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
+def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
     screen.click('Reset …')
     screen.click('Stay stopped')
     assert console.desk.picture.stop.stopped
@@ -157,8 +157,8 @@ def test_a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Conso
     expect(screen.button('Reset …')).to_have_count(0, timeout=WAIT_MS)
 
 
-def test_a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
-    screen: Screen, console: Console, script: Script, fast: None
+def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
+    screen: Screen, console: Console, script: Script
 ) -> None:
     wait_until(lambda: console.desk.picture.up, 'the executor')
     screen.tab('Task')
@@ -186,7 +186,7 @@ def test_a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_execu
     wait_until(lambda: not console.busy, 'the record of the run')
 
 
-def test_a_refused_plan_is_not_executed(screen: Screen, console: Console, script: Script) -> None:
+def a_refused_plan_is_not_executed(screen: Screen, console: Console, script: Script) -> None:
     script.answers = [STEPS]
     screen.click('Plan, prove and execute')
     screen.sees('waits for you')
@@ -199,7 +199,7 @@ def test_a_refused_plan_is_not_executed(screen: Screen, console: Console, script
     wait_until(lambda: not console.busy, 'the record of the run')
 
 
-def test_a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
+def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
     screen: Screen, console: Console, script: Script, disturbances: Path
 ) -> None:
     script.answers = ['(stack c1 c2)', STEPS, STEPS]
@@ -223,9 +223,7 @@ def test_a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
     screen.sees('the world was seen to be as the goal wants it')
 
 
-def test_a_past_run_is_replayed_compared_downloaded_and_shared(
-    screen: Screen, console: Console
-) -> None:
+def a_past_run_is_replayed_compared_downloaded_and_shared(screen: Screen, console: Console) -> None:
     screen.tab('History')
     screen.click('Look for runs')
     screen.choose('Run', 'EXECUTION_STOPPED')
@@ -245,6 +243,36 @@ def test_a_past_run_is_replayed_compared_downloaded_and_shared(
     assert 'EXECUTION_STOPPED' in text
     screen.click('Close the run')
     expect(screen.button('Download the record')).to_have_count(0, timeout=WAIT_MS)
+
+
+def the_page_asks_nobody_else_for_anything(screen: Screen, console: Console) -> None:
+    foreign = [url for url in screen.asked if not url.startswith((console.url, 'blob:', 'data:'))]
+    assert foreign == []
+
+
+def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
+    screen: Screen,
+    console: Console,
+    script: Script,
+    disturbances: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    """One test, as each part begins where the one before has left the page."""
+    a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen)
+    an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(screen, console, script)
+    the_motion_is_rehearsed_for_the_eye_before_it_is_approved(screen, console)
+    escape_stops_the_arm_in_the_middle_of_its_motion(screen, console)
+    a_reset_is_asked_about_before_it_is_done(screen, console)
+    request.getfixturevalue('fast')
+    a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
+        screen, console, script
+    )
+    a_refused_plan_is_not_executed(screen, console, script)
+    a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
+        screen, console, script, disturbances
+    )
+    a_past_run_is_replayed_compared_downloaded_and_shared(screen, console)
+    the_page_asks_nobody_else_for_anything(screen, console)
 
 
 def test_it_fits_on_a_tablet_in_the_dark(
@@ -280,8 +308,3 @@ def test_who_may_only_look_has_nothing_to_click(console: Console, opened: Browse
         expect(page.get_by_text('No goal was sent')).to_be_visible(timeout=WAIT_MS)
         page.close()
     assert not console.desk.picture.stop.stopped
-
-
-def test_the_page_asks_nobody_else_for_anything(screen: Screen, console: Console) -> None:
-    foreign = [url for url in screen.asked if not url.startswith((console.url, 'blob:', 'data:'))]
-    assert foreign == []
