@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from safegen_ros.cli.progress import bars, stages
+from safegen_ros.console.compact import keep_compact
 from safegen_ros.paths import runs_dir
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ def console_page(
     out: Out = None,
 ) -> None:
     """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""
+    keep_compact()  # before numpy begins threads
     from safegen_ros.cli.bench_console import measure
 
     console = Console()

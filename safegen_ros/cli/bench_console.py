@@ -30,7 +30,6 @@ from sensor_msgs.msg import JointState
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
-from safegen_ros.console.compact import keep_compact
 from safegen_ros.console.console import Console, Settings
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes import qos
@@ -139,7 +138,6 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
     Raises:
         SafegenError: a stack is up in this domain already, there is no browser, or a goal fails.
     """
-    keep_compact()  # as a console does, before there is any thread
     made = kits()['blocksworld'].problem(0)
     with tempfile.TemporaryDirectory(prefix='safegen-bench-') as scratch:
         kept = ('SAFEGEN_RUNS_DIR', 'SAFEGEN_RUNTIME_DIR', 'SAFEGEN_STATE_DIR')

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.operate import Namespace
+from safegen_ros.console.compact import keep_compact
 
 
 def console(
@@ -34,6 +35,7 @@ def console(
 
     It is a client of the stack like any other, and needs none to be up: it finds one that comes.
     """
+    keep_compact()  # before numpy begins threads
     from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.console.console import Console, Settings
     from safegen_ros.console.gate import read_token

@@ -17,7 +17,6 @@ from functools import partial
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.console.attempts_tab import AttemptsTab
-from safegen_ros.console.compact import keep_compact
 from safegen_ros.console.desk import Desk, GoalView
 from safegen_ros.console.gate import LOOPBACK, Gate
 from safegen_ros.console.history_tab import HistoryTab
@@ -87,7 +86,6 @@ class Console(Closing):
     """
 
     def __init__(self, settings: Settings) -> None:
-        keep_compact()
         gate = Gate(settings.host, settings.token)
         cell = load_scene(settings.scene_file or None)
         self.desk = Desk()
