@@ -45,6 +45,7 @@ def robot(emulator):
 
 
 def test_it_answers_every_question_of_the_vendors_library(robot):
+    at_rest(robot)
     assert robot.get_system_version() == 7.3
     assert robot.is_power_on() == robot.is_all_servo_enable() == 1
     assert robot.is_controller_connected() == 1
