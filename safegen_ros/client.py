@@ -149,8 +149,7 @@ class Goal:
 
     @property
     def status(self) -> int:
-        """The goal's `action_msgs/GoalStatus`, as far as it is known here."""
-        # The result may come before the topic that tells of its status.
+        """The goal's `action_msgs/GoalStatus`: of its result, or else as the topic has told."""
         answer = self._future.result() if self._future.done() else None
         return int((self._handle if answer is None else answer).status)
 
