@@ -159,7 +159,7 @@ class Goal:
 
 
 class Client(Closing):
-    """Talks to a running stack from one thread.
+    """Talks to a running stack, for one thread or for several.
 
     While a goal is open the client gives signs of life, so that the stack ends it when this process
     has ended, hangs, or is cut off.
@@ -181,6 +181,7 @@ class Client(Closing):
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._actions: dict[str, GoalClient] = {}
+        self._opening = threading.Lock()
         self._stop: StopListener | None = None
         self._states: dict[str, StateClient] = {}
         self._pulse = Pulse(self.node)
@@ -317,9 +318,9 @@ class Client(Closing):
         return wait_for(client.call_async(request), CONNECT_TIMEOUT_S, 'the validator', lost)
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
-        if name not in self._actions:
-            self._actions[name] = GoalClient(self.node, kind, name)
-        client = self._actions[name]
+        with self._opening:  # goals may be sent by several threads
+            client = self._actions.get(name) or GoalClient(self.node, kind, name)
+            self._actions[name] = client
         if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there(f'action {name}')
         id = UUID(uuid=list(uuid.uuid4().bytes))
@@ -366,10 +367,7 @@ class Client(Closing):
         )
 
     def close(self) -> None:
-        """Ends the client, and with it the goals that it has not seen the end of.
-
-        Safe to call twice.
-        """
+        """Ends the client and the goals that it has not seen the end of; safe to call twice."""
         self._closed.set()
         self._pulse.close()
         self._executor.shutdown(timeout_sec=2.0)

@@ -11,6 +11,7 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.duration import Duration
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
@@ -25,6 +26,9 @@ TOPIC = 'stopped'
 
 NEWS_TIMEOUT_S = 0.5
 """How long the topic may take to tell how it stands [s]."""
+
+JUST_NOW_S = 5.0
+"""For how long after a reset a node may not have heard of it [s]."""
 
 
 class StopServer:
@@ -111,6 +115,8 @@ class StopServer:
         response.message = 'the next goal may move' if was_stopped else 'it was not stopped'
         if was_stopped:
             self._publish()
+            # Whoever calls this sends a goal next, to a node that has to know of it by then.
+            self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
             self._node.get_logger().warning('the stop was reset: the next goal may move')
         return response
 
@@ -170,10 +176,13 @@ class StopListener:
         self.wait(NEWS_TIMEOUT_S)
         with self._news:  # the news may come a moment later than the rejection
             self._news.wait_for(lambda: bool(self.reason), NEWS_TIMEOUT_S / 5)
-            reason = self.reason
+            reason, state = self.reason, self._state
         if reason:
             return f'the stack is stopped: {reason}'
-        return 'another goal is running; wait or cancel it'
+        other = 'another goal is running; wait or cancel it'
+        if state is not None and state.count and _age_s(state) < JUST_NOW_S:
+            return f'the news of the reset came after it: send it again; or {other}'
+        return other
 
     def explain(self, error: SafegenError) -> SafegenError:
         """What the client of a goal is told that ended with an error when the stack was stopped."""
@@ -193,6 +202,11 @@ class StopListener:
                 self._stops += 1
             self._state = message
             self._news.notify_all()
+
+
+def _age_s(state: StopState) -> float:
+    """For how long that has been so [s]; clocks of other computers are a little ahead or behind."""
+    return abs(time.time() - state.stamp.sec - state.stamp.nanosec * 1e-9)
 
 
 def _message(state: Stop) -> StopState:

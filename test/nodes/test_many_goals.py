@@ -15,6 +15,7 @@ import pytest
 from goals import Feedback
 from model_server import MODEL, ModelServer
 from stopping import Operator
+from waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.bringup import node_specs
@@ -87,7 +88,11 @@ def test_a_lost_model_server_ends_every_goal_of_the_line(
 
     with ThreadPoolExecutor(4) as threads:
         goals = [threads.submit(plan, number) for number in (0, 1)]
-        server.wait('waiting', 2, WAIT_S)
+        wait_until(
+            lambda: server.waiting == 2 or any(goal.done() for goal in goals),
+            'the model to be asked for two goals',
+        )
+        assert server.waiting == 2, [goal.result() for goal in goals if goal.done()]
         for place in (1, 2):
             goals.append(threads.submit(plan, 1 + place))
             heard('waiting', f'{place} in the line of goals')

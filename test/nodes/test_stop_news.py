@@ -1,0 +1,40 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a client is told of a rejected goal, from what it has heard of stops and resets."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from safegen_msgs.msg import StopState
+from safegen_ros.client import Client
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.stopping import JUST_NOW_S, TOPIC, StopListener
+
+OTHER = 'another goal is running; wait or cancel it'
+
+
+@pytest.mark.parametrize(
+    ('state', 'age_s', 'told'),
+    [
+        ((True, 'a hand in the cell', 1), 0.0, 'the stack is stopped: a hand in the cell: '),
+        ((True, 'a hand in the cell', 1), 3600.0, 'the stack is stopped: a hand in the cell: '),
+        ((False, '', 1), 0.0, f'the news of the reset came after it: send it again; or {OTHER}'),
+        ((False, '', 1), JUST_NOW_S + 1.0, OTHER),
+        ((False, '', 0), 0.0, OTHER),
+    ],
+)
+def test_a_rejection_is_explained_by_the_last_news(
+    ros_domain: int, state: tuple[bool, str, int], age_s: float, told: str
+) -> None:
+    stopped, reason, count = state
+    message = StopState(stopped=stopped, reason=reason, count=count)
+    since = time.time() - age_s
+    message.stamp.sec, message.stamp.nanosec = int(since), int(since % 1 * 1e9)
+    with Client() as executor, Client() as client:
+        executor.node.create_publisher(StopState, TOPIC, qos.LATCHED).publish(message)
+        listener = StopListener(client.node)
+        assert listener.wait(60.0) is not None
+        assert listener.why_rejected().startswith(told)
