@@ -135,9 +135,16 @@ class Task:
         self._need(
             len(set(self.bases)) == len(self.bases), 'two bases are at one joint', 'part them'
         )
-        for point in (*objects, *self.targets, *self.bases):
-            if not all(0 <= a <= n * self.side for a, n in zip(point, self.size, strict=True)):
-                self._refuse(f'{point_text(point)} is outside of the map', 'move it inside')
+        beyond = [point for point in (*self.targets, *self.bases) if not self._inside(point)]
+        # No rule keeps an arm at the border of the map from putting an object beyond it.
+        robots = range(len(self.bases))
+        beyond += [
+            point
+            for point in objects
+            if not self._inside(point) and not any(self.reaches(each, point) for each in robots)
+        ]
+        if beyond:
+            self._refuse(f'{point_text(beyond[0])} is outside of the map', 'move it inside')
         for robot, base in enumerate(self.bases):
             if base[0] % self.side or base[1] % self.side:
                 self._refuse(
@@ -149,6 +156,9 @@ class Task:
                     f'the tip {point_text(tips[robot])} is out of reach of {robot_name(robot)}',
                     f'put it where {self.reach_rule}',
                 )
+
+    def _inside(self, point: Point) -> bool:
+        return all(0 <= at <= n * self.side for at, n in zip(point, self.size, strict=True))
 
     def _need(self, holds: bool, what: str, cure: str) -> None:
         if not holds:

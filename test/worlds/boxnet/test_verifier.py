@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 
 import pytest
@@ -15,7 +16,9 @@ from safegen_ros.verdict import Category
 from safegen_ros.worlds.boxnet.findings import Fault, Finding
 from safegen_ros.worlds.boxnet.geometry import UNIT, Point
 from safegen_ros.worlds.boxnet.model import BoxnetError, Move, State, Step, Task, task_of
+from safegen_ros.worlds.boxnet.stepping import replay
 from safegen_ros.worlds.boxnet.verifier import IdleArms, judge, take_step, verify, verify_step
+from safegen_ros.worlds.task import Chosen
 
 
 def point(x: float, y: float) -> Point:
@@ -164,6 +167,23 @@ def test_a_step_that_may_be_taken_leads_on() -> None:
     found = verify_step(task(), task().start, f'{{{ONE.format("1.75, 0.25", True)}}}')
     assert (found.verdict.ok, len(found.plan)) == (True, 1)
     assert found.states[1].objects[0] == found.states[1].tips[0] == point(1.75, 0.25)
+
+
+def test_what_an_arm_puts_beyond_the_border_can_be_brought_back() -> None:
+    border = task(
+        objects=[[2.75, 1.25]], targets=[[2.25, 1.25]], bases=[[3, 1]], tips=[[2.75, 1.25]]
+    )
+    way = ('2.75, 1.25', '3.5, 1.5', '2.25, 1.25')
+    steps = [f'{{"Robot 0": "[{a}] -> [{b}], True"}}' for a, b in pairwise(way)]
+    out = verify_step(border, border.start, steps[0])
+    assert (out.verdict.ok, out.states[-1].objects) == (True, (point(3.5, 1.5),))
+    there = replace(border, start=out.states[-1])
+    assert task_of(there.to_json(), 'again') == there
+    told: list[Chosen] = []
+    assert replay(border, steps, told.append).ok
+    assert [chosen.verdict.ok for chosen in told] == [True, True]
+    with pytest.raises(BoxnetError, match='outside of the map'):
+        replace(border, targets=(point(3.5, 1.5),))
 
 
 BAD_TASKS = {
