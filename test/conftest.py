@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,11 +28,14 @@ from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 for name in DISCOVERY:
     os.environ.pop(name, None)
 use_stack_discovery()
-os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='safegen-test-log-'))
-# Of each worker, so that its last run is its own.
-os.environ['SAFEGEN_RUNS_DIR'] = tempfile.mkdtemp(prefix='safegen-test-runs-')
-# Nothing of a user's own: no test may take back a stop of a real arm.
-os.environ['XDG_STATE_HOME'] = tempfile.mkdtemp(prefix='safegen-test-state-')
+# Nothing of a user's own, and nothing left: no test may take back a stop of a real arm.
+_own = Path(tempfile.mkdtemp(prefix='safegen-test-'))
+atexit.register(shutil.rmtree, _own, ignore_errors=True)
+for name, folder in {
+    'ROS_LOG_DIR': 'log', 'SAFEGEN_RUNS_DIR': 'runs', 'XDG_STATE_HOME': 'state', 'TMPDIR': 'tmp',
+}.items():  # fmt: skip
+    _own.joinpath(folder).mkdir()
+    os.environ[name] = str(_own / folder)
 os.environ['HF_HUB_OFFLINE'] = '1'
 os.environ['OMP_NUM_THREADS'] = '1'
 
@@ -50,17 +55,18 @@ settings.load_profile('suite')
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Ids that DDS maps to ports below the ephemeral range of Linux.
+# Ids that DDS maps to ports below the ephemeral range of Linux, and where their locks are: a folder
+# that all suites on this machine share.
 _DOMAINS = range(1, 102)
+_LOCKS = Path('/tmp/safegen-test-domains')
 
 
 @pytest.fixture(scope='session')
 def ros_domain() -> Iterator[int]:
     """A ROS domain id that no other test process on this machine uses, set in the environment."""
-    folder = Path(tempfile.gettempdir(), 'safegen-test-domains')
-    folder.mkdir(exist_ok=True)
+    _LOCKS.mkdir(exist_ok=True)
     for domain in _DOMAINS:
-        with (folder / str(domain)).open('w') as lock:
+        with (_LOCKS / str(domain)).open('w') as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -45,7 +45,7 @@ class LoopbackSsh(Closing):
     """A running server that lets the own user in, with an agent to start.
 
     Args:
-        folder: an empty one, for keys and configuration.
+        folder: an empty one, for keys, configuration and what agents write.
 
     Attributes:
         address: for `SshArm`.
@@ -67,7 +67,9 @@ class LoopbackSsh(Closing):
             _PRIVILEGE_FOLDER.mkdir(exist_ok=True)
         agent = folder / 'safegen-agent'
         words = [sys.executable, '-m', 'safegen_ros.robot.remote.agent.main']
-        agent.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        # An agent that is killed leaves its temporary folder behind: in this one.
+        place = shlex.quote(f'TMPDIR={folder}')
+        agent.write_text(f'#!/bin/sh\nexec env {place} {shlex.join(words)} "$@"\n')
         agent.chmod(0o700)
         self._port = _free_port()
         (folder / 'sshd_config').write_text(_CONFIG.format(port=self._port, folder=folder))
