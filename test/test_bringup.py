@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The bring-up table, and that the launch file and `safegen up` start the same from it."""
+"""The bring-up table, and what the nodes make of the parameters and settings that it gives them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import importlib
 import json
 import os
 import re
-import runpy
 import subprocess
 import sys
-import types
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,9 +21,7 @@ from hypothesis import strategies as st
 
 from safegen_ros import bringup
 from safegen_ros.bringup import BringupError, NodeSpec, node_arguments, node_specs, params_yaml
-from safegen_ros.paths import DataNotFoundError, data_path, share_dir
-
-LAUNCH_FILES = share_dir() / 'launch'
+from safegen_ros.paths import share_dir
 
 
 def by_name(specs):
@@ -318,141 +314,3 @@ def test_the_arguments_have_the_ranges_of_the_parameters():
         declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
         (of_node,) = [each for each in declared if each.name == parameter]
         assert (arguments[parameter].low, arguments[parameter].high) == (of_node.low, of_node.high)
-
-
-# The launch file
-
-
-class Recorded:
-    """Stands for a class of launch: keeps what it was made with."""
-
-    def __init__(self, *args, **kwargs):
-        self.args = args
-        self.kwargs = kwargs
-
-
-class Configuration(Recorded):
-    def perform(self, context):
-        return context[self.args[0]]
-
-
-@pytest.fixture
-def launching(monkeypatch):
-    """The adapter for launch, with recorders in place of launch and launch_ros."""
-    names = {
-        'launch': ('LaunchContext', 'LaunchDescription'),
-        'launch.actions': ('DeclareLaunchArgument', 'OpaqueFunction', 'Shutdown'),
-        'launch.substitutions': ('LaunchConfiguration',),
-        'launch_ros': (),
-        'launch_ros.actions': ('Node',),
-    }
-    for module, classes in names.items():
-        fake = types.ModuleType(module)
-        for name in classes:
-            base = Configuration if name == 'LaunchConfiguration' else Recorded
-            setattr(fake, name, type(name, (base,), {}))
-        monkeypatch.setitem(sys.modules, module, fake)
-    # Imported anew with the recorders, and forgotten with them.
-    monkeypatch.delitem(sys.modules, 'safegen_ros.launching', raising=False)
-    yield importlib.import_module('safegen_ros.launching')
-    del sys.modules['safegen_ros.launching']
-
-
-def entities_of(profile):
-    """What the launch file of a profile describes: its arguments, and the function of its nodes."""
-    names = runpy.run_path(str(LAUNCH_FILES / f'{profile}.launch.py'))
-    (entities,) = names['generate_launch_description']().args
-    return entities
-
-
-def test_every_profile_has_a_launch_file():
-    found = {path.name.removesuffix('.launch.py') for path in LAUNCH_FILES.glob('*.launch.py')}
-    assert found == set(bringup.PROFILES)
-
-
-@pytest.mark.parametrize('profile', bringup.PROFILES)
-def test_launch_declares_the_arguments_of_the_table(launching, profile):
-    entities = entities_of(profile)
-    declared = {
-        entity.args[0]: (
-            entity.kwargs['default_value'],
-            entity.kwargs['description'],
-            tuple(entity.kwargs.get('choices', ())),
-        )
-        for entity in entities[:-1]
-    }
-    table = bringup.PROFILES[profile].args
-    assert declared == {spec.name: (spec.default, spec.help, spec.choices) for spec in table}
-
-
-@pytest.mark.parametrize('profile', bringup.PROFILES)
-def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
-    values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
-    values |= {'namespace': 'lab', 'seed': '3', 'model': str(tmp_path), 'log_level': 'warn'}
-    made = [node.kwargs for node in entities_of(profile)[-1].kwargs['function'](values)]
-    specs = node_specs(profile, values)
-    assert [m['name'] for m in made] == [spec.name for spec in specs]
-    for node, spec in zip(made, specs, strict=True):
-        assert node['package'] == 'safegen_ros'
-        assert node['executable'] == spec.executable
-        assert node['namespace'] == '/lab'
-        assert node['remappings'] == list(spec.remaps)
-        assert node['ros_arguments'] == ['--log-level', 'warn']
-        assert node['parameters'][: len(spec.params_files)] == list(spec.params_files)
-        assert (
-            node['parameters'][len(spec.params_files) :] == [dict(spec.params)][: bool(spec.params)]
-        )
-        assert type(node['on_exit']).__name__ == 'Shutdown'
-
-
-def test_launch_respawns_only_nodes_that_are_not_required(launching):
-    node = launching.node(NodeSpec('n', 'n', 'm', required=False, max_respawns=2))
-    assert node.kwargs['respawn'] is True
-    assert node.kwargs['respawn_max_retries'] == 2
-    assert 'on_exit' not in node.kwargs
-
-
-# Paths
-
-
-def test_data_is_found_beside_the_running_source():
-    assert data_path('config/sim.yaml') == share_dir() / 'config' / 'sim.yaml'
-    with pytest.raises(DataNotFoundError, match='looked at'):
-        data_path('config/none.yaml')
-
-
-def test_a_file_of_the_working_directory_goes_first(tmp_path, monkeypatch):
-    (tmp_path / 'config').mkdir()
-    mine = tmp_path / 'config' / 'sim.yaml'
-    mine.write_text('{}')
-    monkeypatch.chdir(tmp_path)
-    assert data_path('config/sim.yaml') == mine
-
-
-def test_share_dir_of_an_installed_copy_comes_from_the_index_or_the_prefix(tmp_path):
-    """A copy of the package without a checkout round it, as a wheel or colcon would install it."""
-    site = tmp_path / 'site' / 'safegen_ros'
-    site.mkdir(parents=True)
-    for name in ('__init__.py', 'errors.py', 'paths.py'):
-        (site / name).write_text((Path(bringup.__file__).parent / name).read_text())
-    index = tmp_path / 'ws' / 'share' / 'ament_index' / 'resource_index' / 'packages'
-    index.mkdir(parents=True)
-    (index / 'safegen_ros').touch()
-    (tmp_path / 'ws' / 'share' / 'safegen_ros').mkdir()
-    program = (
-        'import sys; from safegen_ros.paths import share_dir\n'
-        f'import os; os.environ["AMENT_PREFIX_PATH"] = {str(tmp_path / "ws")!r}\n'
-        'print(share_dir())\n'
-        f'os.environ["AMENT_PREFIX_PATH"] = ""; sys.prefix = {str(tmp_path / "ws")!r}\n'
-        'print(share_dir())\n'
-        'sys.prefix = "/nonexistent"\n'
-        'share_dir()\n'
-    )
-    env = os.environ | {'PYTHONPATH': str(tmp_path / 'site')}
-    command = [sys.executable, '-c', program]
-    done = subprocess.run(
-        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout.splitlines() == [str(tmp_path / 'ws/share/safegen_ros')] * 2
-    assert 'DataNotFoundError' in done.stderr
-    assert 'install it again' in done.stderr

@@ -11,7 +11,7 @@ from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import find_run
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.json_form import RecordError
 
 
 def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:

@@ -19,8 +19,9 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
+from safegen_ros.record.json_form import plain
 from safegen_ros.record.report import listed_steps, steps_in_all
-from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord, plain
+from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
 from safegen_ros.worlds.pddl3.task import WORDS
 
 _LONGEST = 120  # of the values of an event on one line [characters]

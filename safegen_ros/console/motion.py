@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
-from safegen_ros.record.run import RecordError
 from safegen_ros.robot.pose import Pose
 
 PERIOD_S = 0.04

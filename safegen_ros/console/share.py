@@ -27,7 +27,7 @@ from safegen_ros.console.sections import (
 from safegen_ros.console.share_look import SCRIPT, STYLE
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.events import KeptRun
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.json_form import RecordError
 
 MAX_VIDEO = 6 << 20
 """Largest video that is put into the page [bytes]."""

@@ -27,8 +27,9 @@ from safegen_ros.record.events import (
     StopEvent,
     TaskEvent,
 )
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
-from safegen_ros.record.run import RecordError, ReleaseRecord
+from safegen_ros.record.run import ReleaseRecord
 
 JOURNAL = Parameter(
     'journal',

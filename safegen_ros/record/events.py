@@ -14,20 +14,19 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_journal
+from safegen_ros.record.json_form import RecordError, typed
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,
     BlockRecord,
     GoalRecord,
     ModelRecord,
-    RecordError,
     ReleaseRecord,
     ReplanRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
     WorldRecord,
-    typed,
 )
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Verdict

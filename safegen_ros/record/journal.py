@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from safegen_ros.closing import Closing
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.json_form import RecordError
 
 JOURNAL = 'journal.db'
 """Name of the journal in the folder of a run."""

@@ -43,7 +43,8 @@ from safegen_ros.record.journal import (
     is_written,
     load_journal,
 )
-from safegen_ros.record.run import RecordError, ReleaseRecord, RunRecord, new_run_dir, plain
+from safegen_ros.record.json_form import RecordError, plain
+from safegen_ros.record.run import ReleaseRecord, RunRecord, new_run_dir
 
 NODES = 'nodes'
 """Name of the folder of these journals, in that of all runs."""

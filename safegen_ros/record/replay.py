@@ -22,15 +22,8 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.record.history import recorded_task
-from safegen_ros.record.run import (
-    NO_VERDICT,
-    TWIN,
-    AttemptRecord,
-    RecordError,
-    ReplanRecord,
-    RunRecord,
-    plain,
-)
+from safegen_ros.record.json_form import RecordError, plain
+from safegen_ros.record.run import NO_VERDICT, TWIN, AttemptRecord, ReplanRecord, RunRecord
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell

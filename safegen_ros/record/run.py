@@ -7,17 +7,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import types
-import typing
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from enum import IntEnum
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.profiles import ARM_CELL
+from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Category, Verdict
 
@@ -37,10 +33,6 @@ def cell_name(cell: str, world: str) -> str:
         world: its parameter `world`, which counts for the real arm only.
     """
     return ASSUMED if cell == ARM_CELL and world == 'assumed' else cell
-
-
-class RecordError(SafegenError):
-    """A record that cannot be written or read back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,69 +314,6 @@ class RunRecord:
         record = typed(cls, data, 'report')
         assert isinstance(record, cls)  # noqa: S101 (for the type checker)
         return record
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader."""
-    if isinstance(value, IntEnum):
-        return value.name
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    return value
-
-
-def typed(kind: Any, data: Any, place: str) -> Any:
-    """The value of a type from its JSON form, checked.
-
-    Args:
-        kind: one of the records here, or what one of their fields is annotated with.
-        data: what `plain` made of it.
-        place: what to call it in messages.
-
-    Raises:
-        RecordError: a field is missing, unknown or of another type.
-    """
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _typed_record(kind, data, place)
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple and isinstance(data, list):
-        kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
-        if len(kinds) == len(data):
-            pairs = zip(kinds, data, strict=True)
-            return tuple(typed(k, item, f'{place}[{i}]') for i, (k, item) in enumerate(pairs))
-    if origin is dict and isinstance(data, dict):
-        return {name: typed(inner[1], item, f'{place}.{name}') for name, item in data.items()}
-    if origin in (typing.Union, types.UnionType):
-        return None if data is None else typed(inner[0], data, place)
-    named = isinstance(kind, type) and issubclass(kind, IntEnum) and isinstance(data, str)
-    if named and data in kind.__members__:
-        return kind[data]
-    if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
-        return float(data)
-    if kind in (int, str, bool) and type(data) is kind:
-        return data
-    raise RecordError(f'{place}: {data!r} is not {getattr(kind, "__name__", kind)}')
-
-
-@cache
-def _fields_of(kind: type) -> tuple[dict[str, Any], frozenset[str]]:
-    """The types of a record's fields, and the names of those that must be there."""
-    # A field that came with a later version is at its default in what an earlier one wrote.
-    needed = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
-    return typing.get_type_hints(kind), frozenset(needed)
-
-
-def _typed_record(kind: type, data: Any, place: str) -> Any:
-    hints, needed = _fields_of(kind)
-    if not isinstance(data, dict):
-        raise RecordError(f'{place}: {data!r} is not {kind.__name__}')
-    if wrong := (needed - data.keys()) | (data.keys() - hints.keys()):
-        raise RecordError(f'{place}: fields missing or unknown: {", ".join(sorted(wrong))}')
-    return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in data})
 
 
 def new_run_dir(root: Path, now: datetime | None = None) -> Path:

@@ -10,7 +10,8 @@ from pathlib import Path
 from safegen_ros.closing import Closing
 from safegen_ros.record.events import KINDS, Event, TaskEvent, advance, begin
 from safegen_ros.record.journal import JOURNAL, Journal
-from safegen_ros.record.run import TaskRecord, plain
+from safegen_ros.record.json_form import plain
+from safegen_ros.record.run import TaskRecord
 
 
 class RunLog(Closing):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.json_form import RecordError
 
 _SEPARATOR = '=' * 80
 _FIELD = re.compile(r'^(?P<type>[A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=\d+)?(?:\[(?:<=)?\d*\])?\s+\w')

@@ -20,12 +20,12 @@ from safegen_ros.console.share import share_html, write_share
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.events import KeptRun, RunState, load_run
 from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,
     GoalRecord,
     ModelRecord,
-    RecordError,
     ReplanRecord,
     StepRecord,
     TaskRecord,

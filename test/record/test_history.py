@@ -24,7 +24,8 @@ from safegen_ros.record.history import (
     outcome_of,
 )
 from safegen_ros.record.journal import JOURNAL, Journal, load_journal
-from safegen_ros.record.run import RecordError, RunRecord
+from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import RunLog
 
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.record.journal import Journal, is_written, load_journal
-from safegen_ros.record.run import RecordError
+from safegen_ros.record.json_form import RecordError
 
 DATA = st.dictionaries(
     st.sampled_from(['text', 'step', 'ok']),

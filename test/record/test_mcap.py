@@ -20,9 +20,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 
 from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic
-from safegen_ros.record.run import RecordError
 from safegen_ros.record.schema import dependencies, schema_text
 
 WAIT_S = 30.0

@@ -26,9 +26,10 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import list_runs, outcome_of, task_record
 from safegen_ros.record.journal import load_journal
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal, load_goals, task_of_goal
 from safegen_ros.record.replay import reverify, why_not_executed
-from safegen_ros.record.run import SYMBOLIC, AttemptRecord, RecordError, ReleaseRecord, ReplanRecord
+from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.worlds.pddl3.task import load_task
 

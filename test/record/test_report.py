@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import render_report, write_report
 from safegen_ros.record.run import (
@@ -22,7 +23,6 @@ from safegen_ros.record.run import (
     BlockRecord,
     GoalRecord,
     ModelRecord,
-    RecordError,
     ReplanRecord,
     RunRecord,
     StepRecord,

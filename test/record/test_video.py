@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import Recorded
-from safegen_ros.record.run import RecordError
 from safegen_ros.record.video import (
     FRAME_RATE,
     Sample,

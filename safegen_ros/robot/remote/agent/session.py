@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import queue
 import select
 import threading
 import time
@@ -19,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import SafegenError
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.program import MAX_BYTES, Program, carry_out, parse_program
 from safegen_ros.robot.remote.agent import messages
+from safegen_ros.robot.remote.agent.lanes import Lane, Writer, of_arm
 from safegen_ros.robot.remote.agent.messages import (
     AgentError,
     Ask,
@@ -42,10 +42,8 @@ MAX_BAD_LINES = 100
 END_S = 5.0
 #: Time to release the arm [s].
 CLOSE_S = 1.5
-_MAX_UNWRITTEN = 1000
 #: Longest time between two looks at the deadline [ms].
 _LOOK_MS = 20
-_MAX_WAITING = 32
 
 
 #: Takes a reading of the arm.
@@ -99,9 +97,9 @@ class Session:
         self._arm: Arm | None = None
         self._ending = self._stop_first = False
         self._lock = threading.Lock()
-        self._writer = _Writer(link.sink)
-        self._motion = _Lane(self._writer, 'motion')
-        self._queries = _Lane(self._writer, 'queries')
+        self._writer = Writer(link.sink)
+        self._motion = Lane(self._writer, 'motion')
+        self._queries = Lane(self._writer, 'queries')
 
     def run(self) -> str:
         """Serves until the client closes, falls silent or cannot be understood.
@@ -209,7 +207,7 @@ class Session:
             # An arm that is still being opened begins stopped.
             self._stop_first, arm = self._arm is None, self._arm
         if arm is not None:
-            _of_arm(arm.stop)
+            of_arm(arm.stop)
         self._writer.answer(request.id)
 
     def _command(self, request: Run | Switch | Ask, arm: Arm) -> None:
@@ -301,104 +299,6 @@ class Session:
         return not failed.is_set()
 
 
-class _Writer:
-    """Sends lines and signs of life; whoever says something never waits for the client."""
-
-    def __init__(self, sink: int) -> None:
-        self.failed = False
-        self._sink = sink
-        self._lines: queue.Queue[bytes | None] = queue.Queue(_MAX_UNWRITTEN)
-        self._thread = threading.Thread(target=self._write, name='writer', daemon=True)
-        self._thread.start()
-
-    def say(self, message: dict[str, Any]) -> None:
-        try:
-            self._lines.put_nowait(messages.encode(message))
-        except queue.Full:
-            self.failed = True
-
-    def answer(self, number: int, result: Any = None) -> None:
-        self.say({'id': number, 'ok': True, 'result': result})
-
-    def refuse(self, error: AgentError) -> None:
-        self.say({'id': error.id, 'ok': False, 'code': error.code, 'message': error.message})
-
-    def end(self, timeout_s: float) -> None:
-        """Writes what is left, if the client takes it in this time [s]."""
-        try:
-            self._lines.put_nowait(None)
-        except queue.Full:
-            return
-        self._thread.join(timeout_s)
-
-    def _write(self) -> None:
-        beat = messages.encode({'event': 'beat'})
-        while True:
-            try:
-                line = self._lines.get(timeout=messages.BEAT_S)
-            except queue.Empty:
-                line = beat
-            if line is None:
-                return
-            try:
-                while line:
-                    line = line[os.write(self._sink, line) :]
-            except OSError:
-                self.failed = True
-                return
-
-
-class _Lane:
-    """A thread that works requests off one by one, and answers them."""
-
-    def __init__(self, writer: _Writer, name: str) -> None:
-        self._writer = writer
-        self._work: queue.Queue[tuple[int, Callable[[], Any]] | None] = queue.Queue()
-        self._unfinished = 0
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
-
-    @property
-    def busy(self) -> bool:
-        """Whether something waits or is under way."""
-        with self._lock:
-            return self._unfinished > 0
-
-    def submit(self, number: int, work: Callable[[], Any]) -> None:
-        """Has a request worked off.
-
-        Raises:
-            AgentError: `busy`: too many wait.
-        """
-        with self._lock:
-            if self._unfinished >= _MAX_WAITING:
-                raise AgentError('busy', f'{_MAX_WAITING} requests wait: send them more slowly')
-            self._unfinished += 1
-        self._work.put((number, work))
-
-    def end(self) -> None:
-        """Ends after what was submitted, and waits for that."""
-        self._work.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        while (item := self._work.get()) is not None:
-            number, work = item
-            try:
-                answer, error = _of_arm(work), None
-            except AgentError as refused:
-                refused.id = number
-                answer, error = None, refused
-            # Before the answer: who has it may send the next request at once.
-            with self._lock:
-                self._unfinished -= 1
-            if error is None:
-                self._writer.answer(number, answer)
-            else:
-                self._writer.refuse(error)
-
-
 def _parsed(line: bytes | AgentError) -> Request:
     if isinstance(line, AgentError):
         raise line
@@ -407,16 +307,3 @@ def _parsed(line: bytes | AgentError) -> Request:
 
 def _joints(arm: Arm) -> list[float]:
     return [float(each) for each in arm.joint_positions()]
-
-
-def _of_arm(work: Callable[[], Any]) -> Any:
-    """The result of something that the arm does; its errors become those of the protocol."""
-    try:
-        return work()
-    except AgentError:
-        raise
-    except SafegenError as error:
-        raise AgentError(f'robot:{error.code.name}', error.message) from error
-    except Exception as error:
-        what = f'{type(error).__name__}: {error}: look at the arm before the next goal'
-        raise AgentError(f'robot:{ErrorCode.ROBOT_FAULT.name}', what) from error
