@@ -63,11 +63,12 @@ def _draw(task: Task, panels: list[tuple[State, Step, Fault | None, str]], path:
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     side = 3.2 if len(panels) > 1 else 4.5
-    scale = side / max(task.width, task.height)
-    size = columns * (scale * task.width + 0.5), rows * (scale * task.height + 0.7)
+    (left, right), (low, high) = view = _view(task, panels)
+    scale = side / max(right - left, high - low)
+    size = columns * (scale * (right - left) + 0.5), rows * (scale * (high - low) + 0.7)
     figure = Figure(size, layout='constrained')
     for place, (state, step, fault, title) in enumerate(panels, 1):
-        axes = figure.add_subplot(rows, columns, place)
+        axes = figure.add_subplot(rows, columns, place, xlim=view[0], ylim=view[1])
         _panel(axes, task, state, step, fault)
         axes.set_title(title, fontsize=8)
     with writing(path):
@@ -75,10 +76,22 @@ def _draw(task: Task, panels: list[tuple[State, Step, Fault | None, str]], path:
         figure.savefig(path, dpi=110, metadata={'Software': None})
 
 
+def _view(
+    task: Task, panels: list[tuple[State, Step, Fault | None, str]]
+) -> list[tuple[float, float]]:
+    """What of x and of y is shown: the map, and whatever an arm at its border is beyond it."""
+    points = [_at(place) for state, *_ in panels for place in (*state.objects, *state.tips)]
+    points += [_at(move.end) for _, step, *_ in panels for move in step]
+    view = []
+    for size, values in zip(task.size, zip(*points, strict=True), strict=True):
+        # A move that no arm can make may end anywhere.
+        ends = (0, size, *(min(max(value, -1), size + 1) for value in values))
+        view.append((min(ends) - 0.15, max(ends) + 0.15))
+    return view
+
+
 def _panel(axes: Any, task: Task, state: State, step: Step, fault: Fault | None) -> None:
     axes.set_aspect('equal')
-    axes.set_xlim(-0.15, task.width + 0.15)
-    axes.set_ylim(-0.15, task.height + 0.15)
     axes.set_xticks(range(task.width + 1))
     axes.set_yticks(range(task.height + 1))
     axes.tick_params(labelsize=6, length=0)

@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from model_server import MODEL, ModelServer
 from typer.testing import CliRunner, Result
 
@@ -59,6 +61,17 @@ def test_the_plan_of_the_paper_is_judged_with_both_kinds_of_idle_arms(tmp_path: 
     assert done.exit_code == 1
     assert 'step 2: Robot 4 and Robot 2 collide at [1.25, 1.25]' in done.stdout
     assert picture.stat().st_size > 5_000
+
+
+def test_what_is_beyond_the_border_is_in_the_picture(tmp_path: Path) -> None:
+    places = {'objects': [[3.5, 1.5]], 'targets': [[2.25, 1.25]], 'tips': [[2.75, 1.25]]}
+    task, picture = tmp_path / 'task.json', tmp_path / 'task.png'
+    task.write_text(json.dumps({'id': 'out', 'width': 3, 'height': 2, 'bases': [[3, 1]], **places}))
+    done = run('render', task, picture)
+    assert done.exit_code == 0, done.output
+    # The object and its target have a colour of their own, and so much lies between them.
+    blue = np.all(np.abs(imread(picture)[..., :3] - (0, 114 / 255, 178 / 255)) < 0.01, axis=-1)
+    assert np.diff(np.flatnonzero(blue.any(axis=0))).max() > 40
 
 
 def test_the_planner_of_the_paper_can_be_asked(built: Path) -> None:
