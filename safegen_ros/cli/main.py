@@ -330,23 +330,11 @@ def down() -> None:
     print('stopped' if stopped else f'nothing is up in ROS domain {current_domain()}')
 
 
-app.command()(validate)
-app.command()(solve)
-app.command()(step)
-app.command()(rules)
-app.command()(history)
-app.command()(show)
-app.command()(replay)
-app.command()(share)
-app.command()(stop)
-app.command()(reset)
-app.command()(release)
-app.command()(status)
-app.command()(approve)
-app.command()(console)
-app.command()(policy)
-app.command()(doctor)
-app.command()(calibrate)
+for verb in (
+    validate, solve, step, rules, history, show, replay, share, stop, reset, release, status,
+    approve, console, policy, doctor, calibrate,
+):  # fmt: skip
+    app.command()(verb)
 bench.app.command()(faults)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
