@@ -42,6 +42,9 @@ TaskFile = Annotated[
     typer.Argument(dir_okay=False, help='task in JSON; of several lines of tasks, take --id'),
 ]
 Id = Annotated[str, typer.Option('--id', help='which task of the file; else the first')]
+Rows = Annotated[
+    int, typer.Option(min=0, help='most tasks of a split, from all over it; 0 takes all')
+]
 Idle = Annotated[
     bool, typer.Option('--idle-arms-block', help='arms that do nothing are in the way, too')
 ]
@@ -203,7 +206,7 @@ def evaluate(
         int, typer.Option(min=1, help='answers for a plan or a step until one is proved')
     ] = 1,
     trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
-    rows: Annotated[int, typer.Option(min=0, help='the first tasks only; 0 takes all')] = 0,
+    rows: Rows = 0,
     temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
     max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
     seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
@@ -218,11 +221,11 @@ def evaluate(
     """Have a model plan the tasks of a split, and print its score beside the paper's."""
     from contextlib import closing
     from dataclasses import replace
-    from itertools import islice
 
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet import compare, run_rows
+    from safegen_ros.evaluation.boxnet import compare, run_rows, spread
     from safegen_ros.evaluation.comparison import write_comparison
+    from safegen_ros.evaluation.subjects import which_model
     from safegen_ros.evaluation.tables import markdown, print_comparison
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
@@ -232,15 +235,15 @@ def evaluate(
     from safegen_ros.worlds.boxnet.styles import style_of
 
     options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))
-    read = islice(read_rows(data / f'{split}.jsonl'), rows or None)
-    chosen = [replace(row, task=with_depth(row.task, depth)) for row in read]
+    read = list(read_rows(data / f'{split}.jsonl'))
+    chosen = [replace(row, task=with_depth(row.task, depth)) for row in spread(read, rows)]
     sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
     console = Console()
     opened = open_backend(named_model(model), batch=batch)
     with closing(opened) as backend, stages(console) as notify:
         found = run_rows(
-            chosen, backend, sampling, options, out, trials=trials, at_once=batch,
-            style=style_of(named_model(model)), notify=notify,
+            chosen, backend, sampling, options, out, model=which_model(named_model(model)),
+            trials=trials, at_once=batch, style=style_of(named_model(model)), notify=notify,
         )  # fmt: skip
     facts = (
         f'{len(chosen)} tasks, {trials} runs each, temperature {temperature:g}, seed {seed}, '
@@ -264,22 +267,27 @@ def tables(
     work: Annotated[Path, typer.Option(file_okay=False, help='folder for the runs; goes on there')],
     out: Annotated[Path, typer.Option(file_okay=False, help='folder for the figures')],
     trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
-    rows: Annotated[
-        int, typer.Option(min=0, help='most of each split, from all over it; 0 takes all')
-    ] = 0,
+    rows: Rows = 0,
     temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
     max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 600,
     seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 64,
 ) -> None:
-    """Measure a small model on all splits, plain and shielded and by beams, beside it untrained."""
+    """Measure a small model on all splits, plain, shielded and by beams, beside earlier stages."""
     from contextlib import ExitStack, closing
 
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet_tables import MEASURED, SPLITS, UNTRAINED, Asked, Study
+    from safegen_ros.evaluation.boxnet_tables import (
+        MEASURED,
+        SPLITS,
+        SUPERVISED,
+        UNTRAINED,
+        Asked,
+        Study,
+    )
     from safegen_ros.evaluation.boxnet_tables import tables as measure
     from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.subjects import load_stages, model_checksum
+    from safegen_ros.evaluation.subjects import load_stages, model_checksum, which_model
     from safegen_ros.evaluation.tables import markdown, print_comparison
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
@@ -287,12 +295,13 @@ def tables(
     from safegen_ros.worlds.boxnet.styles import style_of
 
     folder = data_path(model)
-    before = load_stages(folder)['PT']
+    before = load_stages(folder)
     console = Console()
     with ExitStack() as opened:
         given = [
             (folder.name, folder, MEASURED),
-            (UNTRAINED, before, {split: MEASURED[split] for split in SPLITS[:1]}),
+            *([(SUPERVISED, before['SFT'], MEASURED)] if 'GRPO' in before else []),
+            (UNTRAINED, before['PT'], {split: MEASURED[split] for split in SPLITS[:1]}),
         ]
         models = [
             Asked(
@@ -300,6 +309,7 @@ def tables(
                 opened.enter_context(closing(BatchingBackend(path, batch=batch))),
                 style_of(str(path)),
                 splits,
+                which_model(str(path)),
             )
             for name, path, splits in given
         ]

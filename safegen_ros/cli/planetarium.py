@@ -126,6 +126,7 @@ def evaluate(
 
     from safegen_ros.errors import SafegenError
     from safegen_ros.evaluation.planetarium_model import answer_rows, choose
+    from safegen_ros.evaluation.subjects import which_model
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
@@ -142,8 +143,9 @@ def evaluate(
     console = Console()
     with closing(open_backend(name)) as backend, stages(console) as notify:
         answers = answer_rows(
-            chosen, backend, sampling, out, batch=batch, style=style, notify=notify
-        )
+            chosen, backend, sampling, out, model=f'{which_model(name)}, shield {shield}',
+            batch=batch, style=style, notify=notify,
+        )  # fmt: skip
     score(
         answers, json=out / 'figures.json', details=out / 'details.jsonl', plots=None, compat=compat
     )

@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 from threading import Event
-from typing import Any
 
-from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.evaluation.comparison import Comparison, Figures, Line
+from safegen_ros.evaluation.kept import claim
 from safegen_ros.evaluation.statistics import Tally
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.planning.boxnet import FULL, Options, plan_with_model
@@ -80,6 +79,18 @@ class Record:
         return self.finding == (Finding.OK if self.optimal else Finding.REFUSED).value
 
 
+def spread(rows: Sequence[Row], most: int) -> Sequence[Row]:
+    """Rows from all over a split, which is in the order of sizes and numbers of objects.
+
+    Args:
+        rows: of the split.
+        most: how many at most; 0 for all.
+    """
+    if not 0 < most < len(rows):
+        return rows
+    return [rows[at * len(rows) // most] for at in range(most)]
+
+
 def run_rows(
     rows: Iterable[Row],
     backend: Backend,
@@ -87,6 +98,7 @@ def run_rows(
     options: Options,
     folder: Path,
     *,
+    model: str = '',
     trials: int = TRIALS,
     at_once: int = 1,
     style: Style | None = None,
@@ -100,6 +112,7 @@ def run_rows(
         sampling: how it answers; each run has seeds of its own that follow from it.
         options: how it is asked.
         folder: where the runs are kept.
+        model: which one it is, such as the checksum of its weights.
         trials: runs of each task.
         at_once: runs under way together.
         style: how a map is put to the model; that of chat models by default.
@@ -113,7 +126,7 @@ def run_rows(
         SafegenError: the folder holds runs that were made otherwise.
     """
     asked = [(row, trial) for row in rows for trial in range(trials)]
-    _claim(folder, {'sampling': asdict(sampling), 'options': asdict(options)})
+    claim(folder, {'model': model, 'sampling': asdict(sampling), 'options': asdict(options)})
     path = folder / RUNS
     known = _known(path)
     missing = [each for each in asked if (each[0].task.id, each[1]) not in known]
@@ -168,20 +181,6 @@ def _run(
         tuple(attempt.text for attempt in found.attempts),
         found.attempts[-1].source if found.attempts else '',
     )
-
-
-def _claim(folder: Path, made: Mapping[str, Any]) -> None:
-    """Makes a folder that of runs that are made alike."""
-    path = folder / 'made.json'
-    text = json.dumps(made, indent=1) + '\n'
-    if path.exists() and path.read_text(encoding='utf-8') != text:
-        raise SafegenError(
-            f'{path}: the runs here were made with other options: choose another folder',
-            ErrorCode.BAD_PDDL,
-        )
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
 
 
 def _known(path: Path) -> dict[tuple[str, int], Record]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A model on all splits of BoxNet2D, in both modes, plain and shielded, beside an untrained one.
+"""A model on all splits of BoxNet2D, in both modes, plain and shielded, beside its earlier stages.
 
 These are tables 2, 3, 8 and 9 of the paper, as far as they are about BoxNet2D.
 """
@@ -18,6 +18,7 @@ from safegen_ros.evaluation.boxnet import (
     figures,
     paper_lines,
     run_rows,
+    spread,
 )
 from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.llm.backend import Backend, Sampling
@@ -58,6 +59,9 @@ MEASURED = {
 at goals alone has nothing to say."""
 
 UNTRAINED = 'before training'
+SUPERVISED = 'before reinforcement'
+"""What stages of a model that come before the last one are called."""
+
 _LEVELS = 'by beam 1 2 4 8'
 _MODE = {FULL: 'FULLPLAN', NEXT: 'REPLAN'}
 
@@ -94,14 +98,15 @@ class Asked:
         name: what it is called in tables.
         backend: what answers.
         style: how a map is put to it.
-        splits: that it is asked about.
-        shields: of `SHIELDS`, for each split.
+        splits: that it is asked about, each with names of `SHIELDS`.
+        model: which one it is; see `run_rows`.
     """
 
     name: str
     backend: Backend
     style: Style
     splits: Mapping[str, tuple[str, ...]]
+    model: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +181,7 @@ def _runs(
 ) -> Iterator[tuple[_Case, list[Record]]]:
     for model in models:
         for split in model.splits:
-            rows = _some(list(read_rows(study.data / f'{split}.jsonl')), study.rows)
+            rows = spread(list(read_rows(study.data / f'{split}.jsonl')), study.rows)
             for mode in MODES:
                 for shield in model.splits[split]:
                     case = _Case(split, mode, shield, model.name)
@@ -187,13 +192,6 @@ def _runs(
                     yield case, _one(case, model, asked, study, options, notify)
 
 
-def _some(rows: Sequence[Row], most: int) -> Sequence[Row]:
-    """Rows from all over a split, which is in the order of sizes and numbers of objects."""
-    if not 0 < most < len(rows):
-        return rows
-    return [rows[at * len(rows) // most] for at in range(most)]
-
-
 def _one(
     case: _Case, model: Asked, rows: Sequence[Row], study: Study, options: Options, notify: Notify
 ) -> list[Record]:
@@ -202,7 +200,7 @@ def _one(
     told: Callable[[str, int, int], None] = lambda _, done, total: notify(label, done, total)  # noqa: E731
     trials = 1 if options.shield == BEAM else study.trials  # a beam draws nothing
     return run_rows(
-        rows, model.backend, study.sampling, options, folder,
+        rows, model.backend, study.sampling, options, folder, model=model.model,
         trials=trials, at_once=study.at_once, style=model.style, notify=told,
     )  # fmt: skip
 
@@ -218,7 +216,7 @@ def _split_lines(split: str, found: Mapping[_Case, list[Record]]) -> Iterator[Li
 
 def _object_lines(found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
     for case, records in found.items():
-        if case.split != SPLITS[0] or case.model == UNTRAINED:
+        if case.split != SPLITS[0] or case.model in (UNTRAINED, SUPERVISED):
             continue
         for objects in sorted({record.objects for record in records}):
             part = [record for record in records if record.objects == objects]

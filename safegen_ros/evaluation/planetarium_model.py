@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.evaluation.kept import claim
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.worlds.pddl3.dataset.failures import writing
 from safegen_ros.worlds.pddl3.dataset.rows import read_lines
@@ -66,6 +66,7 @@ def answer_rows(
     sampling: Sampling,
     folder: Path,
     *,
+    model: str = '',
     batch: int,
     style: TranslationStyle | None = None,
     notify: Notify = lambda what, done, total: None,
@@ -77,6 +78,7 @@ def answer_rows(
         backend: the model.
         sampling: how it answers.
         folder: where the answers go; those that are there already are not asked for again.
+        model: which model that is and what holds it, such as the checksum of its weights.
         batch: rows that are answered together.
         style: how the model is asked; as a chat model when None.
         notify: told of the progress.
@@ -87,28 +89,19 @@ def answer_rows(
 
     Raises:
         BackendError: the model cannot answer.
-        SafegenError: the folder holds answers that were drawn otherwise.
+        SafegenError: the folder holds answers that were made otherwise.
     """
     wanted = list(pairs)
-    asked, model = style or InstructTranslation(), _Model(backend, sampling)
-    path, kept = folder / ANSWERS, folder / 'drawn.json'
-    drawn = json.dumps(asdict(sampling), indent=1) + '\n'
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    if kept.exists() and kept.read_text(encoding='utf-8') != drawn:
-        raise SafegenError(
-            f'{kept}: the answers here were drawn with other options: choose another folder',
-            ErrorCode.BAD_PDDL,
-        )
-    with writing(kept):
-        kept.write_text(drawn, encoding='utf-8')
+    asked, answering = style or InstructTranslation(), _Model(backend, sampling)
+    claim(folder, {'model': model, 'sampling': asdict(sampling)})
+    path = folder / ANSWERS
     known = _known(path)
     missing = [pair for pair in wanted if pair.id not in known]
     notify('rows', len(wanted) - len(missing), len(wanted))
     with writing(path), path.open('a', encoding='utf-8') as file:
         done = len(wanted) - len(missing)
         for part in _parts(missing, batch):
-            texts = _translated(part, model, asked, sampling.seed + done)
+            texts = _translated(part, answering, asked, sampling.seed + done)
             for pair, text in zip(part, texts, strict=True):
                 known[pair.id] = json.dumps({**asdict(pair), 'answer': text}) + '\n'
                 file.write(known[pair.id])

@@ -16,6 +16,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
 
@@ -62,6 +63,19 @@ def model_checksum(model_dir: str | Path) -> str:
     for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def which_model(spec: str) -> str:
+    """What tells a model from others: the checksum of its weights, or its name at a server.
+
+    Args:
+        spec: its name; see `llm.model_names.named_model`.
+
+    Raises:
+        BackendError: its folder has no weights.
+    """
+    folder = model_folder(spec)
+    return spec if folder is None else model_checksum(folder)
 
 
 def load_subject(model_dir: str | Path, device: str = 'auto', name: str = '') -> Subject:

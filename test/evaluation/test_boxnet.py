@@ -76,8 +76,12 @@ def test_runs_that_are_kept_are_not_made_again(tmp_path: Path) -> None:
     assert len(backend.asked) == 12 - 4
     fresh = run_rows(SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, Options(), tmp_path / 'fresh')
     assert found == fresh
-    with pytest.raises(SafegenError, match='made with other options'):
-        run_rows(SOLVABLE, backend, Sampling(seed=2), Options(), tmp_path)
+    for other in ({'sampling': Sampling(seed=2)}, {'model': 'another'}):
+        with pytest.raises(SafegenError, match='of another model or other options'):
+            run_rows(
+                SOLVABLE, backend, **{'sampling': SAMPLING} | other, options=Options(),
+                folder=tmp_path,
+            )  # fmt: skip
 
 
 def test_a_task_without_a_plan_is_solved_by_saying_so(tmp_path: Path) -> None:

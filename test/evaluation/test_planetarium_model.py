@@ -63,8 +63,10 @@ def test_answers_that_are_there_are_not_asked_for_again(dataset: Path, tmp_path:
     rows = list(read_scored(path))
     assert [row.id for row in rows] == [pair.id for pair in pairs]
     assert score(rows, 'all').mean('enforced', 'correct') == 100.0
-    with pytest.raises(SafegenError, match='drawn with other options'):
+    with pytest.raises(SafegenError, match='of another model or other options'):
         answer_rows(pairs, whole, Sampling(temperature=0.5), tmp_path, batch=4)
+    with pytest.raises(SafegenError, match='of another model or other options'):
+        answer_rows(pairs, whole, GREEDY, tmp_path, model='another', batch=4)
 
 
 def test_rows_are_chosen_by_chance_and_kept_in_order(dataset: Path) -> None:
