@@ -3,10 +3,10 @@
 """Puts the stages of a trained model into one folder, as it ships.
 
     .venv/bin/python scripts/ship_model.py --sft runs/mini-sft [--grpo runs/mini-grpo] \
-        --out models/safegen-mini
+        [--serve sft] --out models/safegen-mini
 
-The model after the last stage lies at the top, what was before it below `stages`, and
-`stages.json` names them for `safegen evaluate table2`. The card and the figures of the last
+The model after the last stage, or that which is named, lies at the top, the others below `stages`,
+and `stages.json` names them for `safegen evaluate table2`. The card and the figures of the last
 measurement stay where they are.
 """
 
@@ -26,22 +26,26 @@ from safegen_ros.training.export import MODEL, PROSE, write_checksums, write_mod
 from safegen_ros.training.network import new_decoder
 
 
-def ship(sft: Path, grpo: Path | None, recipe: Path, out: Path) -> None:
+def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> None:
     """Replaces the model in `out`.
 
     Args:
         sft: the last supervised run.
         grpo: the run of reinforcement, if there was one.
+        serve: the stage at the top, `sft` or `grpo`; the last one where it is empty.
         recipe: of the first supervised run, for the network before training.
         out: folder of the model.
     """
     partial = out.with_name(f'{out.name}.partial')
     shutil.rmtree(partial, ignore_errors=True)
-    stages = {'PT': 'stages/pt', 'SFT': '.'}
-    shutil.copytree((grpo or sft) / MODEL, partial)
-    if grpo is not None:
-        stages |= {'SFT': 'stages/sft', 'GRPO': '.'}
-        shutil.copytree(sft / MODEL, partial / stages['SFT'])
+    runs = {'SFT': sft} if grpo is None else {'SFT': sft, 'GRPO': grpo}
+    top = serve.upper() or list(runs)[-1]
+    shutil.copytree(runs[top] / MODEL, partial)
+    stages = {'PT': 'stages/pt'}
+    for name, run in runs.items():
+        stages[name] = '.' if name == top else f'stages/{name.lower()}'
+        if name != top:
+            shutil.copytree(run / MODEL, partial / stages[name])
     config = load_config(recipe)
     if config.model.network is None:
         raise SystemExit(f'{recipe}: trains no new network: give the recipe of the first stage')
@@ -68,10 +72,11 @@ def main() -> None:
     )
     parser.add_argument('--sft', type=Path, required=True)
     parser.add_argument('--grpo', type=Path)
+    parser.add_argument('--serve', choices=('sft', 'grpo'), default='')
     parser.add_argument('--recipe', type=Path, default=Path('config/train/mini.yaml'))
     parser.add_argument('--out', type=Path, required=True)
     given = parser.parse_args()
-    ship(given.sft, given.grpo, given.recipe, given.out)
+    ship(given.sft, given.grpo, given.serve, given.recipe, given.out)
 
 
 if __name__ == '__main__':

@@ -29,7 +29,7 @@ for name in DISCOVERY:
     os.environ.pop(name, None)
 use_stack_discovery()
 # Nothing of a user's own, and nothing left: no test may take back a stop of a real arm.
-_own = Path(tempfile.mkdtemp(prefix='safegen-test-'))
+_own = Path(tempfile.mkdtemp(prefix='safegen-test-', dir='/tmp'))  # short, for sockets below it
 atexit.register(shutil.rmtree, _own, ignore_errors=True)
 for name, folder in {
     'ROS_LOG_DIR': 'log', 'SAFEGEN_RUNS_DIR': 'runs', 'XDG_STATE_HOME': 'state', 'TMPDIR': 'tmp',

@@ -273,14 +273,14 @@ def tables(
     seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 64,
 ) -> None:
-    """Measure a small model on all splits, plain, shielded and by beams, beside earlier stages."""
+    """Measure a small model on all splits, plain, shielded and by beams, beside its stages."""
     from contextlib import ExitStack, closing
 
     from safegen_ros.cli.progress import stages
     from safegen_ros.evaluation.boxnet_tables import (
         MEASURED,
+        OTHERS,
         SPLITS,
-        SUPERVISED,
         UNTRAINED,
         Asked,
         Study,
@@ -295,13 +295,14 @@ def tables(
     from safegen_ros.worlds.boxnet.styles import style_of
 
     folder = data_path(model)
-    before = load_stages(folder)
+    stages_of = load_stages(folder)
+    others = {name: path for name, path in stages_of.items() if name != 'PT' and path != folder}
     console = Console()
     with ExitStack() as opened:
         given = [
             (folder.name, folder, MEASURED),
-            *([(SUPERVISED, before['SFT'], MEASURED)] if 'GRPO' in before else []),
-            (UNTRAINED, before['PT'], {split: MEASURED[split] for split in SPLITS[:1]}),
+            *((OTHERS[stage], path, MEASURED) for stage, path in others.items()),
+            (UNTRAINED, stages_of['PT'], {split: MEASURED[split] for split in SPLITS[:1]}),
         ]
         models = [
             Asked(

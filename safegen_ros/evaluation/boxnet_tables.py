@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A model on all splits of BoxNet2D, in both modes, plain and shielded, beside its earlier stages.
+"""A model on all splits of BoxNet2D, in both modes, plain and shielded, beside its other stages.
 
 These are tables 2, 3, 8 and 9 of the paper, as far as they are about BoxNet2D.
 """
@@ -59,8 +59,8 @@ MEASURED = {
 at goals alone has nothing to say."""
 
 UNTRAINED = 'before training'
-SUPERVISED = 'before reinforcement'
-"""What stages of a model that come before the last one are called."""
+OTHERS = {'SFT': 'before reinforcement', 'GRPO': 'after reinforcement'}
+"""What the stages of a model are called that are not the one that is served."""
 
 _LEVELS = 'by beam 1 2 4 8'
 _MODE = {FULL: 'FULLPLAN', NEXT: 'REPLAN'}
@@ -216,7 +216,7 @@ def _split_lines(split: str, found: Mapping[_Case, list[Record]]) -> Iterator[Li
 
 def _object_lines(found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
     for case, records in found.items():
-        if case.split != SPLITS[0] or case.model in (UNTRAINED, SUPERVISED):
+        if case.split != SPLITS[0] or case.model in (UNTRAINED, *OTHERS.values()):
             continue
         for objects in sorted({record.objects for record in records}):
             part = [record for record in records if record.objects == objects]

@@ -9,7 +9,10 @@ Start a stack with `safegen up sim`, then
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,6 @@ from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 
 from safegen_msgs.action import RunTask
 from safegen_msgs.msg import PlanningProgress, Verdict
@@ -38,39 +40,47 @@ class TowerClient(Node):
         self._problem = Path(self.declare_parameter('problem_file', '').value)
         self._budget_s = float(self.declare_parameter('time_budget', 120.0).value)
         self._client = ActionClient(self, RunTask, 'run_task')
+        self._interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        """Has the goal cancelled; for the signal of Ctrl-C."""
+        self._interrupted = True
 
     def run(self) -> int:
         """Has the task done; returns the exit status, 0 for success."""
         log = self.get_logger()
-        if not self._client.wait_for_server(timeout_sec=ANSWER_S):
-            log.error("there is no action run_task: start the stack with 'safegen up sim'")
+        if not self._wait(self._client.server_is_ready, ANSWER_S):
+            if not self._interrupted:
+                log.error("there is no action run_task: start the stack with 'safegen up sim'")
             return 1
         goal = RunTask.Goal()
         goal.task.problem = self._problem.read_text(encoding='utf-8')
         goal.time_budget.sec = int(self._budget_s)
-        handle = self._await(self._client.send_goal_async(goal, self._feedback), ANSWER_S)
-        if handle is None or not handle.accepted:
+        sent = self._client.send_goal_async(goal, self._feedback)
+        # Not to be interrupted: only with its handle can a goal be cancelled.
+        if not self._wait(sent.done, ANSWER_S, heed=False) or not sent.result().accepted:
             log.error('the goal was not accepted: another one is running')
             return 1
+        handle = sent.result()
         ended = handle.get_result_async()
-        try:
-            answer = self._await(ended, self._budget_s + GRACE_S)
-        except KeyboardInterrupt:
+        in_time = self._wait(ended.done, self._budget_s + GRACE_S)
+        if not in_time:
             log.warning('cancelling')
             handle.cancel_goal_async()
-            answer = self._await(ended, GRACE_S)
-        if (
-            answer is None
-        ):  # the server was killed: nobody answers then, and this side has to notice
-            handle.cancel_goal_async()
+            in_time = self._wait(ended.done, GRACE_S, heed=False)
+        if not in_time:  # the server was killed: nobody answers then, and this side has to notice
             log.error('no result came: look at the cell before the next goal')
             return 1
-        return self._told(answer)
+        return self._told(ended.result())
 
-    def _await(self, future: Future, timeout_s: float) -> Any:
-        """What a future brings; None when it does not come in time."""
-        rclpy.spin_until_future_complete(self, future, timeout_sec=timeout_s)
-        return future.result() if future.done() else None
+    def _wait(self, done: Callable[[], bool], timeout_s: float, heed: bool = True) -> bool:
+        """Spins until it is done; False when that is not in time [s], or Ctrl-C comes first."""
+        deadline = time.monotonic() + timeout_s
+        while not done():
+            if time.monotonic() > deadline or (heed and self._interrupted):
+                return False
+            rclpy.spin_once(self, timeout_sec=0.1)
+        return True
 
     def _feedback(self, message: Any) -> None:
         feedback = message.feedback
@@ -99,6 +109,8 @@ def main() -> None:
     # Ctrl-C shall cancel the goal, for which the connections have to live a little longer.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = TowerClient()
+    # Not by KeyboardInterrupt: raised while rclpy reads a message, it is lost there.
+    signal.signal(signal.SIGINT, node.interrupt)
     try:
         status = node.run()
     finally:
