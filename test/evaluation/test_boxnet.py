@@ -12,7 +12,7 @@ import pytest
 from boxnet_planner import ScriptedPlanner
 
 from safegen_ros.errors import BackendError, SafegenError
-from safegen_ros.evaluation.boxnet import RUNS, Record, compare, figures, run_rows
+from safegen_ros.evaluation.boxnet import RUNS, Record, compare, figures, run_rows, spread
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.planning.boxnet import Options
 from safegen_ros.worlds.boxnet.answers import REFUSAL
@@ -104,3 +104,9 @@ def test_the_figures_of_the_paper_are_beside(tmp_path: Path) -> None:
     assert values['command'] == 'safegen boxnet evaluate'
     assert len(values['measured']) == len(found)
     assert all(isinstance(record, Record) for record in found)
+
+
+def test_some_rows_come_from_all_over_a_split() -> None:
+    some = spread(SOLVABLE * 5, 4)
+    assert some == [(SOLVABLE * 5)[at] for at in (0, 3, 7, 11)]
+    assert spread(SOLVABLE, 0) == spread(SOLVABLE, 9) == SOLVABLE
