@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -115,8 +116,10 @@ class StopServer:
         response.message = 'the next goal may move' if was_stopped else 'it was not stopped'
         if was_stopped:
             self._publish()
-            # Whoever calls this sends a goal next, to a node that has to know of it by then.
-            self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
+            # Whoever calls this sends a goal next, to a node that has to know of it by then. Not
+            # every middleware can tell.
+            with contextlib.suppress(RuntimeError):
+                self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
             self._node.get_logger().warning('the stop was reset: the next goal may move')
         return response
 
