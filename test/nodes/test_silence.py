@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
-from motion import Motion
+from motion import Motion, stamp_of
 from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator, execution, stoppable_stack
 
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.stopping import NEWS_TIMEOUT_S
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import read_state
 
@@ -56,12 +58,15 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         goal = moving()
         _kill('/planner', ros_domain, signal.SIGSTOP)
         operator.wait_stopped('the sender of the goal was not heard for 2 s')
+        with pytest.raises(SafegenError, match='the stack is stopped: '):
+            client.execute(LONG, LONG_PLAN)
+        # A reset waits until everybody has heard of it, though not for ever.
+        asked = time.monotonic()
+        operator.reset()
+        assert time.monotonic() - asked >= NEWS_TIMEOUT_S
         _kill('/planner', ros_domain, signal.SIGCONT)
         result = goal.result()
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
-        with pytest.raises(SafegenError, match='the stack is stopped: '):
-            client.execute(LONG, LONG_PLAN)
-        operator.reset()
         motion.assert_ended_with(result)
 
         # A planner that dies.
@@ -79,4 +84,4 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
         assert 'the validator did not answer for 2 s' in result.error_msg
         operator.reset()
-        motion.assert_none_without_validator()
+        motion.assert_none_without_validator(stamp_of(result.final_state))
