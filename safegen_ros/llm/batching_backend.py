@@ -101,9 +101,8 @@ class BatchingBackend(TransformersBackend):
             for place, prompt in enumerate(prompts)
         ]
         left = set(range(len(rows)))
-        with self._admitted():
+        with self._admitted(rows):
             try:
-                self._worker.submit(rows)
                 while left:
                     try:
                         place, token = told.get(timeout=POLL_S)
@@ -142,8 +141,12 @@ class BatchingBackend(TransformersBackend):
         )
 
     @contextmanager
-    def _admitted(self) -> Iterator[None]:
-        """Counts a call as open; raises `BackendError` where that is one too many."""
+    def _admitted(self, rows: Sequence[Row]) -> Iterator[None]:
+        """Puts rows in line, and counts the call as open once they are there.
+
+        Raises:
+            BackendError: it is one call too many, or the worker is closed.
+        """
         with self._counting:
             if self._open >= self._most_open:
                 raise BackendError(
@@ -151,6 +154,7 @@ class BatchingBackend(TransformersBackend):
                     'later',
                     ErrorCode.QUEUE_FULL,
                 )
+            self._worker.submit(rows)
             self._open += 1
         try:
             yield
