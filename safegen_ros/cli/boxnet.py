@@ -277,17 +277,10 @@ def tables(
     from contextlib import ExitStack, closing
 
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet_tables import (
-        MEASURED,
-        OTHERS,
-        SPLITS,
-        UNTRAINED,
-        Asked,
-        Study,
-    )
+    from safegen_ros.evaluation.boxnet_tables import Asked, Study, stages_to_ask
     from safegen_ros.evaluation.boxnet_tables import tables as measure
     from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.subjects import load_stages, model_checksum, which_model
+    from safegen_ros.evaluation.subjects import model_checksum, which_model
     from safegen_ros.evaluation.tables import markdown, print_comparison
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
@@ -295,15 +288,9 @@ def tables(
     from safegen_ros.worlds.boxnet.styles import style_of
 
     folder = data_path(model)
-    stages_of = load_stages(folder)
-    others = {name: path for name, path in stages_of.items() if name != 'PT' and path != folder}
+    asked = stages_to_ask(folder)
     console = Console()
     with ExitStack() as opened:
-        given = [
-            (folder.name, folder, MEASURED),
-            *((OTHERS[stage], path, MEASURED) for stage, path in others.items()),
-            (UNTRAINED, stages_of['PT'], {split: MEASURED[split] for split in SPLITS[:1]}),
-        ]
         models = [
             Asked(
                 name,
@@ -312,7 +299,7 @@ def tables(
                 splits,
                 which_model(str(path)),
             )
-            for name, path, splits in given
+            for name, path, splits in asked
         ]
         sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
         study = Study(data, work, sampling, trials, rows, batch)

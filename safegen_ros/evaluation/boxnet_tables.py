@@ -21,6 +21,7 @@ from safegen_ros.evaluation.boxnet import (
     spread,
 )
 from safegen_ros.evaluation.comparison import Comparison, Figures, Line
+from safegen_ros.evaluation.subjects import load_stages
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.planning.boxnet import (
     BEAM,
@@ -107,6 +108,26 @@ class Asked:
     style: Style
     splits: Mapping[str, tuple[str, ...]]
     model: str = ''
+
+
+def stages_to_ask(folder: Path) -> Sequence[tuple[str, Path, Mapping[str, tuple[str, ...]]]]:
+    """The model of a folder, then its other stages, and of those the untrained network last.
+
+    Returns:
+        The name of each in tables, its folder, and the splits that it is asked about; the untrained
+        network about the first alone.
+
+    Raises:
+        BackendError: as `load_stages`.
+    """
+    stages = load_stages(folder)
+    untrained = stages.pop('PT', None)
+    others = {name: path for name, path in stages.items() if path != folder}
+    asked = [(folder.name, folder, MEASURED)]
+    asked += [(OTHERS[name], path, MEASURED) for name, path in others.items()]
+    if untrained is not None:
+        asked.append((UNTRAINED, untrained, {split: MEASURED[split] for split in SPLITS[:1]}))
+    return asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from safegen_ros.evaluation.boxnet_tables import (
     UNTRAINED,
     Asked,
     Study,
+    stages_to_ask,
     tables,
 )
 from safegen_ros.evaluation.tables import markdown
@@ -80,6 +82,32 @@ def study(tmp_path: Path) -> Study:
 
 def ignore(what: str, done: int, total: int) -> None:
     del what, done, total
+
+
+@pytest.mark.parametrize(
+    ('served', 'besides'),
+    [
+        ({'PT': 'pt', 'SFT': '.', 'GRPO': 'grpo'}, [('after reinforcement', 'grpo')]),
+        ({'GRPO': '.', 'SFT': 'sft', 'PT': 'pt'}, [('before reinforcement', 'sft')]),
+        ({'PT': 'pt', 'SFT': '.'}, []),
+    ],
+)
+def test_all_stages_of_a_model_are_measured_and_the_untrained_one_last(
+    tmp_path: Path, served: dict[str, str], besides: list[tuple[str, str]]
+) -> None:
+    for folder in served.values():
+        (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / 'stages.json').write_text(json.dumps(served))
+    assert stages_to_ask(tmp_path) == [
+        (tmp_path.name, tmp_path, MEASURED),
+        *((name, tmp_path / folder, MEASURED) for name, folder in besides),
+        (UNTRAINED, tmp_path / 'pt', {'test': MEASURED['test']}),
+    ]
+
+
+def test_a_model_may_come_without_its_untrained_network(tmp_path: Path) -> None:
+    (tmp_path / 'stages.json').write_text('{"SFT": "."}')
+    assert stages_to_ask(tmp_path) == [(tmp_path.name, tmp_path, MEASURED)]
 
 
 def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -> None:
