@@ -27,6 +27,11 @@ from urllib.parse import quote
 from safegen_ros.closing import Closing
 from safegen_ros.record.json_form import RecordError
 
+
+class EmptyJournalError(RecordError):
+    """Nothing was written yet, not even what makes the file a journal."""
+
+
 JOURNAL = 'journal.db'
 """Name of the journal in the folder of a run."""
 
@@ -34,6 +39,8 @@ APPLICATION_ID = 0x53474A31  # 'SGJ1', which the SQLite header holds
 FORMAT = 1
 LOCK_TIMEOUT_S = 10.0
 """How long another program that has the file open may keep an event waiting [s]."""
+
+_ASK_AGAIN_S = 0.01
 
 _SCHEMA = """
 CREATE TABLE entry (
@@ -155,8 +162,7 @@ class Journal(Closing):
             try:
                 if database is not None:
                     with closing(database), _named(self.path):
-                        # A journal that is over is one plain file, which can be read anywhere.
-                        database.execute('PRAGMA journal_mode = DELETE')
+                        _leave_one_file(database)
             finally:
                 if self._folder >= 0:
                     os.close(self._folder)
@@ -277,6 +283,24 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
     return database
 
 
+def _leave_one_file(database: sqlite3.Connection) -> None:
+    """A journal that is over is one plain file, which can be read anywhere.
+
+    SQLite does not wait for those who read it just now. Who reads on and on keeps it as it is,
+    which loses nothing.
+    """
+    end = time.monotonic() + LOCK_TIMEOUT_S
+    while time.monotonic() < end:
+        try:
+            database.execute('PRAGMA journal_mode = DELETE')
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(_ASK_AGAIN_S)
+        else:
+            return
+
+
 def _digest(before: str, number: int, now: str, kind: str, text: str) -> str:
     """Of an entry and, through the digest before it, of all before that."""
     whole = json.dumps([before, number, now, kind, text])
@@ -289,7 +313,7 @@ def _read(database: sqlite3.Connection, path: Path) -> tuple[tuple[JournalEntry,
         (application,) = database.execute('PRAGMA application_id').fetchone()
         (version,) = database.execute('PRAGMA user_version').fetchone()
         if not database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]:
-            raise RecordError(f'{path}: is empty: its process ended before it wrote anything')
+            raise EmptyJournalError(f'{path}: is empty: its process ended before it wrote anything')
         if application != APPLICATION_ID:
             raise RecordError(f'{path}: is no journal of a run')
         if version != FORMAT:

@@ -37,6 +37,7 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.journal import (
     JOURNAL,
+    EmptyJournalError,
     Journal,
     JournalEntry,
     find_entry,
@@ -143,6 +144,8 @@ def load_goals(root: Path) -> KeptGoals:
     for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}')):
         try:
             _read(path, written, stops, releases)
+        except FileNotFoundError:  # its node had written nothing, and has removed it
+            continue
         except (RecordError, OSError) as error:
             broken[path] = str(error)
     led_to = {
@@ -201,7 +204,13 @@ def _read(
 ) -> None:
     running = is_written(path)  # before it is read: what comes to its end meanwhile has ended
     stack = path.parts[-3].rpartition('.')[0]
-    for entry in load_journal(path):
+    try:
+        read = load_journal(path)
+    except EmptyJournalError:
+        if running:  # its node is about to begin it
+            return
+        raise
+    for entry in read:
         data = dict(entry.data)
         goal = data.pop(_GOAL, '')
         entry = replace(entry, data=data)

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -90,6 +91,36 @@ def test_a_journal_that_is_over_is_one_file_also_after_it_was_read(tmp_path):
         entry = journal.append('step')
     assert load_journal(path) == (entry,)
     assert [each.name for each in tmp_path.iterdir()] == ['journal.db']
+
+
+def _reader(path):
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute('BEGIN')
+    assert reader.execute('SELECT count(*) FROM entry').fetchone() == (1,)
+    return reader
+
+
+def test_a_journal_that_is_read_as_it_ends_becomes_one_file_after_that(tmp_path, monkeypatch):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        entry = journal.append('step')
+        reader = _reader(path)
+        monkeypatch.setattr(time, 'sleep', lambda seconds: reader.close())
+    monkeypatch.undo()
+    assert load_journal(path) == (entry,)
+    assert [each.name for each in tmp_path.iterdir()] == ['journal.db']
+
+
+def test_who_reads_on_does_not_keep_a_journal_from_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr('safegen_ros.record.journal.LOCK_TIMEOUT_S', 0.05)
+    path = tmp_path / 'journal.db'
+    journal = Journal(path)
+    entry = journal.append('step')
+    with closing(_reader(path)):
+        journal.close()
+        assert not is_written(path)
+        assert load_journal(path) == (entry,)
+    assert load_journal(path) == (entry,)
 
 
 def test_one_process_at_a_time_writes(tmp_path):

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from safegen_ros.record.events import (
     TaskEvent,
 )
 from safegen_ros.record.history import list_runs, outcome_of, task_record
-from safegen_ros.record.journal import load_journal
+from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal, load_goals, task_of_goal
 from safegen_ros.record.replay import reverify, why_not_executed
@@ -236,6 +238,20 @@ def test_what_a_goal_is_about_is_found_by_itself(tmp_path: Path) -> None:
     executor.path.write_bytes(b'no journal at all')
     assert task_of_goal(tmp_path, EXECUTION) is None
     assert task_of_goal(tmp_path, RUN) is not None
+
+
+def test_a_journal_that_its_node_is_about_to_begin_is_no_damage(tmp_path: Path) -> None:
+    folder = tmp_path / 'nodes' / '0.executor' / 'one'
+    folder.mkdir(parents=True)
+    (folder / JOURNAL).touch()
+    with NodeJournal(tmp_path, '0.planner') as planner:
+        _planner(planner)
+        taken = os.open(folder, os.O_RDONLY)
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        found = load_goals(tmp_path)
+        assert (list(found.runs), found.broken) == ([RUN], {})
+        os.close(taken)
+        assert 'is empty: its process ended' in load_goals(tmp_path).broken[folder / JOURNAL]
 
 
 def test_nothing_written_leaves_nothing_behind(tmp_path: Path) -> None:
