@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,8 @@ def stop_running(domain: int, timeout_s: float = 15.0) -> bool:
     state = read_state(domain)
     if state is None:
         return False
-    os.kill(state.pid, signal.SIGTERM)
+    with suppress(ProcessLookupError):  # it was about to end
+        os.kill(state.pid, signal.SIGTERM)
     deadline = time.monotonic() + timeout_s
     while _is_held(domain):
         if time.monotonic() > deadline:
