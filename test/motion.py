@@ -124,6 +124,11 @@ class Motion:
         """Nothing has moved, and the next goal is carried out."""
         assert not self.samples(), 'the arm has moved'
 
+    def assert_at_rest(self) -> None:
+        """Nothing has moved, though a world may have been set up."""
+        joints = np.array([q for _, q in self.samples()])
+        assert not len(joints) or np.ptp(joints, axis=0).max() < 0.01
+
     def assert_none_without_validator(self, since: Stamp = (0, 0)) -> None:
         """Nothing has moved since, as far as was heard up to the answer to a goal that is refused.
 

@@ -166,7 +166,7 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
     screen.click('Read it')
     screen.sees('Line 3, column ')
-    assert screen.button('Plan, prove and execute').is_disabled()
+    expect(screen.button('Plan, prove and execute')).to_be_disabled(timeout=WAIT_MS)
     screen.picture('console-error')
     screen.write('Text', TWO)
     screen.click('Read it')

@@ -44,6 +44,7 @@ def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Pa
             try:
                 for name in ('validator', 'executor', 'planner'):
                     wait_until(lambda node=nodes[name]: node.ask() == 'active', f'the {name}')
+                wait_until(lambda: 'ready to plan' in stack.log_file.read_text(), 'its log')
                 log = stack.log_file.read_text()
                 assert log.index('ready to execute') < log.index('ready to plan')
                 answer = client.validate(THREE, str(THREE_PLAN))

@@ -304,12 +304,14 @@ UNWATCHED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.VALIDATOR_UNAVAILABLE)
 LOST = (ErrorCode.EXECUTOR_UNAVAILABLE,)
 DEATHS: dict[tuple[str, str], tuple[ErrorCode, ...]] = {
     **{('validator', phase): UNPROVED for phase in ('generating', 'validating')},
-    # One that is paused for so long that it counts as gone cannot tell what else has died.
+    # A validator that is paused for so long that it counts as gone cannot tell what else has died.
     ('validator', 'rehearsing'): (*UNWATCHED, *LOST),
     **{('validator', phase): UNWATCHED for phase in EXECUTING},
     **{('executor', phase): LOST for phase in (*PLANNING, *EXECUTING)},
+    ('executor', 'validating'): (*LOST, *UNPROVED),
     **{('planner', phase): () for phase in (*PLANNING, *EXECUTING)},
     **{('client', phase): (ErrorCode.PLANNING_CANCELED,) for phase in PLANNING},
+    ('client', 'validating'): (ErrorCode.PLANNING_CANCELED, *UNPROVED),
     ('client', 'rehearsing'): (ErrorCode.PLANNING_CANCELED, *LOST),
     **{('client', phase): (ErrorCode.EXECUTION_STOPPED,) for phase in EXECUTING},
 }

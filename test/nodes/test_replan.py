@@ -24,6 +24,7 @@ from waiting import wait_until
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, PendingPlan, Task
 from safegen_msgs.srv import MonitorStep
+from safegen_ros.cli import session
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions, qos
@@ -35,6 +36,8 @@ from safegen_ros.supervisor import Supervisor
 from safegen_ros.worlds.pddl3.task import load_task
 
 STRATEGY = BY_SEARCH.strategy
+LONG_WAIT = '--wait', str(WAIT_S)
+"""For a command line, which looks for the nodes anew each time."""
 Disturb = Callable[..., None]
 
 
@@ -346,6 +349,7 @@ def safegen(
     capfd: pytest.CaptureFixture[str],
 ) -> CommandLine:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    monkeypatch.setattr(session, 'MATCH_TIMEOUT_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 
@@ -357,15 +361,16 @@ def test_an_operator_looks_at_the_plan_and_says_the_word(
     assert 'too short' in safegen('approve', '1234')[2]
     wait = Wait(client)
     digest = wait.pending.digest
-    code, out, _ = safegen('approve')
+    code, out, _ = safegen('approve', *LONG_WAIT)
     assert code == 0
     for text in ('task three', '(always (not (on c b)))', ' 4 (stack c a)', 'SUCCESS', digest):
         assert text in out
-    told = json.loads(safegen('approve', '--json')[1])
+    told = json.loads(safegen('approve', '--json', *LONG_WAIT)[1])
     assert (told['digest'], told['plan']) == (digest, [str(step) for step in THREE_PLAN.steps])
     code, _, error = safegen('approve', '0' * 64, '--wait', '0.1')
     assert (code, 'no plan of digest 000' in error) == (1, True)
-    code, out, _ = safegen('approve', digest[:8], '--refuse', '--reason', 'a hand', '--json')
+    words = digest[:8], '--refuse', '--reason', 'a hand', '--json'
+    code, out, _ = safegen('approve', *words, *LONG_WAIT)
     assert (code, json.loads(out)) == (0, {'success': True, 'message': 'refused'})
     wait.ended(ErrorCode.APPROVAL_REFUSED, ': a hand')
 

@@ -17,6 +17,7 @@ from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator, execution, stoppable_
 
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import stopping
 from safegen_ros.nodes.stopping import NEWS_TIMEOUT_S
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import read_state
@@ -44,8 +45,10 @@ def _kill(node: str, domain: int, number: signal.Signals = signal.SIGKILL) -> No
 
 
 def test_whoever_falls_silent_during_an_execution_stops_the_arm(
-    ros_domain: int, tmp_path: Path
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(stopping, 'NEWS_TIMEOUT_S', 10.0)  # for a client on a busy machine
+
     def moving() -> Goal:
         feedback = Feedback(execution('moving'))
         goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)

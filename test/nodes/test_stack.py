@@ -286,6 +286,8 @@ def test_the_time_budget_of_a_run_ends_it_wherever_it_is(
     assert endings.of(goal) == GoalStatus.STATUS_ABORTED
     if result.final_state.facts:
         motion.assert_ended_with(result)
+    elif code is ErrorCode.EXECUTION_TIMEOUT:
+        motion.assert_at_rest()
     else:
         motion.assert_none()
 
