@@ -60,6 +60,7 @@ class TransformersBackend:
 
     Attributes:
         context: longest sequence [tokens].
+        ends: the tokens that end an answer.
         model: the model of `transformers`; to be called in a `turn` only.
         tokenizer: its tokenizer.
 
@@ -86,6 +87,10 @@ class TransformersBackend:
             torch.set_num_threads(1)
         limit = getattr(self.model.config, 'max_position_embeddings', None)
         self.context = int(limit) if limit else 1 << 20
+        configured = self.model.generation_config.eos_token_id
+        ends = configured if isinstance(configured, list) else [configured]
+        # Found out once: a call may still ask for them when the model is closed.
+        self.ends = frozenset(int(i) for i in (*ends, self.tokenizer.eos_token_id) if i is not None)
         self._turns = Places(1)
 
     def generate(
@@ -142,13 +147,6 @@ class TransformersBackend:
     def tree(self) -> type[TokenTree]:
         """How the model is asked about continuations, found out once; only in its turn."""
         return tree_class(self.model, self.context)
-
-    @property
-    def ends(self) -> set[int]:
-        """The tokens that end an answer."""
-        configured = self.model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured]
-        return {int(i) for i in (*ends, self.tokenizer.eos_token_id) if i is not None}
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """The tokens that ask for the answer to a conversation.

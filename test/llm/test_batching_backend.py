@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -80,6 +81,17 @@ def line_up(backend: BatchingBackend, sent: Callable[[], Future[Any]]) -> Future
     return future
 
 
+def hold(backend: BatchingBackend, call: int, until: Callable[[], bool]) -> None:
+    """Keeps the model from being called so many times before a condition holds."""
+    calls = itertools.count(1)
+
+    def pause(*_: Any) -> None:
+        if next(calls) == call:
+            wait_until(until, f'what call {call} of the model waits for')
+
+    backend.model.register_forward_pre_hook(pause)
+
+
 def written(backend: BatchingBackend, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """The lengths of the prompts of every batch that is written from now on."""
     batches: list[list[int]] = []
@@ -153,14 +165,21 @@ def test_who_comes_later_joins_the_answers_that_are_being_written(
     batches = written(backend, monkeypatch)
     late: list[Future[Any]] = []
     pieces: list[str] = []
+    over = threading.Event()
+    # Without these the long answer may be whole before the other call is heard of, or its end.
+    hold(backend, 20, lambda: bool(late))
+    hold(backend, 100, over.is_set)
 
     def listen(piece: str) -> None:
         pieces.append(piece)
         if len(pieces) == 5:
-            late.append(threads.submit(backend.generate, asking(3), DRAWN))
+            late.append(
+                line_up(backend, lambda: threads.submit(backend.generate, asking(3), DRAWN))
+            )
 
     with pytest.raises(Canceled):  # once the other one has its answer
         backend.generate(asking(), ENDLESS, lambda: bool(late) and late[0].done(), listen)
+    over.set()
     assert late[0].result(WAIT_S).text == plain.generate(asking(3), DRAWN).text
     assert [len(batch) for batch in batches[:2]] == [1, 2]
     assert plain.generate(asking(), ENDLESS).text.startswith(''.join(pieces))
@@ -307,14 +326,16 @@ def test_closing_ends_calls_that_wait_and_calls_that_are_answered(
     def long() -> Any:
         return answers.generate(asking(), ENDLESS, on_text=lambda piece: begun.set())
 
+    hold(answers, 20, lambda: answers._worker.closed)  # else it may be whole before
     ended = [threads.submit(long), threads.submit(long)]
     assert begun.wait(WAIT_S)
     answers.close()
     for future in ended:
         with pytest.raises(BackendError, match='the model was closed'):
             future.result(WAIT_S)
-    with pytest.raises(BackendError, match='the model was closed'):
-        answers.generate(asking(), DRAWN)
+    for on_text in (None, print):
+        with pytest.raises(BackendError, match='the model was closed'):
+            answers.generate(asking(), DRAWN, on_text=on_text)
     answers.close()
 
 
