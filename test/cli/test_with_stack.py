@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,22 @@ PARAMETERS = """
   ros__parameters:
     strategy: search
 """
+
+
+def _unbuilt(folder: Path, steps: int) -> Path:
+    """A task of so many steps, two for each block that comes down from a tower.
+
+    What interrupts a run comes late on a busy machine, and is not to find it at its end.
+    """
+    blocks = [f'b{number}' for number in range(steps // 2 + 1)]
+    tower = ' '.join(f'(on {upper} {lower})' for lower, upper in pairwise(blocks))
+    alone = ' '.join(f'(on-table {block})' for block in blocks)
+    path = folder / 'unbuilt.pddl'
+    path.write_text(
+        f'(define (problem unbuilt) (:domain blocksworld) (:objects {" ".join(blocks)}) (:init '
+        f'(arm-empty) (on-table {blocks[0]}) {tower} (clear {blocks[-1]})) (:goal (and {alone})))'
+    )
+    return path
 
 
 @pytest.fixture(scope='module')
@@ -159,13 +176,14 @@ def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path)
 
 
 def test_a_killed_client_loses_nothing_that_it_showed(stack: Supervisor, tmp_path: Path) -> None:
-    command = ('-m', 'safegen_ros.cli.main', 'run', EXAMPLE)
-    with _process(tmp_path, *command) as process:
+    command = ('-m', 'safegen_ros.cli.main', 'run', _unbuilt(tmp_path, 20))
+    runs = tmp_path / 'runs'
+    with _process(runs, *command) as process:
         said = _lines_until(r'✓ +2/', process.stdout)
         process.send_signal(signal.SIGKILL)
         said += process.stdout.read()
     shown = max(int(number) for number in re.findall(r'✓ +(\d+)/', said))
-    (folder,) = tmp_path.iterdir()
+    (folder,) = runs.iterdir()
     kept = load_run(folder)
     assert kept.state is RunState.CUT_OFF
     record = kept.record
@@ -206,7 +224,8 @@ def test_a_node_of_another_package_has_the_example_done(stack: Supervisor, tmp_p
 
 
 def test_ctrl_c_at_that_node_cancels_its_goal(stack: Supervisor, tmp_path: Path) -> None:
-    command = ('-m', 'tower_client.run_tower', '--ros-args', '-p', f'problem_file:={EXAMPLE}')
+    problem = _unbuilt(tmp_path, 60)
+    command = ('-m', 'tower_client.run_tower', '--ros-args', '-p', f'problem_file:={problem}')
     with _process(tmp_path, *command) as process:
         _lines_until('observed 1/', process.stderr)
         process.send_signal(signal.SIGINT)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from model_server import KEY, MODEL, ModelServer, words
+from waiting import wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import ChoiceUnsupported, Chooser, Sampling
@@ -53,12 +54,6 @@ def failure(backend: OpenAIBackend, sampling: Sampling = DRAWN) -> str:
     assert caught.value.code is ErrorCode.BACKEND_FAILED
     assert caught.value.message.startswith(backend.url)
     return caught.value.message
-
-
-def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(('127.0.0.1', 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +100,7 @@ def test_the_time_limit_is_kept_whatever_the_server_does(
     start = time.monotonic()
     assert 'did not finish within 0.25 s' in failure(backend, LIMITED)
     assert 0.25 <= time.monotonic() - start < SLACK_S
-    server.wait('closed', 1)
+    server.wait('closed', server.waiting)  # none where a busy machine sent nothing in that time
 
 
 @pytest.mark.parametrize('fault', ['silent', 'stuck', 'drops', 'endless'])
@@ -127,6 +122,7 @@ def test_a_server_that_falls_silent_is_named_without_a_time_limit(
     patience = replace(QUICK, silence_s=0.1)
     with closing(OpenAIBackend(server.url, MODEL, patience=patience)) as backend:
         assert 'the server is silent' in failure(backend)
+    wait_until(lambda: bool(server.requests), 'the request, which may be read after that')
     assert len(server.requests) == 1
 
 
@@ -182,13 +178,15 @@ def test_the_time_limit_of_a_batch_is_that_of_all_together(
     server.fault_of = {'never answered': 'silent'}
     with pytest.raises(BackendError, match='did not finish'):
         backend.generate_batch([MESSAGES, [{'role': 'user', 'content': 'never answered'}]], LIMITED)
-    server.wait('closed', 1)
+    server.wait('closed', server.waiting)
 
 
 def test_a_server_that_is_down() -> None:
-    url = f'http://127.0.0.1:{closed_port()}/v1'
-    with closing(OpenAIBackend(url, MODEL, patience=QUICK)) as backend:
-        message = failure(backend)
+    with socket.socket() as deaf:
+        deaf.bind(('127.0.0.1', 0))  # so that nobody else listens there
+        url = f'http://127.0.0.1:{deaf.getsockname()[1]}/v1'
+        with closing(OpenAIBackend(url, MODEL, patience=QUICK)) as backend:
+            message = failure(backend)
     assert 'cannot be reached' in message
     assert 'asked 3 times' in message
     assert 'start it, or mend its address' in message
@@ -226,7 +224,7 @@ def test_a_server_says_when_to_come_back(server: ModelServer, backend: OpenAIBac
     start = time.monotonic()
     assert backend.generate(MESSAGES, DRAWN).text
     assert time.monotonic() - start >= 0.2
-    for late, retry_after in ((LIMITED, '5'), (DRAWN, '1e6')):
+    for late, retry_after in ((replace(DRAWN, time_limit_s=30.0), '45'), (DRAWN, '1e6')):
         server.faults, server.retry_after = 1, retry_after
         start = time.monotonic()
         assert 'which is too late' in failure(backend, late)
@@ -239,9 +237,13 @@ def test_the_time_limit_holds_for_all_tries_together(server: ModelServer) -> Non
     server.fault = 'status-503'
     patience = Patience(tries=10**6, pause_s=0.01)
     with closing(OpenAIBackend(server.url, MODEL, patience=patience)) as backend:
-        start = time.monotonic()
-        failure(backend, LIMITED)
-        assert time.monotonic() - start < SLACK_S
+        for limit_s in (0.25, 2.0, 20.0):
+            server.requests.clear()
+            start = time.monotonic()
+            failure(backend, replace(DRAWN, time_limit_s=limit_s))
+            assert time.monotonic() - start < limit_s + SLACK_S
+            if len(server.requests) > 1:
+                break  # else a busy machine had no time for a second try
     assert len(server.requests) > 1
 
 
@@ -377,8 +379,9 @@ def test_choices_that_are_none(backend: OpenAIBackend, choices: list[str]) -> No
 
 
 def test_one_connection_serves_one_call_after_another(
-    server: ModelServer, backend: OpenAIBackend
+    server: ModelServer, backend: OpenAIBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr('safegen_ros.llm.openai_backend.LAST_S', 10.0)  # the end may come late
     for _ in range(4):
         backend.generate(MESSAGES, DRAWN)
         backend.choose(MESSAGES, ['a', 'b'], DRAWN)

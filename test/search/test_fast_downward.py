@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,14 +254,17 @@ def test_a_cancel_is_heard_while_a_program_runs() -> None:
 
 def _children(parent: int) -> set[int]:
     """The processes that some process has started and not yet waited for."""
-    found = Path(f'/proc/{parent}/task').glob('*/children')
-    return {int(word) for path in found for word in path.read_text().split()}
+    found: set[int] = set()
+    for path in Path(f'/proc/{parent}/task').glob('*/children'):
+        with suppress(OSError):  # the thread may end between the open and the read
+            found.update(map(int, path.read_text().split()))
+    return found
 
 
 def _runs(process: int) -> bool:
     try:
         return Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
+    except OSError:  # it may end between the open and the read as well
         return False
 
 

@@ -111,10 +111,19 @@ def test_an_optional_node_is_started_again_a_limited_number_of_times(world, monk
 
 
 def test_a_node_that_ignores_both_signals_is_killed_after_its_time(world, monkeypatch):
-    steps = [(number, 0.3) for number, _ in supervisor_module.STOP_STEPS]
-    monkeypatch.setattr(supervisor_module, 'STOP_STEPS', steps)
+    def wait_line(said):
+        wait_until(lambda: said in stack.log_file.read_text(), said)
+
+    def steps(*both, last):
+        for number, _ in both:
+            yield number, 0.3
+            wait_line(f'ignores {number.name}')  # which a busy node may say after its time
+        yield last
+
+    *both, last = supervisor_module.STOP_STEPS
+    monkeypatch.setattr(supervisor_module, 'STOP_STEPS', steps(*both, last=last))
     with Supervisor([spec('stubborn')], log_dir=world / 'log') as stack:
-        wait_until(lambda: '] up' in stack.log_file.read_text(), 'its handlers')
+        wait_line('] up')
     assert stack.killed
     text = stack.log_file.read_text()
     assert text.index('ignores SIGINT') < text.index('ignores SIGTERM')

@@ -27,6 +27,7 @@ from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import Move, Program, Recorder, ToolSwitch, Wait
+from safegen_ros.robot.remote import ssh_arm
 from safegen_ros.robot.remote.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
 from safegen_ros.robot.remote.ssh_link import SshAddress, connect
@@ -85,8 +86,10 @@ def shared_arm(bench: Bench, readings: list[Sample]) -> Iterator[SshArm]:
 
 
 @pytest.fixture
-def arm(shared_arm: SshArm) -> SshArm:
+def arm(shared_arm: SshArm, monkeypatch: pytest.MonkeyPatch) -> SshArm:
     """The arm at its home, ready; connected anew where a test has ended the link."""
+    # A busy machine may confirm a stop late, and the link is not to be cut for that.
+    monkeypatch.setattr(ssh_arm, 'STOP_TIMEOUT_S', 10.0)
     shared_arm.reset_stop()
     shared_arm.move_joints(SCENE.home_joints, 1.0)
     return shared_arm
