@@ -184,7 +184,8 @@ class AgentLink(Closing):
             with self._sending:
                 self._channel.sendall(messages.encode(message))
         except (paramiko.SSHException, OSError, EOFError) as error:
-            self.lose(f'nothing can be sent: {error or type(error).__name__}')
+            if self._hello.done():  # who reads knows better why an agent did not begin
+                self.lose(f'nothing can be sent: {error or type(error).__name__}')
 
     def _beat(self) -> None:
         while not self._ended.wait(messages.BEAT_S):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import paramiko
 import pytest
 import waiting
 
@@ -314,7 +315,27 @@ def test_other_refusals_name_their_cure(bench: Bench, tmp_path: Path) -> None:
         assert cure in refusal(address).message
 
 
-def test_an_agent_that_is_not_there_is_told_apart(bench: Bench) -> None:
+def test_an_agent_that_is_not_there_is_told_apart(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing can be sent to it any more before its last words are read."""
+    failed = threading.Event()
+    send, read = paramiko.Channel.sendall, paramiko.Channel.recv
+
+    def sendall(channel: paramiko.Channel, data: bytes) -> None:
+        try:
+            send(channel, data)
+        except OSError:
+            failed.set()
+            raise
+
+    def recv(channel: paramiko.Channel, size: int) -> bytes:
+        if threading.current_thread().name == 'agent _read':
+            assert failed.wait(waiting.WAIT_S)
+        return read(channel, size)
+
+    monkeypatch.setattr(paramiko.Channel, 'sendall', sendall)
+    monkeypatch.setattr(paramiko.Channel, 'recv', recv)
     with pytest.raises(RobotError, match=r'No such file.*pip install') as caught:
         SshArm(replace(bench.address, command='/no/such/safegen-agent'), bench.remote)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
