@@ -32,6 +32,7 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
 from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.nodes.managed import StateClient, destroy_actions
@@ -315,7 +316,7 @@ class Client(Closing):
         task = msg.Task(domain=domain, problem=problem, format=format)
         request = ValidatePlan.Request(task=task, plan=plan, step_by_step=step_by_step)
         lost = ErrorCode.SERVER_LOST
-        return wait_for(client.call_async(request), CONNECT_TIMEOUT_S, 'the validator', lost)
+        return answer_of(client, request, CONNECT_TIMEOUT_S, 'the validator', lost)
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
         with self._opening:  # goals may be sent by several threads

@@ -23,6 +23,7 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.stop_latch import StopLatch, stop_file
@@ -32,14 +33,14 @@ from safegen_ros.processes.state import StackState, current_domain, read_state
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""
 
+LATCHED_S = 3.0
+"""How long the topics of a node that was found may take to be heard [s]; see `DISCOVERY_S`."""
+
 ANSWER_S = 10.0
 """How long the executor may take to answer [s]; it answers a stop when the arm is at rest."""
 
-LATCHED_S = 1.0
-"""How long the last message of a topic that is there may take [s]."""
-
 _POLL_S = 0.02
-_ACTIONS = ('plan_task', 'run_task', 'execute_plan')
+_ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
 _RUNNING = {
     GoalStatus.STATUS_ACCEPTED: 'accepted',
     GoalStatus.STATUS_EXECUTING: 'executing',
@@ -89,6 +90,7 @@ class StackStatus:
         supervisor: 'starting', 'ready' or 'stopping'; empty where the nodes were started otherwise.
         log: file with the output of all nodes, where there is a supervisor.
         stop: None where no executor tells.
+        untold: actions of active nodes whose goals under way are not known, as nothing was heard.
     """
 
     domain: int
@@ -98,6 +100,7 @@ class StackStatus:
     nodes: tuple[NodeStatus, ...]
     stop: StopStatus | None
     goals: tuple[RunningGoal, ...]
+    untold: tuple[str, ...]
 
     @property
     def up(self) -> bool:
@@ -113,7 +116,10 @@ def stop_stack(namespace: str, as_json: bool) -> int:
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:
-        answer = _call(client, 'stop')
+        caller = _caller(client, 'stop')
+        # Asked again and again, as it does no harm twice; the other two are said once.
+        what, lost = 'the service stop of the executor', ErrorCode.SERVER_LOST
+        answer = caller and answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
     if answer is None:
         raise SafegenError(
             f'no executor is there to stop, in namespace {place} of ROS_DOMAIN_ID '
@@ -183,7 +189,8 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         goals = _Goals(client)
         states = _states(client, specs)
         told = listener.wait(LATCHED_S) if states['executor'] else None
-        under_way = goals.running(LATCHED_S / 2)
+        serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
+        untold = goals.wait(serving, LATCHED_S)
         domain = client.node.context.get_domain_id()
     return StackStatus(
         domain=domain,
@@ -192,7 +199,8 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         log=running.log if running else '',
         nodes=tuple(NodeStatus(s.full_name, states[s.name], pids.get(s.full_name)) for s in specs),
         stop=told and StopStatus(told.stopped, told.reason, _time(told.stamp), told.count),
-        goals=under_way,
+        goals=goals.running(),
+        untold=untold,
     )
 
 
@@ -209,9 +217,13 @@ class _Goals:
                 qos_profile_action_status_default,
             )
 
-    def running(self, wait_s: float) -> tuple[RunningGoal, ...]:
-        """Waits for what is latched [s]: a server that never had a goal says nothing."""
-        _until(lambda: len(self._told) == len(_ACTIONS), wait_s)
+    def wait(self, actions: list[str], timeout_s: float) -> tuple[str, ...]:
+        """Waits for what the servers of those actions have latched; returns those not heard [s]."""
+        _until(lambda: self._told.keys() >= set(actions), timeout_s)
+        return tuple(action for action in actions if action not in self._told)
+
+    def running(self) -> tuple[RunningGoal, ...]:
+        """Those that were heard of."""
         return tuple(
             RunningGoal(
                 action,
@@ -242,11 +254,23 @@ def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
-def _call(client: Client, service: str) -> Any:
-    """The answer of a service of the executor; None where there is no executor."""
+def _caller(client: Client, service: str) -> Any:
+    """A client of a service of the executor; None where there is no executor."""
     caller: Any = client.node.create_client(Trigger, service)
-    if not caller.wait_for_service(timeout_sec=DISCOVERY_S):
+    return caller if caller.wait_for_service(timeout_sec=DISCOVERY_S) else None
+
+
+def _call(client: Client, service: str) -> Any:
+    """The answer of a service of the executor; None where there is no executor.
+
+    It is asked once: repeated on its own, a reset could take back a stop that came in between.
+    """
+    caller = _caller(client, service)
+    if caller is None:
         return None
+    # A service counts as there before its answers arrive here. Endpoints become known in the order
+    # in which they were made, so an answer to a younger client shows that this one's do.
+    StateClient(client.node, 'executor').wait(DISCOVERY_S)
     return wait_for(
         caller.call_async(Trigger.Request()),
         ANSWER_S,
@@ -285,7 +309,9 @@ def _lines(status: StackStatus) -> list[str]:
         lines.append('stop: not stopped')
     for goal in status.goals:
         lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
-    if not status.goals:
+    for action in status.untold:
+        lines.append(f'goals of {action}: not known, as its server does not tell')
+    if not status.goals and not status.untold:
         lines.append('no goal is under way')
     if status.log:
         lines.append(f'log: {status.log}')

@@ -23,7 +23,7 @@ def answer_of(
     timeout_s: float,
     what: str,
     code: ErrorCode,
-    given_up: Callable[[], bool],
+    given_up: Callable[[], bool] = lambda: False,
 ) -> Any:
     """The first answer to a request, which is made again while there is none.
 

@@ -25,7 +25,9 @@ class GoalServer(ActionServer):
     """`ActionServer` with the profiles of the stack, which repeats its topic `_action/status`.
 
     rclpy publishes that topic only when a status changes. Repeated, it is a sign of life for each
-    goal that it names, of a server that still has it: one that was started anew has not.
+    goal that it names, of a server that still has it: one that was started anew has not. And it is
+    published once at the start, with no goal: whoever comes then knows of none, in place of knowing
+    nothing.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -36,6 +38,8 @@ class GoalServer(ActionServer):
         }
         self._at_work: set[threading.Thread] = set()
         super().__init__(*arguments, **{**ours, **keywords})
+        with self._lock:
+            self._handle.publish_status()
 
     def notify_execute(
         self, goal_handle: ServerGoalHandle, execute_callback: Callable[..., Any] | None

@@ -123,7 +123,7 @@ class PlannerNode(SafegenNode):
 
     def refusal(self, goal: object) -> str:
         """No goal that would move the arm is taken while the stack is stopped."""
-        reason = self._stop.reason if isinstance(goal, RunTask.Goal) else ''
+        reason = self._stop.still() if isinstance(goal, RunTask.Goal) else ''
         return f'the stack is stopped: {reason}' if reason else ''
 
     def reserve(self, goal: object) -> bool:

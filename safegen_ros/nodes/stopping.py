@@ -28,6 +28,9 @@ TOPIC = 'stopped'
 NEWS_TIMEOUT_S = 0.5
 """How long the topic may take to tell how it stands [s]."""
 
+HERE_S = 0.2
+"""How long a state that has arrived at this process may take to be read [s]."""
+
 JUST_NOW_S = 5.0
 """For how long after a reset a node may not have heard of it [s]."""
 
@@ -167,6 +170,15 @@ class StopListener:
         """Why nothing may move; empty when nothing is known to forbid it."""
         state = self._state
         return f'{state.reason}: {CURE}' if state is not None and state.stopped else ''
+
+    def still(self) -> str:
+        """As `reason`, once the news of a reset is read that has arrived already.
+
+        A reset is answered when its news is here; what is sent next may be looked at before it.
+        """
+        with self._news:
+            self._news.wait_for(lambda: not self.reason, HERE_S)
+            return self.reason
 
     def wait(self, timeout_s: float) -> StopState | None:
         """The state, also if it has to be waited for; None when it does not come in time [s]."""

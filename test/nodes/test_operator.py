@@ -30,8 +30,9 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
-    # A busy machine is no reason to call a node missing.
+    # A busy machine is no reason to call a node or its news missing.
     monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(operator_side, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 
@@ -41,7 +42,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     assert feedback.reached.wait(WAIT_S)
     code, out, _ = safegen('status', '--json')
     told = json.loads(out)
-    assert (code, told['up'], told['stop']['stopped']) == (0, True, False)
+    assert (code, told['up'], told['stop']['stopped'], told['untold']) == (0, True, False, [])
     assert [(node['name'], node['state']) for node in told['nodes']] == [
         (name, 'active') for name in ('/validator', '/executor', '/planner')
     ]
@@ -63,6 +64,20 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     assert json.loads(safegen('reset', '--json')[1]) == {
         'success': True, 'message': 'it was not stopped',
     }  # fmt: skip
+
+
+def test_a_server_that_never_had_a_goal_says_so_at_once(
+    client: Client, safegen: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that tells nothing is no server without a goal."""
+    told = json.loads(safegen('status', '--json')[1])
+    assert (told['goals'], told['untold']) == ([], [])
+    monkeypatch.setitem(operator_side._ACTIONS, 'dance', 'planner')
+    monkeypatch.setattr(operator_side, 'LATCHED_S', 0.1)
+    code, out, _ = safegen('status')
+    assert code == 0
+    assert 'goals of dance: not known, as its server does not tell' in out
+    assert 'no goal is under way' not in out
 
 
 def test_the_verbs_without_a_stack(

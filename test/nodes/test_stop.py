@@ -51,8 +51,9 @@ def endings(client: Client) -> Iterator[Endings]:
 
 @pytest.fixture
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
-    # A busy machine is no reason to call a node missing.
+    # A busy machine is no reason to call a node or its news missing.
     monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(operator_side, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 
 from safegen_msgs.msg import StopState
 from safegen_ros.client import Client
-from safegen_ros.nodes import qos
+from safegen_ros.nodes import qos, stopping
 from safegen_ros.nodes.stopping import JUST_NOW_S, TOPIC, StopListener
 
 OTHER = 'another goal is running; wait or cancel it'
@@ -38,3 +39,21 @@ def test_a_rejection_is_explained_by_the_last_news(
         listener = StopListener(client.node)
         assert listener.wait(60.0) is not None
         assert listener.why_rejected().startswith(told)
+
+
+def test_the_news_of_a_reset_that_is_here_is_read_before_a_goal_is_refused(
+    ros_domain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client() as executor, Client() as client:
+        publisher = executor.node.create_publisher(StopState, TOPIC, qos.LATCHED)
+        publisher.publish(StopState(stopped=True, reason='a hand in the cell', count=1))
+        listener = StopListener(client.node)
+        assert listener.wait(60.0) is not None
+        assert listener.still().startswith('a hand in the cell')
+        asked: list[str] = []
+        monkeypatch.setattr(stopping, 'HERE_S', 60.0)
+        goal = threading.Thread(target=lambda: asked.append(listener.still()))
+        goal.start()
+        publisher.publish(StopState(stopped=False, count=1))
+        goal.join()
+    assert asked == ['']
