@@ -27,6 +27,7 @@ from safegen_ros.nodes import goal_client, qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.nodes.goal_server import GoalServer
+from safegen_ros.nodes.managed import destroy_actions
 
 WAIT_S = 30.0
 WINDOW_S = 0.5
@@ -52,6 +53,9 @@ def _spinning(name: str) -> Iterator[Node]:
     finally:
         executor.shutdown()
         thread.join()
+        # Else it stays until it is garbage, and the next server of its name may not count as ready.
+        destroy_actions(node)
+        node.destroy_node()
         rclpy.try_shutdown(context=context)
 
 
