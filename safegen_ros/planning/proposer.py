@@ -27,8 +27,9 @@ SHARE = 0.5
 """What a beam or the hierarchy may take of the time that is left where there are levels behind it
 that can be asked, and what the look whether a task is complex may take."""
 
-ASSESSMENT_S = 1.0
-"""How long a task may be looked at to see whether it is complex [s]; one that takes longer is."""
+ASSESSMENT_S = 5.0
+"""How long a task may be looked at to see whether it is complex [s]; one that takes longer is. It
+takes milliseconds; a moment in which the machine was busy is not to change who plans."""
 
 Texts = Generator[str, None, None]
 
