@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rclpy.parameter_client import AsyncParameterClient
+from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 
 from safegen_ros.cli.asked import SpokenRecord
@@ -24,7 +24,7 @@ from safegen_ros.client import Client, Options
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, told
-from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.asking import answer_of
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import current_domain
 from safegen_ros.record.events import (
@@ -56,6 +56,10 @@ from safegen_ros.worlds.task import ActionTask
 MATCH_TIMEOUT_S = 5.0
 """How long the recorder may take to find the topics, and to get their last messages [s]."""
 
+ANSWER_S = 10.0
+"""How long a node of the stack may take to answer [s]."""
+
+_LOOK_S = 0.1  # that a look counts at most: a process that is held up hears nothing meanwhile
 _JOINTS = 'joint_states'
 _MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
 
@@ -334,16 +338,18 @@ class Session(Closing):
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float) -> None:
         """Waits for a condition that messages or discovery make true, no longer than that."""
-        deadline = time.monotonic() + timeout_s
+        left, now = timeout_s, time.monotonic()
         with self._changed:
-            while not condition() and time.monotonic() < deadline:
+            while not condition() and left > 0.0:
                 self._changed.wait(0.05)
+                before, now = now, time.monotonic()
+                left -= min(now - before, _LOOK_S)
 
 
 def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
     """Values of parameters of a node of the stack; raises `SafegenError` when there is none."""
-    parameters = AsyncParameterClient(client.node, node)
-    if not parameters.wait_for_services(MATCH_TIMEOUT_S):
+    parameters: Any = client.node.create_client(GetParameters, f'{node}/get_parameters')
+    if not parameters.wait_for_service(timeout_sec=MATCH_TIMEOUT_S):
         namespace = client.node.get_namespace()
         argument = '' if namespace == '/' else f' namespace:={namespace}'
         raise SafegenError(
@@ -351,9 +357,11 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
             f"start it with 'safegen up sim{argument}'",
             ErrorCode.SERVER_LOST,
         )
-    answer = wait_for(
-        parameters.get_parameters(names),
-        MATCH_TIMEOUT_S,
+    # Asked again and again: the service counts as there before its answers arrive here.
+    answer = answer_of(
+        parameters,
+        GetParameters.Request(names=names),
+        ANSWER_S,
         f'node {node}, asked for its parameters,',
         ErrorCode.SERVER_LOST,
     )
