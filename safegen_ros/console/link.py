@@ -66,7 +66,7 @@ class Link:
         self._lock = threading.Lock()
         self._open: dict[str, str] = {}
         self._ours: dict[str, GoalView] = {}
-        self._over: dict[str, None] = {}
+        self._over: dict[str, bool] = {}  # whether it was followed before it was over
         # When the last look of a goal came, Unix time, and when it was, by the cell's clock [s].
         self._last_look = (-math.inf, 0.0)
         self._node: Any = client.node
@@ -182,7 +182,7 @@ class Link:
         for each in message.status_list:
             id = bytes(each.goal_info.goal_id.uuid).hex()
             if each.status in _OVER:
-                self._end(id)
+                self._end(action, id)
             else:
                 self._begin(action, id)
         self._count()
@@ -194,21 +194,27 @@ class Link:
                 return
             led_to = action == desk.EXECUTE and desk.RUN in self._open.values()
             self._open[id] = action
+            view = None if led_to else self._ours.pop(id, None) or GoalView(id, action)
+            # Under the lock, so that whoever announces a goal that is known finds it shown.
+            if view is not None:
+                self._desk.set(goal=view)
         self._ask_result(action, id)
-        if led_to:
-            return
-        view = self._ours.pop(id, None) or GoalView(id, action)
-        self._desk.set(goal=view)
-        if not view.ours:
+        if view is not None and not view.ours:
             self._begun(id)
 
-    def _end(self, id: str) -> None:
+    def _end(self, action: str, id: str) -> None:
         """Remembers that a goal is over, so that a status of it that comes late begins nothing."""
         with self._lock:
-            self._open.pop(id, None)
-            self._over[id] = None
+            followed = self._open.pop(id, None) is not None or self._over.get(id, False)
+            # Only the last status is kept for who is held up, and a short goal is over in that.
+            unseen = self._ours.pop(id, None)
+            self._over[id] = followed or unseen is not None
             while len(self._over) > _MOST_OVER:
                 del self._over[next(iter(self._over))]
+            if unseen is not None:
+                self._desk.set(goal=unseen)
+        if unseen is not None:
+            self._ask_result(action, id)
 
     def _count(self) -> None:
         with self._lock:
@@ -256,22 +262,23 @@ class Link:
 
     def refresh(self) -> None:
         """Asks the nodes for their states, without waiting."""
-        states = {}
-        for name, node in self._states.items():
-            there = self._node.count_publishers(f'{name}/transition_event') > 0
-            states[name] = node.ask() if there else ''
+        there = {
+            name for name in NODES if self._node.count_publishers(f'{name}/transition_event') > 0
+        }
+        states = {name: node.ask() if name in there else '' for name, node in self._states.items()}
         self._desk.set(nodes=states)
-        if not states['planner']:
+        # By who is there, and not by the states: the first answer of a node takes its time.
+        if 'planner' not in there:
             self._desk.set(pending=None)
         with self._lock:
             actions = dict(self._open)
         for id, action in actions.items():
-            if not states['executor' if action == desk.EXECUTE else 'planner']:
-                self._lost(id)
+            if ('executor' if action == desk.EXECUTE else 'planner') not in there:
+                self._lost(action, id)
 
-    def _lost(self, id: str) -> None:
+    def _lost(self, action: str, id: str) -> None:
         """Nobody holds the goal any more, and nobody will tell how it ended."""
-        self._end(id)
+        self._end(action, id)
         self._desk.goal(
             id,
             lambda view: replace(
@@ -282,16 +289,21 @@ class Link:
 
     def announce(self, view: GoalView) -> None:
         """Names a goal that this console has sent; its first status may have come before."""
+        id, problems = view.id, view.problems
         with self._lock:
-            known = view.id in self._open or view.id in self._over
-            if not known:
-                self._ours[view.id] = view
-        if known:
-            problems = view.problems
-            self._desk.goal(
-                view.id,
-                lambda seen: replace(seen, ours=True, problems={**problems, **seen.problems}),
-            )
+            unseen = not self._over.get(id, True)
+            if unseen:
+                self._over[id] = True
+                self._desk.set(goal=view)
+            elif id in self._open or id in self._over:
+                self._desk.goal(
+                    id,
+                    lambda seen: replace(seen, ours=True, problems={**problems, **seen.problems}),
+                )
+            else:
+                self._ours[id] = view
+        if unseen:
+            self._ask_result(view.action, id)
 
     def stop(self) -> str:
         """Stops the arm and ends every goal; what was answered.
