@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import os
 import resource
 import shutil
@@ -14,6 +16,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -133,6 +136,20 @@ def test_one_process_at_a_time_writes(tmp_path):
     assert not is_written(path)
     with pytest.raises(RecordError, match='the journal is closed'):
         journal.append('step')
+
+
+def test_a_journal_that_was_looked_at_is_asked_for_again_however_long_that_took(
+    tmp_path, monkeypatch
+):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_SH)  # as `is_written` does
+    held_up = itertools.count(step=100.0)
+    clock = SimpleNamespace(monotonic=lambda: next(held_up), sleep=lambda _: os.close(folder))
+    with monkeypatch.context() as patch:
+        patch.setattr('safegen_ros.record.journal.time', clock)
+        journal = Journal(tmp_path / 'journal.db')
+    with journal:
+        assert is_written(tmp_path / 'journal.db')
 
 
 def test_threads_lose_nothing_and_leave_no_gap(tmp_path):
