@@ -232,9 +232,12 @@ class Supervisor:
         with _signals_to(self._news):
             self._write_state('stopping')
             for number, seconds in STOP_STEPS:
+                # A Ctrl-C that comes of what the signals did is a new one, however late this thread
+                # gets to wait.
+                signalled = time.monotonic()
                 if not self._signal_all(number):
                     break
-                self._wait_all(seconds)
+                self._wait_all(seconds, signalled)
         self._children.clear()
         self._lock.release()
         self._lock = None
@@ -248,7 +251,7 @@ class Supervisor:
             child.signal_group(number)
         return bool(alive)
 
-    def _wait_all(self, timeout_s: float) -> None:
+    def _wait_all(self, timeout_s: float, signalled: float) -> None:
         """Wait until all have ended, the time is over or the user is out of patience."""
         begun = time.monotonic()
         while any(child.alive for child in self._children):
@@ -257,7 +260,7 @@ class Supervisor:
                 news = self._news.get(timeout=max(left, 0.0))
             except queue.Empty:
                 return
-            impatient = time.monotonic() - begun > SAME_KEYSTROKE_S
+            impatient = time.monotonic() - signalled > SAME_KEYSTROKE_S
             if isinstance(news, signal.Signals) and impatient:
                 return
 

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+import time
 
 import pytest
 from node_programs import spec, wait_gone
@@ -127,6 +129,22 @@ def test_a_node_that_ignores_both_signals_is_killed_after_its_time(world, monkey
     assert stack.killed
     text = stack.log_file.read_text()
     assert text.index('ignores SIGINT') < text.index('ignores SIGTERM')
+
+
+def test_a_second_interrupt_counts_however_late_the_nodes_are_waited_for(world, monkeypatch):
+    # No step is waited out when the user is out of patience.
+    steps = [(number, 3600.0) for number, _ in supervisor_module.STOP_STEPS]
+    monkeypatch.setattr(supervisor_module, 'STOP_STEPS', steps)
+    monkeypatch.setattr(supervisor_module, 'SAME_KEYSTROKE_S', 0.1)
+
+    def held_up(event):
+        if event.kind == 'stopping':
+            time.sleep(0.15)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Supervisor([spec('stubborn')], log_dir=world / 'log', on_event=held_up) as stack:
+        wait_until(lambda: '] up' in stack.log_file.read_text(), 'its first line')
+    assert stack.killed
 
 
 def test_an_interrupt_before_a_node_can_handle_it_makes_no_traceback(world):
