@@ -18,6 +18,9 @@ from typing import IO
 from safegen_ros.bringup import NodeSpec
 
 LAST_LINES = 20
+# For what a node said last, which is there already: only where something that it has started left
+# its group, and holds on to its output, does this time pass [s].
+OUTPUT_TIMEOUT_S = 30.0
 MAX_LINE = 64 * 1024  # A node that never ends its line must not fill our memory.
 _GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
 _CONTROL = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f]')
@@ -130,6 +133,6 @@ class ManagedProcess:
             # What the node has left behind goes too, while its id is still reserved.
             os.killpg(self.pid, signal.SIGKILL)
             self.returncode = self._process.wait()
-        self._pump.join(timeout=2.0)
+        self._pump.join(OUTPUT_TIMEOUT_S)
         self._ended.set()
         self._on_exit(self)
