@@ -57,13 +57,14 @@ class Ready:
         kind: 'action' or 'service'.
         name: name relative to the namespace of the node.
         type: interface type, such as 'safegen_msgs/action/RunTask'.
-        timeout_s: how long after its start a node may take to offer it [s].
+        timeout_s: how long after its start a node may take to offer it [s]; on a busy machine those
+            of the stack take long to import what they need, the planner torch.
     """
 
     kind: str
     name: str
     type: str
-    timeout_s: float = 20.0
+    timeout_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,14 +352,13 @@ def _stack(
         node('validator', Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan')),
         node(
             'executor',
-            Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan', 30.0),
+            Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan'),
             cell,
             cell_files,
         ),
-        # It imports torch and reads the weights before it offers its actions.
         node(
             'planner',
-            Ready('action', 'run_task', 'safegen_msgs/action/RunTask', 60.0),
+            Ready('action', 'run_task', 'safegen_msgs/action/RunTask'),
             _overrides(args, 'model', 'translator', 'seed'),
         ),
         *page,
