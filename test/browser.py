@@ -40,7 +40,9 @@ def chromium() -> str:
 def browser() -> Iterator[Browser]:
     """The browser, until the end of the context."""
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS)
+        opened = playwright.chromium.launch(
+            executable_path=chromium(), args=_FLAGS, timeout=WAIT_MS
+        )
         try:
             yield opened
         finally:

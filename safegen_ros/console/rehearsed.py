@@ -22,8 +22,8 @@ from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 
-LIMIT_S = 60.0
-"""Longest rehearsal, by the wall clock [s]."""
+LIMIT_S = 300.0
+"""Longest rehearsal, by the wall clock [s], of which it gets what the arm and the page leave."""
 
 _KEPT_EVERY = 2  # of the 25 samples a simulated second
 _NICENESS = 10

@@ -22,6 +22,17 @@ from safegen_ros.supervisor import Supervisor
 if TYPE_CHECKING:
     from safegen_ros.console.console import Console
 
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    heartbeat_timeout: 60.0
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: 60.0
+"""
+"""A browser that renders with the CPU leaves the console little of it, whose silence is borne here;
+what silence does is tested elsewhere."""
+
 SLOW, FAST = 0.2, 0.0
 """Real-time factors: a plan of ten steps takes minutes at the first one, so that it is stopped in
 the middle also by a slow browser."""
@@ -45,7 +56,13 @@ def stack(
     folder = tmp_path_factory.mktemp('stack')
     with ModelServer() as server:
         server.script = script
-        values = {'real_time_factor': SLOW, 'model': f'{server.url}#{MODEL}'}
+        parameters = folder / 'parameters.yaml'
+        parameters.write_text(PARAMETERS, encoding='utf-8')
+        values = {
+            'real_time_factor': SLOW,
+            'model': f'{server.url}#{MODEL}',
+            'params_file': parameters,
+        }
         environment = {
             'ROS_DOMAIN_ID': str(ros_domain),
             'SAFEGEN_RUNTIME_DIR': os.environ['SAFEGEN_RUNTIME_DIR'],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from waiting import wait_until
 
 from safegen_ros.client import Client, Options
 from safegen_ros.console.console import Console, Settings
+from safegen_ros.console.rehearsed import LIMIT_S, Motion
 from safegen_ros.errors import ErrorCode
 
 if not chromium():
@@ -76,6 +78,15 @@ def goal_of(console: Console):
     return goal
 
 
+def rehearsal_of(console: Console) -> Motion:
+    """That of the plan, which gets what the browser and the arm leave of the processors."""
+    deadline = time.monotonic() + LIMIT_S
+    while (motion := console.rehearsed) is None:
+        assert time.monotonic() < deadline, 'the plan was not rehearsed'
+        time.sleep(0.1)
+    return motion
+
+
 def height_of(console: Console, block: str) -> float:
     """Of its middle, as it was measured last [m]."""
     return console.desk.picture.look.poses[block].position[2]
@@ -120,9 +131,7 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
 def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     screen: Screen, console: Console
 ) -> None:
-    wait_until(lambda: console.rehearsed is not None, 'the rehearsal of the plan')
-    motion = console.rehearsed
-    assert motion is not None
+    motion = rehearsal_of(console)
     assert (motion.trouble, len(motion.plan)) == ('', 10)
     assert {posture.step for posture in motion.postures} == set(range(10))
     last = motion.postures[-1].blocks
@@ -144,7 +153,7 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Co
     assert console.desk.picture.stop.stopped
     screen.picture('console-stopped')
     screen.page.get_by_text('Rule 1').first.scroll_into_view_if_needed()
-    expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0)
+    expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
 
 
 def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
