@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,6 +22,14 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.supervisor import Supervisor
+
+
+def ready_at(stack: Supervisor, work: str) -> float:
+    """When a node was ready, by its own stamp [s]: the lines of two nodes come in any order."""
+    line = re.compile(rf'\[(\d+\.\d+)\] \[[^]]*\]: ready to {work}')
+    wait_until(lambda: bool(line.search(stack.log_file.read_text())), f'ready to {work}')
+    (stamp,) = line.findall(stack.log_file.read_text())
+    return float(stamp)
 
 
 def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Path) -> None:
@@ -44,9 +53,8 @@ def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Pa
             try:
                 for name in ('validator', 'executor', 'planner'):
                     wait_until(lambda node=nodes[name]: node.ask() == 'active', f'the {name}')
-                wait_until(lambda: 'ready to plan' in stack.log_file.read_text(), 'its log')
-                log = stack.log_file.read_text()
-                assert log.index('ready to execute') < log.index('ready to plan')
+                executes, plans = (ready_at(stack, work) for work in ('execute', 'plan'))
+                assert executes < plans
                 answer = client.validate(THREE, str(THREE_PLAN))
                 assert ErrorCode(answer.error_code) is ErrorCode.NONE, answer.error_msg
             finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+from contextlib import suppress
 
 import pytest
 from node_programs import spec, wait_gone
@@ -112,10 +113,12 @@ def test_stop_running_stops_the_stack_of_a_domain(command, ros_domain):
 def test_stop_running_tells_when_it_did_not_work(command, ros_domain):
     up = command(spec('stubborn'))
     up.expect('[stubborn] up', 'READY')
-    pids = up.pids(ros_domain).values()
+    fds = [os.pidfd_open(pid) for pid in up.pids(ros_domain).values()]
     with pytest.raises(BringupError, match=f'kill -KILL {up.process.pid}'):
         stop_running(ros_domain, timeout_s=0.1)
     up.process.kill()
     up.process.wait()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    for fd in fds:
+        with suppress(ProcessLookupError):  # the kernel may have ended it with its supervisor
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+    wait_gone(fds)
