@@ -18,6 +18,7 @@ from typing import Any
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -27,6 +28,9 @@ from safegen_msgs.msg import PlanningProgress, Verdict
 
 ANSWER_S = 10.0
 """How long a server may take to be found, and to accept a goal [s]."""
+
+ASK_AGAIN_S = 1.0
+"""After how long a question that was not answered is asked again [s]."""
 
 GRACE_S = 5.0
 """How long after its time budget, or after a cancel, the result of a goal may come [s]."""
@@ -40,6 +44,8 @@ class TowerClient(Node):
         self._problem = Path(self.declare_parameter('problem_file', '').value)
         self._budget_s = float(self.declare_parameter('time_budget', 120.0).value)
         self._client = ActionClient(self, RunTask, 'run_task')
+        # Younger than the client of the action, for `_answers_arrive`.
+        self._planner = self.create_client(GetState, 'planner/get_state')
         self._interrupted = False
 
     def interrupt(self, *_: object) -> None:
@@ -49,7 +55,7 @@ class TowerClient(Node):
     def run(self) -> int:
         """Has the task done; returns the exit status, 0 for success."""
         log = self.get_logger()
-        if not self._wait(self._client.server_is_ready, ANSWER_S):
+        if not (self._wait(self._client.server_is_ready, ANSWER_S) and self._answers_arrive()):
             if not self._interrupted:
                 log.error("there is no action run_task: start the stack with 'safegen up sim'")
             return 1
@@ -72,6 +78,18 @@ class TowerClient(Node):
             log.error('no result came: look at the cell before the next goal')
             return 1
         return self._told(ended.result())
+
+    def _answers_arrive(self) -> bool:
+        """Asks the planner for its state until it is told, which does no harm as a goal would.
+
+        A server counts as there before its answers arrive here. Clients become known to it in the
+        order in which they were made, so one that this client hears is heard by the older one too.
+        """
+        deadline = time.monotonic() + ANSWER_S
+        while time.monotonic() < deadline and not self._interrupted:
+            if self._wait(self._planner.call_async(GetState.Request()).done, ASK_AGAIN_S):
+                return True
+        return False
 
     def _wait(self, done: Callable[[], bool], timeout_s: float, heed: bool = True) -> bool:
         """Spins until it is done; False when that is not in time [s], or Ctrl-C comes first."""
