@@ -38,6 +38,13 @@ SMALL = """
   (:goal (and (on red blue))))
 """
 
+NO_PLANNER = f"""
+import sys, time
+if 'safegen_ros.nodes.planner' in sys.orig_argv:
+    time.sleep({TIMEOUT_S})
+"""
+"""What Python runs first: a stack without a planner goes on to start, however late a Ctrl-C is."""
+
 
 @contextmanager
 def _demo(domain: int, runs: Path, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
@@ -191,7 +198,7 @@ def test_a_killed_executor_takes_nothing_with_it_that_was_shown(
 ) -> None:
     # The strategy names no model, so that the server that there is not is never asked.
     fast = ('--cell', 'symbolic', '--strategy', 'search', '--model', 'http://127.0.0.1:9/v1#none')
-    with _demo(ros_domain, tmp_path, *fast, '--real-time-factor', '4', '--no-video') as process:
+    with _demo(ros_domain, tmp_path, *fast, '--real-time-factor', '1', '--no-video') as process:
         said = ''
         for line in process.stdout:
             said += line
@@ -211,7 +218,13 @@ def test_a_killed_executor_takes_nothing_with_it_that_was_shown(
     assert not any(check.differences for check in reverify(kept.record))
 
 
-def test_ctrl_c_while_the_stack_starts(ros_domain: int, tmp_path: Path) -> None:
+def test_ctrl_c_while_the_stack_starts(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = tmp_path / 'late'
+    late.mkdir()
+    (late / 'sitecustomize.py').write_text(NO_PLANNER, encoding='utf-8')
+    monkeypatch.setenv('PYTHONPATH', str(late), prepend=os.pathsep)
     runs = tmp_path / 'runs'
     with _demo(ros_domain, runs) as process:
         rest = _interrupt_at('is up after', process)
