@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`colcon build` finds and builds both packages, and the overlay works.
 
-Of the interfaces only one service is built, with what it uses: the generators take a minute for all
-of them, and `make setup` has built those already, from the same CMakeLists.txt.
+Of the interfaces only one service is built: the generators take a minute for all of them, and
+`make setup` has built those already, from the same CMakeLists.txt.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 IMPORT_OVERLAY = """
 import importlib.resources, pathlib
 import safegen_msgs, safegen_ros
-from safegen_msgs.msg import Verdict
-from safegen_msgs.srv import ValidatePlan
+from safegen_msgs.srv import Approve
 from rclpy.type_support import check_for_type_support
-check_for_type_support(ValidatePlan)
-assert Verdict().category == Verdict.UNKNOWN
+check_for_type_support(Approve)
+assert not Approve.Request().approve
 assert (importlib.resources.files(safegen_ros)
         / 'worlds/pddl3/domains/blocksworld/domain.pddl').is_file()
 print(pathlib.Path(safegen_msgs.__file__).resolve())
@@ -32,22 +31,15 @@ print(pathlib.Path(safegen_ros.__file__).resolve())
 """
 
 
-SERVICE = 'srv/ValidatePlan.srv'
+SERVICE = 'srv/Approve.srv'  # it is made of no other interface
 _INTERFACE = re.compile(r'^ +((?:msg|srv|action)/\w+\.\w+)\n', re.MULTILINE)
 
 
-def uses(package: Path, interface: str) -> set[str]:
-    """An interface with all others of its package that it is made of."""
-    fields = re.findall(r'^([A-Z]\w*)', (package / interface).read_text(), re.MULTILINE)
-    inner = {f'msg/{name}.msg' for name in fields if (package / f'msg/{name}.msg').is_file()}
-    return {interface}.union(*(uses(package, each) for each in inner))
-
-
 def keep_one_service(package: Path) -> None:
-    makefile, kept = package / 'CMakeLists.txt', uses(package, SERVICE)
+    makefile = package / 'CMakeLists.txt'
     text = makefile.read_text()
-    assert kept < {match[1] for match in _INTERFACE.finditer(text)}
-    makefile.write_text(_INTERFACE.sub(lambda m: m[0] if m[1] in kept else '', text))
+    assert {SERVICE} < {match[1] for match in _INTERFACE.finditer(text)}
+    makefile.write_text(_INTERFACE.sub(lambda m: m[0] if m[1] == SERVICE else '', text))
 
 
 def colcon_environment(clean: dict[str, str]) -> dict[str, str]:
