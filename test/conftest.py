@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -54,6 +55,16 @@ settings.load_profile('suite')
 # starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# A worker imports all tests, and the collector would look through some 800 MB of them again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
+
 
 # Ids that DDS maps to ports below the ephemeral range of Linux, and where their locks are: a folder
 # that all suites on this machine share.
