@@ -20,7 +20,7 @@ from safegen_ros.bringup import NodeSpec
 LAST_LINES = 20
 # For what a node said last, which is there already: only where something that it has started left
 # its group, and holds on to its output, does this time pass [s].
-OUTPUT_TIMEOUT_S = 30.0
+OUTPUT_TIMEOUT_S = 5.0
 MAX_LINE = 64 * 1024  # A node that never ends its line must not fill our memory.
 _GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
 _CONTROL = re.compile(r'[\x00-\x08\x0b-\x1f\x7f-\x9f]')

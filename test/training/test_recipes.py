@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from dataclasses import asdict
 from functools import partialmethod
 from pathlib import Path
@@ -219,9 +218,7 @@ def test_the_smoke_recipe_learns(tmp_path: Path) -> None:
     dataset = write_dataset(tmp_path / 'data', 600, 16, ['ferry'])
     run = tmp_path / 'run'
     recipe = write_recipe(tmp_path / 'smoke.yaml', shipped('mini-smoke'), data__folder=str(dataset))
-    start = time.process_time()
     model = train(recipe, run, stage='sft')
-    assert time.process_time() - start < 240  # a slow machine takes a minute
     lines = [line for line in reports(run) if 'eval_loss' in line]
     assert lines[-1]['eval_loss'] < 0.6 * lines[0]['eval_loss']
     assert lines[-1]['eval_word_accuracy'] > 0.75
