@@ -56,7 +56,7 @@ settings.load_profile('suite')
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# A worker imports all tests, and the collector would look through some 800 MB of them again and again.
+# A worker imports all tests, which is 800 MB to look through for garbage again and again.
 gc.disable()
 
 
