@@ -7,7 +7,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,6 +28,7 @@ from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.goal_server import STATUS_S, GoalServer
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.silence import Silence
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.planning.goal_queue import GoalQueue
@@ -253,9 +253,8 @@ class SafegenNode(ManagedNode):
 
 def _await(condition: Callable[[], bool], timeout_s: float) -> None:
     """Waits until a condition of another thread's making is true, or the time is over."""
-    deadline = time.monotonic() + timeout_s
-    pause = threading.Event()
-    while not condition() and time.monotonic() < deadline:
+    waited, pause = Silence(), threading.Event()
+    while not condition() and waited.seconds() < timeout_s:
         pause.wait(0.001)
 
 
@@ -281,10 +280,10 @@ def wait_for(
     """
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
-    deadline = time.monotonic() + timeout_s
+    waited = Silence()
     # The executor runs the callback as a task of its own; the future is done before that.
     while not done.wait(POLL_S) and not future.done():
-        if time.monotonic() >= deadline:
+        if waited.seconds() >= timeout_s:
             raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
         if given_up():
             raise SafegenError(f'waiting for {what} was given up', code)

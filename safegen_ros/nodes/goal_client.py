@@ -17,15 +17,13 @@ from rclpy.action.client import ClientGoalHandle
 from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.nodes import qos
+from safegen_ros.nodes.silence import Silence
 
 ASK_AGAIN_S = 0.25
 """How long an answer that shows that a server is ready may take before it is asked again [s]."""
 
 STILL_THERE_S = 1.0
 """For how long a server counts as there after an answer [s]."""
-
-LONGEST_LOOK_S = 0.1
-"""How much a look at a silence adds to it at most [s]."""
 
 _KEPT_GOALS = 8
 """Goals whose feedback is still heard; only the last one of a client is ever running."""
@@ -43,31 +41,6 @@ def _event_of(future: Any) -> threading.Event:
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     return done
-
-
-class Silence:
-    """For how long nothing was heard of a goal; our servers repeat the status of each under way.
-
-    Only time counts during which somebody looks again and again: after a process was held up, what
-    it has not heard may still be waiting for it.
-    """
-
-    def __init__(self) -> None:
-        self._heard, self._counted, self._silent_s = 0, 0, 0.0
-        self._looked = time.monotonic()
-
-    def hear(self) -> None:
-        """Call it for each sign of the goal."""
-        self._heard += 1
-
-    def seconds(self) -> float:
-        """How long it has lasted [s]."""
-        now, heard = time.monotonic(), self._heard
-        self._silent_s += min(now - self._looked, LONGEST_LOOK_S)
-        if heard != self._counted:
-            self._counted, self._silent_s = heard, 0.0
-        self._looked = now
-        return self._silent_s
 
 
 class GoalClient(ActionClient):
@@ -110,7 +83,7 @@ class GoalClient(ActionClient):
         """Leaves the lock as it is: that of the base class comes too late, and is no RLock."""
 
     def silence_of(self, goal_id: UUID) -> Silence:
-        """What is not heard of a goal from now on."""
+        """What is not heard of a goal from now on; our servers repeat the status of each."""
         silence = self._silences[bytes(goal_id.uuid)] = Silence()
         return silence
 

@@ -19,14 +19,18 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
+from safegen_ros.nodes.silence import Silence
 
 TOPIC = 'heartbeat'
 
 HEARTBEAT_S = 0.25
 """How often a sender gives a sign of life, and how often the executor looks for them [s]."""
 
-ASK_S = 1.0
-"""How often a service is asked, and how long each of its answers is waited for [s]."""
+ASK_S = 0.5
+"""How often a service is asked [s]."""
+
+LONGEST_LOOK_S = 2 * HEARTBEAT_S
+"""How much a look adds to a silence at most [s]: a look that comes late was not idle."""
 
 LATELY_S = 1.0
 """For how long a sender counts as heard after a sign of life [s]."""
@@ -98,7 +102,7 @@ class Pulse(Closing):
 
 
 class SignsOfLife:
-    """When the senders of goals were heard of last.
+    """For how long the senders of goals were not heard; see `Silence`.
 
     Args:
         node: of the listener; its executor must be spinning elsewhere.
@@ -106,15 +110,17 @@ class SignsOfLife:
 
     def __init__(self, node: SafegenNode) -> None:
         self._changed = threading.Lock()
-        self._heard: dict[bytes, float] = {}
+        self._heard: dict[bytes, Silence] = {}
         self._watched: dict[bytes, int] = {}
         node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
 
     def _take(self, message: Any) -> None:
         goal = bytes(message.uuid)
         with self._changed:
-            self._heard.pop(goal, None)  # so that the dictionary is in the order of the last signs
-            self._heard[goal] = time.monotonic()
+            # Taken out, so that the dictionary is in the order of the last signs.
+            silence = self._heard.pop(goal, None) or Silence(LONGEST_LOOK_S)
+            silence.hear()
+            self._heard[goal] = silence
             while len(self._heard) > _KEPT_GOALS + len(self._watched):
                 self._heard.pop(next(old for old in self._heard if old not in self._watched))
 
@@ -132,9 +138,13 @@ class SignsOfLife:
                     del self._watched[goal_id]
 
     def silent_s(self, goal_id: bytes) -> float:
-        """For how long the sender of a goal is silent [s]; 0 where it has never given a sign."""
-        heard = self._heard.get(goal_id)
-        return 0.0 if heard is None else time.monotonic() - heard
+        """For how long the sender of a goal is silent [s]; 0 where it has never given a sign.
+
+        It must be asked for again and again, more often than every `LONGEST_LOOK_S`.
+        """
+        with self._changed:
+            silence = self._heard.get(goal_id)
+            return 0.0 if silence is None else silence.seconds()
 
 
 class Watchdog:
@@ -224,26 +234,29 @@ class Asked(Closing):
         self._request = request
         self._inactive = inactive
         self._expected = client.service_is_ready()
-        self._answered = self._sent = time.monotonic()
-        self._pending: Any = None
+        self._silence = Silence(LONGEST_LOOK_S)
+        self._sent = time.monotonic()
+        self._pending: list[Any] = []
 
     def silent_s(self) -> float:
-        """How long ago the last answer came [s]; asks again when it is time."""
-        now = time.monotonic()
+        """For how long no answer has come [s]; asks again when it is time.
+
+        An answer that comes late is a sign of life as any other.
+        """
         if not self._expected:
             return 0.0
-        if self._pending is not None and self._pending.done():
-            if self._pending.result().error_code != self._inactive:
-                self._answered = now
-            self._pending = None
+        answered = [each for each in self._pending if each.done()]
+        self._pending = [each for each in self._pending if each not in answered]
+        if any(each.result().error_code != self._inactive for each in answered):
+            self._silence.hear()
+        now = time.monotonic()
         if now - self._sent >= ASK_S:
-            self.close()
-            self._pending = self._client.call_async(self._request())
+            self._pending.append(self._client.call_async(self._request()))
             self._sent = now
-        return now - self._answered
+        return self._silence.seconds()
 
     def close(self) -> None:
-        """Gives up the answer that is awaited, if one is."""
-        if self._pending is not None:
-            self._client.remove_pending_request(self._pending)
-            self._pending = None
+        """Gives up the answers that are awaited."""
+        for each in self._pending:
+            self._client.remove_pending_request(each)
+        self._pending = []

@@ -199,15 +199,3 @@ def test_a_goal_is_heard_of_while_a_server_says_that_it_has_it() -> None:
         server.tell_statuses()
         wait_until(lambda: look() < 0.2, 'a sign')
         over.set()
-
-
-def test_time_in_which_nobody_looks_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(goal_client.time, 'monotonic', lambda: now)
-    silence = goal_client.Silence()
-    now += 0.05
-    assert silence.seconds() == pytest.approx(0.05)
-    now += 3600.0  # held up, as every process of a stopped machine is
-    assert silence.seconds() == pytest.approx(0.05 + goal_client.LONGEST_LOOK_S)
-    silence.hear()
-    assert silence.seconds() == 0.0

@@ -1,80 +1,232 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Who is remembered of those that give signs of life."""
+"""Who is taken for silent: whoever is, and nobody because of what held this process up."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from safegen_ros.nodes import watchdog
-from safegen_ros.nodes.watchdog import SignsOfLife
+from safegen_msgs.srv import ValidatePlan
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import base, silence, watchdog
+from safegen_ros.nodes.silence import Silence
+from safegen_ros.nodes.watchdog import HEARTBEAT_S, LONGEST_LOOK_S, Asked, SignsOfLife, Watchdog
 
 FLOOD = 5000
+HELD_UP_S = 3600.0
+"""As long as every process of a machine may stand still that is stopped."""
+LIVE, INACTIVE = ErrorCode.EMPTY_TASK, ErrorCode.VALIDATOR_UNAVAILABLE
 
 
-class _Signs:
-    """`SignsOfLife` without ROS: signs are given by hand."""
+class _Node:
+    """What the listeners want of a node, without ROS: signs are given by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, service: object = None) -> None:
+        self.group = None
+        self._service = service
         self._take: Any = None
-        node: Any = SimpleNamespace(create_subscription=self._subscribe, group=None)
-        self.signs = SignsOfLife(node)
 
-    def _subscribe(self, kind: Any, name: str, take: Any, profile: Any, **how: Any) -> None:
+    def create_subscription(self, kind: Any, name: str, take: Any, *more: Any, **how: Any) -> None:
         self._take = take
+
+    def create_client(self, *what: Any, **how: Any) -> object:
+        return self._service
 
     def give(self, goal: bytes) -> None:
         self._take(UUID(uuid=list(goal)))
+
+
+class _Service:
+    """A client of a service whose answers are given by hand."""
+
+    def __init__(self) -> None:
+        self.open: list[Future] = []
+
+    def service_is_ready(self) -> bool:
+        return True
+
+    def call_async(self, request: object) -> Future:
+        self.open.append(Future())
+        return self.open[-1]
+
+    def remove_pending_request(self, future: Future) -> None:
+        self.open.remove(future)
+
+    def answer(self, code: ErrorCode = LIVE) -> None:
+        """Answers the oldest request."""
+        self.open.pop(0).set_result(ValidatePlan.Response(error_code=int(code)))
+
+
+class _Clock:
+    """The clock of all that is tested here."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def look(self, silent_s: Callable[[], float], seconds: float) -> float:
+        """The silence after looks for so long, as often as the watchdog looks."""
+        for _ in range(round(seconds / HEARTBEAT_S)):
+            self.now += HEARTBEAT_S
+            seen = silent_s()
+        return seen
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    made = _Clock()
+    for module in (watchdog, silence):
+        monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: made.now))
+    return made
+
+
+def _signs() -> tuple[Any, SignsOfLife]:
+    node: Any = _Node()
+    return node, SignsOfLife(node)
 
 
 def _id(number: int) -> bytes:
     return number.to_bytes(16, 'big')
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [0.0]
-    monkeypatch.setattr(watchdog, 'time', SimpleNamespace(monotonic=lambda: now[0]))
-    return now
-
-
-def test_a_watched_sender_is_silent_however_many_others_are_not(clock: list[float]) -> None:
-    given = _Signs()
+def test_a_watched_sender_is_silent_however_many_others_are_not(clock: _Clock) -> None:
+    node, signs = _signs()
     mine = b'm' * 16
-    given.give(mine)
-    with given.signs.watched(mine):
-        clock[0] = 9.0
+    node.give(mine)
+    with signs.watched(mine):
+        assert clock.look(lambda: signs.silent_s(mine), 9.0) == pytest.approx(8.75)
         for number in range(FLOOD):
-            given.give(_id(number))
-        assert given.signs.silent_s(mine) == 9.0
+            node.give(_id(number))
+        assert signs.silent_s(mine) == pytest.approx(8.75)
     # A goal that is over is one of many.
     for number in range(FLOOD):
-        given.give(_id(number))
-    assert given.signs.silent_s(mine) == 0.0
+        node.give(_id(number))
+    assert signs.silent_s(mine) == 0.0
 
 
-def test_a_goal_that_two_watch_is_kept_for_the_second(clock: list[float]) -> None:
-    given = _Signs()
+def test_a_goal_that_two_watch_is_kept_for_the_second(clock: _Clock) -> None:
+    node, signs = _signs()
     mine = b'm' * 16
-    with given.signs.watched(mine):
-        given.give(mine)
-        with given.signs.watched(mine):
+    with signs.watched(mine):
+        node.give(mine)
+        with signs.watched(mine):
             pass
-        clock[0] = 9.0
+        before = clock.look(lambda: signs.silent_s(mine), 9.0)
         for number in range(FLOOD):
-            given.give(_id(number))
-        assert given.signs.silent_s(mine) == 9.0
+            node.give(_id(number))
+        assert signs.silent_s(mine) == before > 8.0
 
 
-def test_no_flood_fills_the_memory() -> None:
-    given = _Signs()
-    with given.signs.watched(b'n' * 16):  # never heard
+def test_no_flood_fills_the_memory(clock: _Clock) -> None:
+    node, signs = _signs()
+    with signs.watched(b'n' * 16):  # never heard
         for number in range(FLOOD):
-            given.give(_id(number))
-        kept = [number for number in range(FLOOD) if given.signs.silent_s(_id(number)) > 0.0]
+            node.give(_id(number))
+        for number in range(FLOOD):
+            signs.silent_s(_id(number))
+        clock.now += HEARTBEAT_S
+        kept = [number for number in range(FLOOD) if signs.silent_s(_id(number)) > 0.0]
         assert len(kept) <= 2049
         assert kept[-1] == FLOOD - 1
+
+
+def test_time_in_which_nobody_looks_is_no_silence(clock: _Clock) -> None:
+    unheard = Silence()
+    clock.now += 0.05
+    assert unheard.seconds() == pytest.approx(0.05)
+    clock.now += HELD_UP_S
+    assert unheard.seconds() == pytest.approx(0.05 + silence.LONGEST_LOOK_S)
+    unheard.hear()
+    assert unheard.seconds() == 0.0
+
+
+def test_an_answer_that_comes_late_is_a_sign_of_life(clock: _Clock) -> None:
+    service = _Service()
+    with Asked(service, ValidatePlan.Request, INACTIVE) as asked:
+        assert clock.look(asked.silent_s, 3.0) == pytest.approx(3.0)
+        assert len(service.open) == 6
+        service.answer()
+        assert asked.silent_s() == 0.0
+        # It was the one of 2.5 s ago, and more are under way.
+        assert clock.look(asked.silent_s, 1.0) == pytest.approx(1.0)
+        service.answer(INACTIVE)
+        assert clock.look(asked.silent_s, 1.0) == pytest.approx(2.0)
+        clock.now += HELD_UP_S
+        assert asked.silent_s() == pytest.approx(2.0 + LONGEST_LOOK_S)
+    assert not service.open
+
+
+@pytest.mark.parametrize('silent', ['sender', 'validator'])
+def test_the_watchdog_stops_for_a_silence_and_not_for_its_own(clock: _Clock, silent: str) -> None:
+    service, goal, stopped = _Service(), b'm' * 16, list[tuple[float, str]]()
+    node: Any = _Node(service)
+    dog = Watchdog(node, lambda reason: stopped.append((clock.now, reason)))
+    looks, dies_at = 0, 0.0
+
+    def wait(seconds: float) -> bool:
+        """Before each look; in between nothing is heard for as long as this process stands."""
+        nonlocal looks, dies_at
+        looks += 1
+        if looks == 10:
+            clock.now += HELD_UP_S
+            return False
+        clock.now += seconds
+        assert looks < 100, 'the silence was not noticed'
+        dies_at = dies_at or (clock.now if looks == 20 else 0.0)
+        if not dies_at or silent != 'sender':
+            node.give(goal)
+        while service.open and (not dies_at or silent != 'validator'):
+            service.answer()
+        return False
+
+    node.give(goal)
+    ended: Any = SimpleNamespace(wait=wait)
+    dog._watch(goal, ended)
+    [(at, reason)] = stopped
+    assert silent in reason
+    assert abs(at - dies_at - dog.timeout_s) <= 2 * HEARTBEAT_S
+
+
+def test_a_wait_is_not_over_for_what_held_this_process_up(clock: _Clock) -> None:
+    """What came meanwhile is only read afterwards."""
+    answer: Any = Future()
+    looks = 0
+
+    def read() -> bool:
+        nonlocal looks
+        looks += 1
+        clock.now += HELD_UP_S if looks == 1 else 0.0
+        if looks == 2:
+            answer.set_result('here')
+        return False
+
+    assert base.wait_for(answer, 4.0, 'it', ErrorCode.UNKNOWN, given_up=read) == 'here'
+
+    def pass_by() -> bool:
+        clock.now += base.POLL_S
+        return False
+
+    began = clock.now
+    with pytest.raises(SafegenError, match='it did not answer within'):
+        base.wait_for(Future(), 0.5, 'it', ErrorCode.UNKNOWN, given_up=pass_by)
+    assert clock.now - began == pytest.approx(0.5, abs=base.POLL_S * 1.5)
+
+
+def test_the_state_of_a_cancelled_goal_may_lag_behind_what_held_this_process_up(
+    clock: _Clock,
+) -> None:
+    looks = 0
+
+    def cancelled() -> bool:
+        nonlocal looks
+        looks += 1
+        clock.now += HELD_UP_S if looks == 2 else 0.01
+        return looks == 4
+
+    base._await(cancelled, 2.0)
+    assert looks == 4
