@@ -22,6 +22,9 @@ from safegen_ros.nodes.silence import Silence
 ASK_AGAIN_S = 0.25
 """How long an answer that shows that a server is ready may take before it is asked again [s]."""
 
+FIRST_STATUS_S = 1.0
+"""How long the statuses that our servers latch may take to arrive, where others latch none [s]."""
+
 STILL_THERE_S = 1.0
 """For how long a server counts as there after an answer [s]."""
 
@@ -57,11 +60,13 @@ class GoalClient(ActionClient):
 
     And it stops listening to feedback when the result is there, although what was sent before the
     result may be read after it: a server that is fast enough, such as a symbolic cell, was never
-    heard. Here the last goals stay heard, and as much is kept unread as of other events.
+    heard. Here the last goals stay heard, as much is kept unread as of other events, and what is
+    here before the result is handed on before it: whoever has a result has heard how it came.
 
     And it takes a server for ready when the requests to it are connected, though the answers may
     not be: on a busy machine the first goal of a new client was accepted, and nobody was told. Here
-    a server is ready when an answer of it has arrived.
+    a server is ready when an answer of it has arrived; and, as its first feedback could still be
+    lost, its latched statuses, which come by the last of the connections that are made.
 
     And whether a server is there it knows from the middleware, which counts a killed process as
     there for its lease, and one that was started anew as the same. `silence_of` a goal tells both.
@@ -70,6 +75,7 @@ class GoalClient(ActionClient):
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._whole_call = threading.RLock()
         self._answered_at = -math.inf
+        self._told = threading.Event()
         self._silences: weakref.WeakValueDictionary[bytes, Silence] = weakref.WeakValueDictionary()
         profiles = {**qos.ACTION_SERVICES, 'feedback_sub_qos_profile': qos.EVENTS}
         super().__init__(*arguments, **{**profiles, **keywords})
@@ -106,14 +112,37 @@ class GoalClient(ActionClient):
         """See `ActionClient.execute`."""
         if _ANSWERS & taken_data.keys():
             self._answered_at = time.monotonic()
+        if 'result' in taken_data:
+            for message in self._feedback_up_to_now(taken_data.pop('feedback', None)):
+                await super().execute({'feedback': message})
         if 'status' in taken_data:
+            self._told.set()
             for status in taken_data['status'].status_list:
                 silence = self._silences.get(bytes(status.goal_info.goal_id.uuid))
                 if silence is not None:
                     silence.hear()
         await super().execute(taken_data)
 
+    def _feedback_up_to_now(self, first: Any) -> list[Any]:
+        """What was taken already, if anything, and then all that is here and was not."""
+        taken = [] if first is None else [first]
+        with self._lock:
+            while len(taken) <= qos.EVENTS.depth:  # however fast other goals tell of themselves
+                message = self._client_handle.take_feedback(self._action_type.Impl.FeedbackMessage)
+                if message is None:
+                    break
+                taken.append(message)
+        return taken
+
     def wait_for_server(self, timeout_sec: float | None = None) -> bool:
+        """Waits until what a server says arrives here; false when that takes longer [s]."""
+        end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
+        if not self._answered(timeout_sec):
+            return False
+        self._told.wait(min(FIRST_STATUS_S, max(end - time.monotonic(), 0.0)))
+        return True
+
+    def _answered(self, timeout_sec: float | None) -> bool:
         """Waits until answers of a server arrive here; false when that takes longer [s]."""
         end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
         while super().wait_for_server(max(end - time.monotonic(), 0.0) if timeout_sec else None):

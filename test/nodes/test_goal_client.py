@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_action_status_default
+from rclpy.task import Future
 from waiting import wait_until
 
 from safegen_msgs.action import PlanTask
@@ -36,23 +39,32 @@ WINDOW_S = 0.5
 
 @contextmanager
 def _spinning(name: str) -> Iterator[Node]:
+    with _held_up(name) as node:
+        executor = SingleThreadedExecutor(context=node.context)
+        executor.add_node(node)
+
+        def spin() -> None:
+            with suppress(ExternalShutdownException):
+                executor.spin()
+
+        thread = threading.Thread(target=spin)
+        thread.start()
+        try:
+            yield node
+        finally:
+            executor.shutdown()
+            thread.join()
+
+
+@contextmanager
+def _held_up(name: str) -> Iterator[Node]:
+    """A node for which nothing is read."""
     context = Context()
     rclpy.init(context=context)
     node = Node(name, context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-
-    def spin() -> None:
-        with suppress(ExternalShutdownException):
-            executor.spin()
-
-    thread = threading.Thread(target=spin)
-    thread.start()
     try:
         yield node
     finally:
-        executor.shutdown()
-        thread.join()
         # Else it stays until it is garbage, and the next server of its name may not count as ready.
         destroy_actions(node)
         node.destroy_node()
@@ -146,6 +158,53 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
             assert complete.wait(WAIT_S), f'{len(heard)} of {BURST} were heard'
         wait_until(lambda: len(client._futures) <= open_before, 'nothing left of the goals')
     assert heard == [*range(BURST)] * 2
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_what_is_here_before_the_result_is_heard_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that was held up finds all at once, and is given one of each kind."""
+    goal, heard = bytes(range(16)), list[str]()
+
+    def said(word: str) -> Any:
+        message = PlanTask.Impl.FeedbackMessage()
+        message.goal_id.uuid = list(goal)
+        message.feedback.progress.detail = word
+        return message
+
+    unread = [said('second'), said('third')]
+    handle = SimpleNamespace(take_feedback=lambda kind: unread.pop(0) if unread else None)
+    with _held_up('client') as node:
+        client = GoalClient(node, PlanTask, 'plan_task')
+        client._feedback_callbacks[goal] = lambda m: heard.append(m.feedback.progress.detail)
+        result: Any = Future()
+        result.add_done_callback(lambda _: heard.append('result'))
+        client._pending_result_requests[1] = result
+        with monkeypatch.context() as patch:
+            patch.setattr(client, '_client_handle', handle)
+            asyncio.run(client.execute({'result': (1, 'it'), 'feedback': said('first')}))
+    assert heard == ['first', 'second', 'third', 'result']
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_a_server_is_there_when_its_statuses_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By then its feedback would be heard, too; of a server that latches none it is not waited."""
+    ready: list[bool] = []
+    with _held_up('client') as node:
+        client = GoalClient(node, PlanTask, 'plan_task')
+        monkeypatch.setattr(client, '_answered', lambda timeout_sec: True)
+        monkeypatch.setattr(goal_client, 'FIRST_STATUS_S', 0.01)
+        assert client.wait_for_server(timeout_sec=WAIT_S)
+        monkeypatch.setattr(goal_client, 'FIRST_STATUS_S', WAIT_S)
+        assert client.wait_for_server(timeout_sec=0.01)
+        waiting = threading.Thread(
+            target=lambda: ready.append(client.wait_for_server(timeout_sec=WAIT_S))
+        )
+        waiting.start()
+        waiting.join(0.1)
+        assert not ready
+        asyncio.run(client.execute({'status': GoalStatusArray()}))
+        waiting.join(WAIT_S / 2)
+    assert ready == [True]
 
 
 @pytest.mark.usefixtures('ros_domain')

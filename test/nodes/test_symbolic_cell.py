@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from action_msgs.msg import GoalStatus
 from blocks_small import LASTING_PLAN, LASTING_TEXT
+from waiting import wait_until
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.bringup import node_specs
@@ -71,6 +72,7 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     assert not result.final_state.objects
     plan = '\n'.join(f'({" ".join((s.action, *s.arguments))})' for s in result.plan.steps)
     assert task.verify(plan).category is Category.SUCCESS
+    wait_until(lambda: len(moved) >= result.steps_done, 'what had to be sent twice')
     wanted = {atom_text((g.predicate, *g.terms)) for g in task.problem.goal_conjuncts()}
     assert wanted <= set(result.final_state.facts)
 
