@@ -270,7 +270,7 @@ def wait_for(
 
     Args:
         future: what to wait for.
-        timeout_s: longest wait [s].
+        timeout_s: longest wait, without the time in which this process was held up [s].
         what: what is being waited for, for messages.
         code: the error code when it does not come.
         given_up: asked while waiting; true ends the wait as a time-out does.
@@ -340,7 +340,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
         return 1
     executor = MultiThreadedExecutor(num_threads=_THREADS)
     executor.add_node(node)
-    failed = threading.Event()
+    failed, ended = threading.Event(), threading.Event()
 
     def spin() -> None:
         try:
@@ -348,6 +348,8 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
         except ExternalShutdownException:
             pass
         except BaseException:
+            if ended.is_set():
+                return  # what became ready while the executor was shut down finds it gone
             # After an error in a callback nothing is known: the node ends, and with it the stack.
             failed.set()
             raise
@@ -368,6 +370,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
         failed.set()
     _on_stop_signals(lambda *_: stop.set())  # not a second time in the middle of the end
     node.end()  # so that clients still get an answer
+    ended.set()
     executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
     spinning.join(CLOSE_TIMEOUT_S)
     node.destroy_node()

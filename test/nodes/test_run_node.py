@@ -1,0 +1,68 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""With which exit status the process of a node ends, without ROS."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from safegen_ros.nodes import base
+
+WAIT_S = 60.0
+
+
+class _Executor:
+    """Spins until it is shut down or told to fail, and then raises."""
+
+    def __init__(self, num_threads: int) -> None:
+        self.over = threading.Event()
+
+    def add_node(self, node: Any) -> None:
+        node.executor = self
+
+    def spin(self) -> None:
+        assert self.over.wait(WAIT_S)
+        raise RuntimeError('its guard condition is gone')
+
+    def shutdown(self, timeout_sec: float) -> None:
+        self.over.set()
+
+
+class _Node:
+    """Is up at once, and is told to end where nothing fails by itself."""
+
+    def __init__(self, fails: bool) -> None:
+        self._fails = fails
+        self.executor: Any = None
+
+    def bring_up(self, stop: threading.Event) -> None:
+        if self._fails:
+            self.executor.over.set()
+        else:
+            stop.set()
+
+    def end(self) -> None:
+        """Has nothing to end."""
+
+    def destroy_node(self) -> None:
+        """Is in no graph."""
+
+
+@pytest.mark.filterwarnings('ignore::pytest.PytestUnhandledThreadExceptionWarning')
+@pytest.mark.parametrize('fails', [False, True], ids=['while it is shut down', 'before'])
+def test_what_an_executor_meets_in_its_end_is_no_failure_of_the_node(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    monkeypatch.setattr(base, 'MultiThreadedExecutor', _Executor)
+    nothing: Any = Mock()
+    monkeypatch.setattr(base, 'rclpy', SimpleNamespace(init=nothing, try_shutdown=nothing))
+    monkeypatch.setattr(base, '_on_stop_signals', nothing)
+    monkeypatch.setattr(base, '_STOP_SIGNALS', ())
+    monkeypatch.setattr(base.sys, 'setswitchinterval', nothing)
+    made: Any = _Node(fails)
+    assert base.run_node(lambda: made) == int(fails)
