@@ -19,14 +19,20 @@ from std_srvs.srv import Trigger
 from safegen_msgs.msg import StopState
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import diagnostics, qos
-from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.stop_latch import CURE, Stop, StopLatch, stop_file
 
 TOPIC = 'stopped'
 
+FIRST_NEWS_S = 3.0
+"""How long the topic may take to tell how it stands [s]; what is known is not waited for."""
+
 NEWS_TIMEOUT_S = 0.5
-"""How long the topic may take to tell how it stands [s]."""
+"""How long the news of a change may take to be heard [s]."""
+
+ENDED_S = 8.0
+"""How long a goal that is stopped may take to end [s]; whoever calls waits a little longer."""
 
 HERE_S = 0.2
 """How long a state that has arrived at this process may take to be read [s]."""
@@ -97,7 +103,7 @@ class StopServer:
 
     def _serve_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         response.message = self.stop('the service stop was called')
-        response.success = self._node.goals.wait_idle(CLOSE_TIMEOUT_S)
+        response.success = self._node.goals.wait_idle(ENDED_S)
         if not response.success:
             response.message += '; but its goal has not ended: look at the cell'
         return response
@@ -105,7 +111,7 @@ class StopServer:
     def _serve_reset(
         self, request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        if self.state.stopped and not self._node.goals.wait_idle(CLOSE_TIMEOUT_S):
+        if self.state.stopped and not self._node.goals.wait_idle(ENDED_S):
             response.message = 'the goal that was stopped has not ended yet: reset it later'
             return response
         try:
@@ -188,7 +194,7 @@ class StopListener:
 
     def why_rejected(self) -> str:
         """Why a server of the arm that is there rejected a goal."""
-        self.wait(NEWS_TIMEOUT_S)
+        self.wait(FIRST_NEWS_S)
         with self._news:  # the news may come a moment later than the rejection
             self._news.wait_for(lambda: bool(self.reason), NEWS_TIMEOUT_S / 5)
             reason, state = self.reason, self._state

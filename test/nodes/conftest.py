@@ -14,6 +14,7 @@ from safegen_ros import client as client_module
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.nodes import stopping
 
 REAL_TIME_FACTOR = 4.0
 """Slow enough that a cancel arrives in the middle of a motion, fast enough for a test."""
@@ -24,6 +25,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no reason to call a node silent that has rejected a goal."""
     monkeypatch.setattr(client_module, 'STATE_TIMEOUT_S', 60.0)
 
+    monkeypatch.setattr(stopping, 'FIRST_NEWS_S', 60.0)
 
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
