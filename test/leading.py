@@ -30,11 +30,13 @@ class Manager:
 
     def __init__(self, client: Client, node: str) -> None:
         self._node = node
-        self._state = StateClient(client.node, node)
         self._change: Any = client.node.create_client(ChangeState, f'{node}/change_state')
         self._parameters = AsyncParameterClient(client.node, node)
         assert self._change.wait_for_service(timeout_sec=WAIT_S)
         assert self._parameters.wait_for_services(WAIT_S)
+        # Made last: when it is answered, the answers of the others would arrive, too.
+        self._state = StateClient(client.node, node)
+        assert self.state
 
     @property
     def state(self) -> str:

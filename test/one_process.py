@@ -29,8 +29,10 @@ PARAMETERS = """
     model: {url}#{model}
     server_tries: 1
     journal: {folder}
+    heartbeat_timeout: 60.0
 /**/executor:
   ros__parameters:
+    heartbeat_timeout: 60.0
     cell: symbolic
     real_time_factor: 4.0
     journal: {folder}

@@ -25,6 +25,7 @@ from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -42,11 +43,13 @@ BY_SEARCH = Options(strategy='search')
 NOT_TAKEN = (
     ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED, ErrorCode.EXECUTOR_UNAVAILABLE
 )  # fmt: skip
-SILENCE_S = 2.0
-PARAMETERS = f"""
+PARAMETERS = """
+/**/planner:
+  ros__parameters:
+    heartbeat_timeout: 60.0
 /**/executor:
   ros__parameters:
-    heartbeat_timeout: {SILENCE_S}
+    heartbeat_timeout: {silence_s}
 """
 
 
@@ -56,15 +59,17 @@ def stoppable_stack(
     folder: Path,
     *names: str,
     real_time_factor: float = 4.0,
+    silence_s: float = 60.0,
     executor: str = '',
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Supervisor]:
     """The nodes of those names, all by default, with a runtime folder of their own.
 
+    `silence_s` is how long a silence the executor bears [s]; a short one is for what tests that.
     `executor` is a module of the tests that runs in place of that node, with more `variables`.
     """
     parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS, encoding='utf-8')
+    parameters.write_text(PARAMETERS.format(silence_s=silence_s), encoding='utf-8')
     with ModelServer() as server:
         values = {
             'params_file': parameters,
@@ -87,14 +92,22 @@ def stoppable_stack(
 
 
 class Operator:
-    """Calls the services of the stop, and listens to its topic."""
+    """Calls the services of the stop, and listens to its topic.
 
-    def __init__(self, client: Client) -> None:
+    Args:
+        client: of the stack.
+        planner: whether it has a planner that is alive, and so hears of each reset.
+    """
+
+    def __init__(self, client: Client, planner: bool = True) -> None:
         self._client = client
         self.listener = StopListener(client.node)
         self._services = {
             name: client.node.create_client(Trigger, name) for name in ('stop', 'reset', 'release')
         }
+        # Made last: when it is answered, the answers of the others would arrive, too.
+        assert StateClient(client.node, 'executor').wait(WAIT_S)
+        self._planner = StateClient(client.node, 'planner') if planner else None
 
     def call(self, name: str) -> Trigger.Response:
         service = self._services[name]
@@ -111,6 +124,10 @@ class Operator:
         answer = self.call('reset')
         assert answer.success, answer.message
         wait_until(lambda: not self.listener.reason, 'the reset on the topic')
+        if self._planner is not None:
+            # A planner that was held up ends the goals that it has when it hears of the stop; the
+            # next one is sent when it has read what came before this question.
+            assert self._planner.wait(WAIT_S)
 
     def wait_stopped(self, reason: str) -> None:
         wait_until(lambda: bool(self.listener.reason), 'the stop on the topic')

@@ -7,8 +7,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 WAIT_S = 60.0
+PATIENT = """
+/**/planner:
+  ros__parameters:
+    heartbeat_timeout: 60.0
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: 60.0
+"""
+"""For a stack whose tests are not about silence: a busy machine holds up nodes and clients."""
+
+
+def patient_file(folder: Path) -> Path:
+    """A file with the parameters of a stack that bears long silences."""
+    file = folder / 'parameters.yaml'
+    file.write_text(PATIENT, encoding='utf-8')
+    return file
 
 
 def wait_until(condition: Callable[[], bool], what: str, every_s: float = 0.002) -> None:

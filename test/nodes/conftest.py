@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 from motion import Motion
+from waiting import patient_file
 
 from safegen_ros import client as client_module
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.nodes import stopping
+from safegen_ros.supervisor import Supervisor
 
 REAL_TIME_FACTOR = 4.0
 """Slow enough that a cancel arrives in the middle of a motion, fast enough for a test."""
@@ -24,14 +25,15 @@ REAL_TIME_FACTOR = 4.0
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no reason to call a node silent that has rejected a goal."""
     monkeypatch.setattr(client_module, 'STATE_TIMEOUT_S', 60.0)
-
     monkeypatch.setattr(stopping, 'FIRST_NEWS_S', 60.0)
+
 
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
     """Planner, validator and executor as `safegen up sim` starts them."""
-    specs = node_specs('sim', {'real_time_factor': REAL_TIME_FACTOR})
     folder = tmp_path_factory.mktemp('stack')
+    values = {'params_file': patient_file(folder), 'real_time_factor': REAL_TIME_FACTOR}
+    specs = node_specs('sim', values)
     with Supervisor(
         specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(ros_domain)}
     ) as running:

@@ -17,7 +17,7 @@ from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
 from model_server import MODEL, ModelServer
 from stopping import THREE_PLAN, Operator
-from waiting import wait_until
+from waiting import patient_file, wait_until
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Task
@@ -52,7 +52,8 @@ def stack(
     folder = tmp_path_factory.mktemp('stack')
     with ModelServer() as server:
         values = {
-            'model': f'{server.url}#{MODEL}', 'cell': 'symbolic', 'real_time_factor': 2.0
+            'params_file': patient_file(folder), 'model': f'{server.url}#{MODEL}',
+            'cell': 'symbolic', 'real_time_factor': 2.0,
         }  # fmt: skip
         environment = {'ROS_DOMAIN_ID': str(ros_domain), 'SAFEGEN_RUNS_DIR': str(root)}
         specs = node_specs('sim', values)

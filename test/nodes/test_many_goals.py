@@ -34,6 +34,10 @@ PARAMETERS = """
     goals_waiting: 2
     server_tries: 2
     server_silence: {budget}
+    heartbeat_timeout: 60.0
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: 60.0
 """
 ASKED_ONCE = Options(
     max_attempts=1, search_fallback=False, strategy='model', time_budget_s=BUDGET_S

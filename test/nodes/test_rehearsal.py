@@ -24,8 +24,10 @@ PARAMETERS = """
 /**/planner:
   ros__parameters:
     model: {url}#{model}
+    heartbeat_timeout: 60.0
 /**/executor:
   ros__parameters:
+    heartbeat_timeout: 60.0
     scene_file: {scene}
     rehearse: always
 """

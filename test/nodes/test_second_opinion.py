@@ -22,6 +22,12 @@ PARAMETERS = """
 /**/validator:
   ros__parameters:
     second_opinion: true
+/**/planner:
+  ros__parameters:
+    heartbeat_timeout: 60.0
+/**/executor:
+  ros__parameters:
+    heartbeat_timeout: 60.0
 """
 GOOD = (
     '(unstack b5 b3) (putdown b5) (unstack b2 b1) (stack b2 b5) (unstack b3 b4) (putdown b3)'

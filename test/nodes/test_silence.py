@@ -27,10 +27,10 @@ def test_an_executor_that_is_started_again_is_still_stopped(
     ros_domain: int, tmp_path: Path
 ) -> None:
     with stoppable_stack(ros_domain, tmp_path, 'validator', 'executor'), Client() as client:
-        assert Operator(client).call('stop').success
+        assert Operator(client, planner=False).call('stop').success
         _kill('/executor', ros_domain)
     with stoppable_stack(ros_domain, tmp_path, 'validator', 'executor'), Client() as client:
-        operator = Operator(client)
+        operator = Operator(client, planner=False)
         operator.wait_stopped('the service stop was called')
         with pytest.raises(SafegenError, match='the stack is stopped: '):
             client.execute(THREE, Plan())
@@ -55,8 +55,8 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         assert feedback.reached.wait(WAIT_S)
         return goal
 
-    with stoppable_stack(ros_domain, tmp_path), Client() as client:
-        operator, motion = Operator(client), Motion(client)
+    with stoppable_stack(ros_domain, tmp_path, silence_s=2.0), Client() as client:
+        operator, motion = Operator(client, planner=False), Motion(client)
         # A planner that hangs, and comes back when its plan has been stopped.
         goal = moving()
         _kill('/planner', ros_domain, signal.SIGSTOP)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from action_msgs.msg import GoalStatus
 from blocks_small import LASTING_PLAN, LASTING_TEXT
-from waiting import wait_until
+from waiting import patient_file, wait_until
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.bringup import node_specs
@@ -41,8 +41,11 @@ PROBLEM = '(define (problem p) (:domain lamp) (:objects a) (:init (red a)) (:goa
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
     """The nodes of `safegen up sim cell:=symbolic`."""
-    specs = node_specs('sim', {'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S})
     folder = tmp_path_factory.mktemp('stack')
+    values = {
+        'params_file': patient_file(folder), 'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S
+    }  # fmt: skip
+    specs = node_specs('sim', values)
     with Supervisor(
         specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(ros_domain)}
     ) as running:
@@ -68,11 +71,11 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     result = client.run(text, format=format, on_feedback=hear)
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert result.steps_done == len(result.plan.steps) > 0
+    wait_until(lambda: len(moved) >= result.steps_done, 'what had to be sent twice')
     assert moved == [*range(result.steps_done)]
     assert not result.final_state.objects
     plan = '\n'.join(f'({" ".join((s.action, *s.arguments))})' for s in result.plan.steps)
     assert task.verify(plan).category is Category.SUCCESS
-    wait_until(lambda: len(moved) >= result.steps_done, 'what had to be sent twice')
     wanted = {atom_text((g.predicate, *g.terms)) for g in task.problem.goal_conjuncts()}
     assert wanted <= set(result.final_state.facts)
 
