@@ -110,8 +110,10 @@ class Motion:
         self._control()
         with self._news:
             stamps = self._stamps()
-        self._wait(lambda: set(stamps) <= self._joints.keys())
-        return [(stamp, self._joints[stamp]) for stamp in stamps]
+            last = stamp_of(self._worlds[-1])
+        # Of those before the last one, more than are kept may have come at once.
+        self._wait(lambda: last in self._joints)
+        return [(stamp, self._joints[stamp]) for stamp in stamps if stamp in self._joints]
 
     def _stamps(self) -> list[Stamp]:
         return [
