@@ -278,7 +278,10 @@ def test_the_time_budget_stops_the_arm(client: Client, motion: Motion) -> None:
     result = client.execute(LONG, LONG_PLAN, time_budget_s=4.0)
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_TIMEOUT
     assert result.steps_done < len(LONG_PLAN)
-    motion.assert_ended_with(result)
+    if result.final_state.facts:
+        motion.assert_ended_with(result)
+    else:
+        motion.assert_at_rest()
 
 
 def test_the_time_budget_of_a_run_ends_it_wherever_it_is(
