@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -23,8 +22,10 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.remote.agent import messages
 from safegen_ros.robot.remote.ssh_link import SshAddress, connect
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+from safegen_ros.robot.watched_time import WatchedTime
 
-#: The agent is given up after this much silence [s].
+#: The agent is given up after this much silence [s], or after twice that which it bears of this
+#: end, where that is longer: a slow network is slow both ways.
 LINK_TIMEOUT_S = 1.0
 #: Time for the agent to start and say hello [s].
 HELLO_TIMEOUT_S = 20.0
@@ -193,7 +194,9 @@ class AgentLink(Closing):
 
     def _read(self) -> None:
         lines = messages.LineReader()
-        heard = time.monotonic()
+        # A look that is held up times out although what the agent has sent lies there.
+        watch, heard = WatchedTime(2 * SEND_TIMEOUT_S), 0.0
+        limit = max(LINK_TIMEOUT_S, 2 * self.address.link_timeout_s)
         while not self._ended.is_set():
             try:
                 data = self._channel.recv(messages.MAX_LINE)
@@ -205,10 +208,11 @@ class AgentLink(Closing):
             if data == b'':
                 said = f' ({self._last_words.strip()})' if self._last_words else ''
                 return self.lose(f'the agent has ended{said}')
+            passed = watch.look()
             if data:
-                heard = time.monotonic()
-            elif self._hello.done() and time.monotonic() - heard > LINK_TIMEOUT_S:
-                return self.lose(f'nothing was heard for {LINK_TIMEOUT_S:g} s')
+                heard = passed
+            elif self._hello.done() and passed - heard > limit:
+                return self.lose(f'nothing was heard for {limit:g} s')
             for line in lines.feed(data or b''):
                 try:
                     self._take(line)

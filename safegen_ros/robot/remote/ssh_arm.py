@@ -40,7 +40,8 @@ OPEN_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 3.0
 #: Time for the tool to take hold or to let go [s]: a gripper has to come to rest.
 TOOL_TIMEOUT_S = 10.0
-#: Time for the answer to a stop; without it the connection is cut, which stops too [s].
+#: Time for the answer to a stop, or the link timeout of the agent where that is longer; without it
+#: the connection is cut, which stops too [s].
 STOP_TIMEOUT_S = 0.5
 #: No joint can be read farther from 0 [rad].
 _FARTHEST = float(np.abs(JOINT_LIMITS).max()) + LIMIT_MARGIN
@@ -177,8 +178,9 @@ class SshArm(Closing, ProgramArm):
         with self._lock:
             self._stops += 1
             self._stopped.set()
+        timeout_s = max(STOP_TIMEOUT_S, self.address.link_timeout_s)
         try:
-            self._link.ask({'op': 'stop'}, STOP_TIMEOUT_S)
+            self._link.ask({'op': 'stop'}, timeout_s)
         except RobotError as error:
             self._link.lose(f'the stop was not confirmed: {error.message}')
 

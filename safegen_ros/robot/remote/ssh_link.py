@@ -38,7 +38,8 @@ class SshAddress:
         known_hosts: file with the host's key, as ssh-keyscan writes it.
         port: of the SSH server.
         command: path of the agent there.
-        link_timeout_s: silence of this end after which the agent holds the arm [s].
+        link_timeout_s: silence of this end after which the agent holds the arm [s]; from 0.5 s on
+            this end bears twice as much of the agent.
         hang_timeout_s: the same for the process of the agent that moves the arm [s].
     """
 

@@ -21,6 +21,7 @@ from types import FrameType
 
 from safegen_ros.robot.mycobot.frames import Command, Frame
 from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S
+from safegen_ros.robot.watched_time import WatchedTime
 
 #: Time between two looks [s]. What counts as silence is what this process has looked on at: when
 #: all the computer stands still, nobody hangs.
@@ -94,26 +95,24 @@ class Guard:
 
     def _follow(self) -> None:
         """Reads the news to their end; kills a process that hangs while it has the arm."""
-        rest, silence = b'', 0.0
-        looked = time.monotonic()
+        rest, heard = b'', 0.0
+        watch = WatchedTime(2 * _LOOK_S)
         while True:
             ready, _, _ = select.select([self._news], [], [], _LOOK_S)
-            now = time.monotonic()
-            silence += min(now - looked, 2 * _LOOK_S)
-            looked = now
+            passed = watch.look()
             if ready:
                 data = os.read(self._news, 4096)
                 if not data:
                     return
-                silence = 0.0
+                heard = passed
                 *lines, rest = (rest + data).split(b'\n')
                 for line in filter(None, lines):
                     news = json.loads(line)
                     self._port = None if news is None else (news[0], news[1])
                 if self._port is not None:
                     import serial  # noqa: F401 (so that it is there at once when it is needed)
-            hangs = self._port is not None and silence > self._timeout
-            late = self._told_at is not None and now - self._told_at > END_S
+            hangs = self._port is not None and passed - heard > self._timeout
+            late = self._told_at is not None and time.monotonic() - self._told_at > END_S
             if hangs or late:
                 self._process.kill()
                 return
