@@ -33,6 +33,7 @@ from safegen_ros.robot.remote.agent.messages import (
     Run,
     Switch,
 )
+from safegen_ros.robot.watched_time import WatchedTime
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0
@@ -42,8 +43,9 @@ MAX_BAD_LINES = 100
 END_S = 5.0
 #: Time to release the arm [s].
 CLOSE_S = 1.5
-#: Longest time between two looks at the deadline [ms].
+#: Longest time between two looks at the deadline [ms], and what counts of it at the end [s].
 _LOOK_MS = 20
+_LONGEST_LOOK_S = 0.1
 
 
 #: Takes a reading of the arm.
@@ -134,16 +136,16 @@ class Session:
             self._alive()
             if self._writer.failed:
                 return 'the client does not take what it is sent'
-            if time.monotonic() >= deadline:
-                return f'nothing was heard of the client for {self._timeout:g} s'
-            ready = [descriptor for descriptor, _ in poll.poll(_LOOK_MS)]
+            # Before the look: what came while this process was held up lies there, and is heard.
+            late = time.monotonic() >= deadline
+            ready = [descriptor for descriptor, _ in poll.poll(0 if late else _LOOK_MS)]
             if self._link.end in ready:
                 return 'the agent was told to end'
-            if self._link.source not in ready:
-                continue
-            data = os.read(self._link.source, messages.MAX_LINE)
-            if not data:
-                return 'the client has closed the link'
+            data = b''
+            if self._link.source in ready:
+                data = os.read(self._link.source, messages.MAX_LINE)
+                if not data:
+                    return 'the client has closed the link'
             for line in lines.feed(data):
                 try:
                     request = _parsed(line)
@@ -153,12 +155,14 @@ class Session:
                     if bad >= MAX_BAD_LINES:
                         return f'{bad} lines in a row were no requests'
                     continue
-                bad = 0
+                bad, late = 0, False
                 deadline = time.monotonic() + self._timeout
                 if isinstance(request, Ask) and request.op == 'close':
                     self._writer.answer(request.id)
                     return 'the client has said goodbye'
                 self._serve(request)
+            if late:
+                return f'nothing was heard of the client for {self._timeout:g} s'
 
     def _serve(self, request: Request) -> None:
         if isinstance(request, Beat):
@@ -291,10 +295,11 @@ class Session:
             over.set()
 
         threading.Thread(target=work, name='end', daemon=True).start()
-        deadline = time.monotonic() + timeout_s
+        # The call is held up together with this thread, and gets that time back.
+        watch = WatchedTime(_LONGEST_LOOK_S)
         while not over.wait(_LOOK_MS / 1000):
             self._alive()
-            if time.monotonic() > deadline:
+            if watch.look() > timeout_s:
                 return False
         return not failed.is_set()
 

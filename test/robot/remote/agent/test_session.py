@@ -10,8 +10,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import Canceled, RobotError
+from safegen_ros.robot import watched_time
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.program import Move, Program, ToolSwitch, Wait
+from safegen_ros.robot.remote.agent import session
 from safegen_ros.robot.remote.agent.messages import MAX_LINE, Open
 from safegen_ros.robot.remote.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.scene import load_scene
@@ -32,7 +35,7 @@ from safegen_ros.robot.twin.twin import MujocoTwin
 OPEN = {'op': 'open', 'arm': 'twin', 'port': '', 'baud': 115200, 'tool': 'basic-pump'}
 NAME = 'ab' * 16 + '.json'
 SCENE = load_scene()
-#: Longer than any test; a test of silence sets its own.
+#: Longer than any test; a test of silence sets its own once the arm is under way.
 PATIENT = 120.0
 
 
@@ -45,7 +48,7 @@ def away(joints: Joints, degrees: float, speed: float) -> Program:
 class Client:
     """The other end of a session that runs in a thread."""
 
-    def __init__(self, folder: Path, link_timeout_s: float = PATIENT) -> None:
+    def __init__(self, folder: Path, alive: Callable[[], None] = lambda: None) -> None:
         self.folder = folder
         self.twin = MujocoTwin(SCENE, real_time_factor=1.0)
         self.openings = 0
@@ -55,7 +58,7 @@ class Client:
         self.from_agent, sink = os.pipe()
         end, self.end = os.pipe()
         self._session = Session(
-            Link(source, sink, end), self._open, folder, link_timeout_s=link_timeout_s
+            Link(source, sink, end), self._open, folder, link_timeout_s=PATIENT, alive=alive
         )
         self._rest = b''
         self._numbers = iter(range(1, 10_000))
@@ -228,14 +231,32 @@ def test_a_stop_before_the_arm_is_open_holds_it_then(client: Client) -> None:
     assert client.ask(client.put(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
 
 
-def test_silence_holds_the_arm(tmp_path: Path) -> None:
-    client = Client(tmp_path, link_timeout_s=2.0)
-    assert client.ask(OPEN)['ok']
-    client.move_slowly()
+def test_silence_holds_the_arm(opened: Client) -> None:
+    opened.move_slowly()
+    opened._session._timeout = 0.35
     silent_from = time.monotonic()
-    assert client.ended() == 'nothing was heard of the client for 2 s'
-    assert time.monotonic() - silent_from < 2.0 + 5.0
-    client.assert_held()
+    opened.send(b'{"op": "beat"}\n')
+    assert opened.ended() == 'nothing was heard of the client for 0.35 s'
+    assert time.monotonic() - silent_from >= 0.35
+    opened.assert_held()
+
+
+@pytest.mark.parametrize('heard', [True, False])
+def test_what_lies_there_when_the_time_is_up_is_heard_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: bool
+) -> None:
+    """An agent does not take its own time for silence, nor noise for a sign of life."""
+    go_on = threading.Event()
+    monkeypatch.setattr(session, 'FIRST_WORD_S', 0.0)
+    client = Client(tmp_path, alive=lambda: waiting.wait_until(go_on.is_set, 'the other side'))
+    if heard:
+        number = client.request({'op': 'joints'})
+        go_on.set()
+        assert client.answer(number)['code'] == 'not_open'
+    else:
+        client.send(b'no request')
+        go_on.set()
+        assert client.ended() == f'nothing was heard of the client for {PATIENT:g} s'
     client.close()
 
 
@@ -268,6 +289,16 @@ def test_an_arm_that_cannot_be_released_is_not_called_held(
     opened.request({'op': 'close'})
     assert opened.ended() == 'the client has said goodbye'
     assert opened._session.held is not fails
+
+
+def test_what_is_held_up_with_its_watcher_gets_that_time_back(
+    opened: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held_up = iter([100.0, 200.0])
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + next(held_up, 200.0))
+    monkeypatch.setattr(watched_time, 'time', clock)
+    assert opened._session._watched(lambda: time.sleep(0.1), session.CLOSE_S)
+    assert not opened._session._watched(threading.Event().wait, 0.1)
 
 
 def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
