@@ -37,6 +37,8 @@ SEND_TIMEOUT = 0.05
 #: A line is quiet when nothing came for this time [s].
 QUIET = 0.3
 CONNECT_TIMEOUT = 5.0
+#: Time between two tries to take a port [s].
+_LOCK_POLL = 0.1
 
 #: All that may leave. Relative moves are not here: one that the library repeats would be doubled.
 ALLOWED = frozenset(
@@ -239,10 +241,10 @@ def _acts(frame: Frame) -> bool:
 class SerialRobot(MyCobot280):
     """The vendor's class for a serial port, on a `Wire`."""
 
-    def __init__(self, port: str, baud: int) -> None:
+    def __init__(self, port: str, baud: int, patience_s: float) -> None:
         super().__init__(port, baud)
         # Two programs on one port take each other's answers; the library locks nothing.
-        fcntl.flock(self._serial_port.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(self._serial_port.fileno(), patience_s)
         self.wire = Wire(self._serial_port.fileno(), port)
 
     def _write(self, command: Any, method: Any = None) -> None:
@@ -271,14 +273,19 @@ class TcpRobot(MyCobot280Socket):
         return self.wire.receive(genre)
 
 
-def open_serial(port: str, baud: int) -> SerialRobot:
+def open_serial(port: str, baud: int, patience_s: float = 0.0) -> SerialRobot:
     """Opens a serial port, for this process alone.
+
+    Args:
+        port: its name.
+        baud: its rate [1/s].
+        patience_s: another program gets this time to let go of it [s].
 
     Raises:
         RobotError: `ARM_UNREACHABLE`, with the cure.
     """
     try:
-        return SerialRobot(port, baud)
+        return SerialRobot(port, baud, patience_s)
     except BlockingIOError as error:
         raise _unreachable(port, 'another program uses it: end that program') from error
     except OSError as error:  # serial.SerialException is one
@@ -301,6 +308,15 @@ def open_tcp(host: str, port: int) -> TcpRobot:
         cure = 'start the server at the arm, and look at its address, port and firewall'
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise _unreachable(f'{host}:{port}', f'{reason}: {cure}') from error
+
+
+def _lock(fd: int, patience_s: float) -> None:
+    """Takes a port for this process; raises `BlockingIOError` when another one keeps it."""
+    for _ in range(round(patience_s / _LOCK_POLL)):
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(_LOCK_POLL)
+    return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _unreachable(name: str, what: str) -> RobotError:

@@ -129,16 +129,22 @@ class LoopbackSsh(Closing):
         self._process.wait()
 
     def agent_pid(self, module: str) -> int:
-        """The process of an agent that runs a module, such as 'serve' or 'main'.
+        """The process of the newest agent that runs a module, such as 'serve' or 'main'.
+
+        One whose link has died may still be ending.
 
         Raises:
             RobotError: there is none.
         """
         wanted = f'safegen_ros.robot.remote.agent.{module}'.encode()
-        for pid in _descendants(self._process.pid):
-            if wanted in _read(Path(f'/proc/{pid}/cmdline')).split(b'\0'):
-                return pid
-        raise RobotError(f'no agent runs {module}')
+        found = [
+            pid
+            for pid in _descendants(self._process.pid)
+            if wanted in _read(Path(f'/proc/{pid}/cmdline')).split(b'\0')
+        ]
+        if not found:
+            raise RobotError(f'no agent runs {module}')
+        return max(found, key=_started)
 
     def close(self) -> None:
         """Ends the server, its connections, and with them the agents."""
@@ -164,6 +170,12 @@ def _descendants(parent: int) -> list[int]:
     for each in found:
         found += [pid for pid, above in parents.items() if above == each]
     return found[1:]
+
+
+def _started(pid: int) -> int:
+    """When a process began, in ticks; 0 when it has ended."""
+    fields = _read(Path(f'/proc/{pid}/stat')).rpartition(b')')[2].split()
+    return int(fields[19]) if fields else 0
 
 
 def _read(path: Path) -> bytes:

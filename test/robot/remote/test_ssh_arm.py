@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -28,7 +29,7 @@ from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import Move, Program, Recorder, ToolSwitch, Wait
-from safegen_ros.robot.remote import ssh_arm
+from safegen_ros.robot.remote.agent_link import AgentLink
 from safegen_ros.robot.remote.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
 from safegen_ros.robot.remote.ssh_link import SshAddress, connect
@@ -46,7 +47,10 @@ pytestmark = [
 
 SCENE = load_scene()
 #: A turn that takes far longer than anything that is waited for.
-SLOW = 0.1
+SLOW = 0.05
+#: A link that a busy machine does not cut, and one whose end is waited for.
+PATIENT = {'link_timeout_s': 10.0, 'hang_timeout_s': 10.0}
+WATCHED = {'link_timeout_s': 3.0, 'hang_timeout_s': 3.0}
 
 
 class Bench:
@@ -56,8 +60,7 @@ class Bench:
         self.twin = MujocoTwin(SCENE)
         self.emulator = Emulator(self.twin)
         self.ssh = LoopbackSsh(folder)
-        # A link that a busy machine does not cut: the tests of its death wait for that long.
-        self.address = replace(self.ssh.address, link_timeout_s=2.0, hang_timeout_s=2.0)
+        self.address = replace(self.ssh.address, **PATIENT)
         self.remote = RemoteArm('mycobot', self.emulator.serial_port, 115200, 'basic-pump')
 
     def joint1(self) -> float:
@@ -87,10 +90,8 @@ def shared_arm(bench: Bench, readings: list[Sample]) -> Iterator[SshArm]:
 
 
 @pytest.fixture
-def arm(shared_arm: SshArm, monkeypatch: pytest.MonkeyPatch) -> SshArm:
+def arm(shared_arm: SshArm) -> SshArm:
     """The arm at its home, ready; connected anew where a test has ended the link."""
-    # A busy machine may confirm a stop late, and the link is not to be cut for that.
-    monkeypatch.setattr(ssh_arm, 'STOP_TIMEOUT_S', 10.0)
     shared_arm.reset_stop()
     shared_arm.move_joints(SCENE.home_joints, 1.0)
     return shared_arm
@@ -126,7 +127,7 @@ class Turning:
 
     def _rests(self) -> bool:
         before = self._bench.joint1()
-        time.sleep(0.2)  # over so long it would turn a degree
+        time.sleep(0.2)  # over so long it would turn a degree and a half
         return abs(self._bench.joint1() - before) < 0.02
 
 
@@ -226,8 +227,14 @@ def test_a_stop_during_the_reset_is_not_lost(
 
 
 @pytest.mark.parametrize('how', ['cut', 'server', 'agent', 'hung', 'guard'])
-def test_a_link_that_dies_in_mid_motion_holds_the_arm(arm: SshArm, bench: Bench, how: str) -> None:
+def test_a_link_that_dies_in_mid_motion_holds_the_arm(
+    arm: SshArm, bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     """A pulled cable, a dead server, a process that hangs, and either of the two killed."""
+    if how in ('cut', 'hung'):
+        arm._link.lose('the next one is watched more closely')
+        monkeypatch.setattr(arm, 'address', replace(bench.address, **WATCHED))
+        arm.reset_stop()
     turning = Turning(bench, arm)
     if how == 'cut':
         bench.ssh.cut()
@@ -247,6 +254,16 @@ def test_a_link_that_dies_in_mid_motion_holds_the_arm(arm: SshArm, bench: Bench,
         with pytest.raises(RobotError, match='is it switched on'):
             arm.reset_stop()
         bench.ssh.start()
+
+
+def test_the_newest_agent_is_the_one_that_is_found(bench: Bench) -> None:
+    """The agent of a link that has just died may still be ending."""
+    found = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(AgentLink(bench.address, lambda sample: None))
+            found.append(bench.ssh.agent_pid('serve'))
+    assert found[0] != found[1]
 
 
 def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: SshArm, bench: Bench) -> None:

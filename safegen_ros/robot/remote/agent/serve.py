@@ -23,6 +23,9 @@ from safegen_ros.robot.remote.agent import guard
 from safegen_ros.robot.remote.agent.messages import Open
 from safegen_ros.robot.remote.agent.session import Link, Sampler, Session
 
+#: An agent whose link has died gets this time to hold the arm and to let go of the port [s].
+PORT_PATIENCE_S = 8.0
+
 
 def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> Arm:
     """Opens what a client asks for.
@@ -30,7 +33,7 @@ def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> A
     Args:
         request: the arm.
         sample: called with each reading of the arm.
-        tell: told of a port before it is taken, and when it is free again.
+        tell: told of a port before anything is sent to it, and when it is free again.
 
     Raises:
         RobotError: it cannot be opened.
@@ -39,9 +42,10 @@ def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> A
         return _open_twin(sample)
 
     effector = effector_of(request.tool)
+    robot = open_serial(request.port, request.baud, PORT_PATIENCE_S)
+    # Not before it is ours: the guard of a process that dies waiting must not stop another's arm.
     tell(guard.taken(request.port, request.baud))
     try:
-        robot = open_serial(request.port, request.baud)
         return MyCobot(robot, effector, sample=sample)
     except BaseException:
         tell(guard.released())
