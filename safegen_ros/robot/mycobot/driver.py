@@ -30,15 +30,14 @@ from safegen_ros.robot.limits import (
     check_speed,
     move_duration,
 )
-from safegen_ros.robot.mycobot.owner import PortOwner, Robot
+from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import joints_of, jump, off_way
 from safegen_ros.robot.mycobot.status import ArmStatus
+from safegen_ros.robot.watched_time import WatchedTime
 
 #: Time between two readings while the arm moves [s]. More often, and users see the firmware fall
 #: silent for seconds.
 POLL = 0.1
-#: How often an answer that cannot be right is asked for again.
-READ_TRIES = 5
 #: Arrived when every joint is this near its target, and moved no more than `STILL` since the last
 #: reading [rad]. The servos hold a load, and a pick presses, a little short of the target.
 ARRIVAL_ANGLE = float(np.radians(1.0))
@@ -49,7 +48,7 @@ STILL_SLOW = float(np.radians(0.1))
 #: An arm that is not at its target and has not moved for so long is asked again, or given up [s].
 STALL = 1.0
 RESENDS = 2
-#: A stopped arm must be at rest within this time [s].
+#: A stopped arm must be at rest within this time [s], counted in readings.
 REST_TIMEOUT = 2.0
 #: So many readings must agree within `STILL_SLOW` where it did not say that it holds: at 1 % of its
 #: speed it turns by 0.75 deg meanwhile.
@@ -93,7 +92,7 @@ class MyCobot(Closing, Arm):
         self.stopped_at = 0.0
         self._port = PortOwner(robot)
         self._speed_limit = check_speed(speed_limit)
-        self._effector = effector(self._port.ask)
+        self._effector = effector(self._port.ask_again)
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._stops = 0
@@ -112,16 +111,17 @@ class MyCobot(Closing, Arm):
 
     def status(self) -> ArmStatus:
         """Asks the arm how it is; moves nothing."""
-        version = self._port.ask('get_system_version')
-        error = self._port.ask('get_error_information')
+        ask = self._port.ask_again
+        version = ask('get_system_version')
+        error = ask('get_error_information')
         try:
             joints = self._read()
         except RobotError:
             joints = None
         return ArmStatus(
             version=float(version) if isinstance(version, int | float) and version > 0 else None,
-            powered=self._port.ask('is_power_on') == 1,
-            servos=self._port.ask('is_all_servo_enable') == 1,
+            powered=ask('is_power_on') == 1,
+            servos=ask('is_all_servo_enable') == 1,
             error=error if isinstance(error, int) and error >= 0 else None,
             joints=joints,
         )
@@ -228,7 +228,8 @@ class MyCobot(Closing, Arm):
 
     def _make_ready(self) -> None:
         """Powers the servos, clears an old error, and checks that the arm can be believed."""
-        powered = self._port.ask('is_power_on')
+        ask = self._port.ask_again
+        powered = ask('is_power_on')
         if powered not in (0, 1):
             raise RobotError(
                 f'{self._port.name}: the arm does not answer (is_power_on: {powered}): look at '
@@ -237,9 +238,9 @@ class MyCobot(Closing, Arm):
             )
         if not powered:
             self._port.ask('power_on')
-        if self._port.ask('is_all_servo_enable') != 1:
+        if ask('is_all_servo_enable') != 1:
             self._port.ask('focus_all_servos')
-        if self._port.ask('get_error_information') not in (0, -1):
+        if ask('get_error_information') not in (0, -1):
             self._port.ask('clear_error_information')
         # The newest target wins. Old firmware has only a queue, which does no harm: a target is
         # sent when the one before was reached, or again.
@@ -259,7 +260,9 @@ class MyCobot(Closing, Arm):
             self._port.ask('send_angles', degrees, percent, True)
 
         send()
-        began = moved = time.monotonic()
+        # An arm on this computer is held up together with this process.
+        watch = WatchedTime(3 * POLL)
+        moved = 0.0
         seen = start  # where it was when it last moved; between two readings a slow arm hardly does
         duration = move_duration(goal - start, percent / 100)
         longest = 2 * duration + 3.0
@@ -271,24 +274,25 @@ class MyCobot(Closing, Arm):
         while True:
             if self._stopped.wait(POLL):
                 raise Canceled('the arm is stopped', ErrorCode.EXECUTION_CANCELED)
-            before, now = now, self._read()
+            before, now, passed = now, self._read(), watch.look()
             change = float(np.abs(now - before).max())
             if float(np.abs(goal - now).max()) <= ARRIVAL_ANGLE and change <= still:
                 return
             if wrong := off_way(start, goal, now):
                 raise RobotError(f'{wrong}: the arm went another way and was stopped')
             if float(np.abs(now - seen).max()) > STILL:
-                seen, moved = now, time.monotonic()
-            stalled = time.monotonic() - moved > patience
+                seen, moved = now, passed
+            stalled = passed - moved > patience
             if stalled and resends < RESENDS:
                 # The frame may have been lost; an absolute target may be sent again.
                 resends += 1
                 send()
-                moved = time.monotonic()
-            elif stalled or time.monotonic() - began > longest:
+                moved = passed
+            elif stalled or passed > longest:
                 raise RobotError(self._why_not_there(goal, now))
 
     def _why_not_there(self, goal: Joints, now: Joints) -> str:
+        self.stop()  # the questions can take long where the arm answers no more
         error = np.abs(goal - now)
         worst = int(np.argmax(error))
         trouble = self.status().trouble or 'something blocks the arm, or its commands are lost'
@@ -302,7 +306,7 @@ class MyCobot(Closing, Arm):
         problem: Joints | str = ''
         answer: Any = None
         for _ in range(READ_TRIES):
-            answer, asked = self._port.ask_counted('get_angles')
+            answer, asked, began = self._port.ask_counted('get_angles')
             now = time.monotonic()
             if asked > 1:
                 # It may answer the first request: where the arm was, not where it is.
@@ -314,9 +318,12 @@ class MyCobot(Closing, Arm):
             if not isinstance(problem, str):
                 joints, problem = problem, ''
                 if self._last is not None:
+                    # From before the earlier question to after this answer, which is never less
+                    # than a motion had, whenever this process was held up. It is more by the time
+                    # of two answers, some 20 ms each, and so what goes beyond it stays a jump.
                     problem = jump(self._last[1], joints, now - self._last[0])
                 if not problem:
-                    self._last = (now, joints)
+                    self._last = (began, joints)
                     if self.sample is not None:
                         self.sample(Sample(time.time(), joints, {}, self._tool_on, self._opening))
                     return joints
@@ -331,11 +338,10 @@ class MyCobot(Closing, Arm):
         told = self._port.halted()
         # Where no stop was confirmed, an arm that creeps to its target must not seem to rest.
         looks, still = (2, STILL) if told else (UNTOLD_LOOKS, STILL_SLOW)
-        end = time.monotonic() + REST_TIMEOUT
         try:
             self._last = None
             seen = [self._read()]
-            while time.monotonic() < end:
+            for _ in range(round(REST_TIMEOUT / POLL)):
                 time.sleep(POLL)
                 seen = [*seen, self._read()][-looks:]
                 if len(seen) == looks and float(np.ptp(seen, axis=0).max()) <= still:

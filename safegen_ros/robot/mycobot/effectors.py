@@ -25,7 +25,8 @@ GRIPPER_OPEN = 100
 GRIPPER_CLOSED = 20
 GRIPPER_SPEED = 60
 #: The gripper has begun to move, and has opened or closed, within these times [s]; readings of one
-#: that rests differ by no more than this [%].
+#: that rests differ by no more than this [%]. Time is counted in readings: a gripper is held up
+#: together with all of a busy computer.
 GRIPPER_START = 1.0
 GRIPPER_TIMEOUT = 3.0
 GRIPPER_SETTLED = 2
@@ -95,14 +96,13 @@ class AdaptiveGripper:
 
     def _rest(self) -> int:
         """The opening [%] once it rests; it must have been still over a few readings."""
-        begun = time.monotonic()
         first = value = self._value()
         still = 0
-        while (passed := time.monotonic() - begun) < GRIPPER_TIMEOUT:
+        for look in range(round(GRIPPER_TIMEOUT / GRIPPER_POLL)):
             time.sleep(GRIPPER_POLL)
             before, value = value, self._value()
             still = still + 1 if abs(value - before) <= GRIPPER_SETTLED else 0
-            moved = abs(value - first) > GRIPPER_SETTLED or passed > GRIPPER_START
+            moved = abs(value - first) > GRIPPER_SETTLED or look * GRIPPER_POLL > GRIPPER_START
             if still >= 3 and moved:
                 return value
         raise RobotError(f'the gripper does not come to rest (it reads {value} %)')

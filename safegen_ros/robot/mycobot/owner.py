@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import termios
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ Result = TypeVar('Result')
 
 #: The firmware is told to hold so often, until it says that it does.
 STOP_TRIES = 3
+#: How often an answer that does not come, or cannot be right, is asked for again.
+READ_TRIES = 5
 
 
 class PortOwner(Closing):
@@ -48,12 +51,31 @@ class PortOwner(Closing):
         """
         return self.ask_counted(name, *args)[0]
 
-    def ask_counted(self, name: str, *args: Any) -> tuple[Any, int]:
-        """The answer, and how often the library had to ask for it; see `ask`."""
+    def ask_again(self, name: str, *args: Any) -> Any:
+        """As `ask`, but with as much patience as a reading has.
 
-        def call() -> tuple[Any, int]:
+        Only for questions, and for what may be said twice: whoever answers may have been held up
+        for longer than the library waits.
+        """
+        for _ in range(READ_TRIES - 1):
+            answer = self.ask(name, *args)
+            if answer not in (-1, None):
+                return answer
+            self.wait_quiet()
+        return self.ask(name, *args)
+
+    def ask_counted(self, name: str, *args: Any) -> tuple[Any, int, float]:
+        """As `ask`, with what tells how old an answer is.
+
+        Returns:
+            The answer, how often the library had to ask for it, and when its turn came, before the
+            first time, in `time.monotonic` [s].
+        """
+
+        def call() -> tuple[Any, int, float]:
             self._wire.sent = 0
-            return getattr(self._robot, name)(*args), self._wire.sent
+            began = time.monotonic()
+            return getattr(self._robot, name)(*args), self._wire.sent, began
 
         while True:
             try:

@@ -14,7 +14,6 @@ from waiting import wait_until
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
-from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.fault_runs import STOP_LIMIT, run_all
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.mycobot.driver import MyCobot
@@ -27,29 +26,10 @@ from safegen_ros.robot.mycobot.effectors import (
 from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, pack
 from safegen_ros.robot.mycobot.link import ALLOWED, open_serial, open_tcp
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin.twin import MujocoTwin
 
 SCENE = load_scene()
 UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
 AWAY = np.radians([80.0, -20.0, -60.0, 30.0, 0.0, 45.0])
-
-
-@pytest.fixture(scope='module')
-def emulator():
-    with MujocoTwin(SCENE) as twin, Emulator(twin, tcp_port=0) as running:
-        yield running
-
-
-@pytest.fixture(scope='module')
-def connected(emulator):
-    with MyCobot(open_serial(emulator.serial_port, 115200), BasicOutputPump) as made:
-        yield made
-
-
-@pytest.fixture
-def arm(connected):
-    connected.reset_stop()
-    return connected
 
 
 def frame(angles, speed=50):
