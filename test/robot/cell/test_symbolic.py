@@ -86,11 +86,11 @@ def test_the_plans_of_every_domain_are_carried_out(name: str) -> None:
 
 def test_each_state_is_told_with_its_time() -> None:
     samples: list[SymbolicSample] = []
-    cell = SymbolicCell(PROBLEM, step_seconds=2.5, sample=samples.append)
+    cell = SymbolicCell(PROBLEM, step_seconds=2500.0, sample=samples.append)
     outcome = _run(cell)
     assert outcome.error_code is ErrorCode.NONE, outcome.message
-    assert [sample.time for sample in samples] == [0.0, 2.5, 5.0, 7.5, 10.0]
-    assert outcome.seconds < 2.5, 'with factor 0 nothing waits'
+    assert [sample.time for sample in samples] == [0.0, 2500.0, 5000.0, 7500.0, 10000.0]
+    assert outcome.seconds < WAIT_S, 'with factor 0 nothing waits'
     assert samples[0].state == PROBLEM.init
     assert samples[-1].state == outcome.observed
     assert ('lit', 'high') in samples[2].state
