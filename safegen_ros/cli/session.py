@@ -51,6 +51,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.watched_time import WatchedTime
 from safegen_ros.worlds.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0
@@ -338,12 +339,10 @@ class Session(Closing):
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float) -> None:
         """Waits for a condition that messages or discovery make true, no longer than that."""
-        left, now = timeout_s, time.monotonic()
+        watch = WatchedTime(_LOOK_S)
         with self._changed:
-            while not condition() and left > 0.0:
+            while not condition() and watch.look() < timeout_s:
                 self._changed.wait(0.05)
-                before, now = now, time.monotonic()
-                left -= min(now - before, _LOOK_S)
 
 
 def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:

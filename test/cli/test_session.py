@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
+from safegen_ros import watched_time
 from safegen_ros.cli import session as session_module
 from safegen_ros.cli.asked import Asked
 from safegen_ros.cli.cells import CellChoice
@@ -175,7 +176,7 @@ def test_what_comes_after_this_process_was_held_up_is_heard(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held_up = itertools.count(step=2 * session_module.MATCH_TIMEOUT_S)
-    monkeypatch.setattr(session_module, 'time', SimpleNamespace(monotonic=lambda: next(held_up)))
+    monkeypatch.setattr(watched_time, 'time', SimpleNamespace(monotonic=lambda: next(held_up)))
     looks: list[bool] = []
 
     def heard() -> bool:

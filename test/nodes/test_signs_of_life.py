@@ -13,6 +13,7 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.srv import ValidatePlan
+from safegen_ros import watched_time
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import base, silence, watchdog
 from safegen_ros.nodes.silence import Silence
@@ -80,7 +81,7 @@ class _Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     made = _Clock()
-    for module in (watchdog, silence):
+    for module in (watchdog, watched_time):
         monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: made.now))
     return made
 

@@ -33,7 +33,7 @@ from safegen_ros.robot.limits import (
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import joints_of, jump, off_way
 from safegen_ros.robot.mycobot.status import ArmStatus
-from safegen_ros.robot.watched_time import WatchedTime
+from safegen_ros.watched_time import WatchedTime
 
 #: Time between two readings while the arm moves [s]. More often, and users see the firmware fall
 #: silent for seconds.

@@ -22,7 +22,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.remote.agent import messages
 from safegen_ros.robot.remote.ssh_link import SshAddress, connect
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
-from safegen_ros.robot.watched_time import WatchedTime
+from safegen_ros.watched_time import WatchedTime
 
 #: The agent is given up after this much silence [s], or after twice that which it bears of this
 #: end, where that is longer: a slow network is slow both ways.

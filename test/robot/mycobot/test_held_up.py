@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from safegen_ros import watched_time
 from safegen_ros.errors import Canceled, RobotError
-from safegen_ros.robot import watched_time
 from safegen_ros.robot.mycobot import driver
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.link import open_serial

@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 import pytest
 import waiting
 
-from safegen_ros.robot import watched_time
+from safegen_ros import watched_time
 from safegen_ros.robot.remote import agent_link
 from safegen_ros.robot.remote.agent.messages import VERSION, encode
 from safegen_ros.robot.remote.agent_link import SEND_TIMEOUT_S, AgentLink

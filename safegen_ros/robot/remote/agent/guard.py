@@ -21,7 +21,7 @@ from types import FrameType
 
 from safegen_ros.robot.mycobot.frames import Command, Frame
 from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S
-from safegen_ros.robot.watched_time import WatchedTime
+from safegen_ros.watched_time import WatchedTime
 
 #: Time between two looks [s]. What counts as silence is what this process has looked on at: when
 #: all the computer stands still, nobody hangs.

@@ -33,7 +33,7 @@ from safegen_ros.robot.remote.agent.messages import (
     Run,
     Switch,
 )
-from safegen_ros.robot.watched_time import WatchedTime
+from safegen_ros.watched_time import WatchedTime
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0

@@ -21,8 +21,8 @@ import waiting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safegen_ros import watched_time
 from safegen_ros.errors import Canceled, RobotError
-from safegen_ros.robot import watched_time
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.program import Move, Program, ToolSwitch, Wait
