@@ -36,10 +36,11 @@ _Read = TypeVar('_Read')
 
 #: Time for the arm to be opened, or made ready again after a stop [s].
 OPEN_TIMEOUT_S = 20.0
-#: Time for an answer to anything that moves nothing [s].
-ANSWER_TIMEOUT_S = 3.0
-#: Time for the tool to take hold or to let go [s]: a gripper has to come to rest.
-TOOL_TIMEOUT_S = 10.0
+#: Time for an answer to anything that moves nothing [s]: the agent asks its arm up to five times,
+#: and waits for a second of quiet in between.
+ANSWER_TIMEOUT_S = 10.0
+#: Time for the tool to take hold or to let go [s]: a gripper has to come to rest, too.
+TOOL_TIMEOUT_S = 20.0
 #: Time for the answer to a stop, or the link timeout of the agent where that is longer; without it
 #: the connection is cut, which stops too [s].
 STOP_TIMEOUT_S = 0.5
