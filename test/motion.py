@@ -124,11 +124,15 @@ class Motion:
 
     def assert_none(self) -> None:
         """Nothing has moved, and the next goal is carried out."""
-        assert not self.samples(), 'the arm has moved'
+        self._control()
+        with self._news:
+            assert not self._stamps(), 'the arm has moved'
 
     def assert_at_rest(self) -> None:
         """Nothing has moved, though a world may have been set up."""
         joints = np.array([q for _, q in self.samples()])
+        with self._news:
+            assert len(joints) >= len(self._stamps()) / 2, 'most joints were not heard'
         assert not len(joints) or np.ptp(joints, axis=0).max() < 0.01
 
     def assert_none_without_validator(self, since: Stamp = (0, 0)) -> None:

@@ -61,7 +61,7 @@ class GoalClient(ActionClient):
     And it stops listening to feedback when the result is there, although what was sent before the
     result may be read after it: a server that is fast enough, such as a symbolic cell, was never
     heard. Here the last goals stay heard, as much is kept unread as of other events, and what is
-    here before the result is handed on before it: whoever has a result has heard how it came.
+    here before the result is handed on before it.
 
     And it takes a server for ready when the requests to it are connected, though the answers may
     not be: on a busy machine the first goal of a new client was accepted, and nobody was told. Here
@@ -112,16 +112,23 @@ class GoalClient(ActionClient):
         """See `ActionClient.execute`."""
         if _ANSWERS & taken_data.keys():
             self._answered_at = time.monotonic()
-        if 'result' in taken_data:
-            for message in self._feedback_up_to_now(taken_data.pop('feedback', None)):
-                await super().execute({'feedback': message})
         if 'status' in taken_data:
             self._told.set()
             for status in taken_data['status'].status_list:
-                silence = self._silences.get(bytes(status.goal_info.goal_id.uuid))
-                if silence is not None:
-                    silence.hear()
-        await super().execute(taken_data)
+                self._hear(status.goal_info.goal_id)
+        try:
+            if 'result' in taken_data:
+                for message in self._feedback_up_to_now(taken_data.pop('feedback', None)):
+                    # No status is read meanwhile, which would show that the goal is not silent.
+                    self._hear(message.goal_id)
+                    await super().execute({'feedback': message})
+        finally:
+            await super().execute(taken_data)
+
+    def _hear(self, goal_id: UUID) -> None:
+        silence = self._silences.get(bytes(goal_id.uuid))
+        if silence is not None:
+            silence.hear()
 
     def _feedback_up_to_now(self, first: Any) -> list[Any]:
         """What was taken already, if anything, and then all that is here and was not."""

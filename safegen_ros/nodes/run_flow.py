@@ -60,7 +60,7 @@ def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts
     goal = goal_handle.request
     task, resume = parts.plan(goal.task), False
     approve(goal_handle, task, result, deadline, parts)
-    with parts.executor.turn(deadline):
+    with parts.executor.turn(deadline.with_cancelled(parts.cancelled)):
         while True:
             may_replan = len(result.replans) < goal.max_replans
             try:

@@ -89,7 +89,7 @@ def run_step_by_step(
     told_of = Told(parts.note, observed, progress, approved)
     link = StepLink(goal.task, result, parts.execute, told_of)
     run = _Run(goal_handle, result, deadline, parts, link)
-    with parts.executor.turn(deadline):
+    with parts.executor.turn(deadline.with_cancelled(parts.asking.cancelled)):
         if isinstance(task, Pddl3Task):
             run.pddl(task)
         elif isinstance(task, StepTask):

@@ -20,6 +20,7 @@ from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.silence import Silence
+from safegen_ros.nodes.ticker import Ticker
 
 TOPIC = 'heartbeat'
 
@@ -31,6 +32,9 @@ ASK_S = 0.5
 
 LONGEST_LOOK_S = 2 * HEARTBEAT_S
 """How much a look adds to a silence at most [s]: a look that comes late was not idle."""
+
+UNWATCHED = 3
+"""So many times its longest silence an execution may go unwatched, by a process that is held up."""
 
 LATELY_S = 1.0
 """For how long a sender counts as heard after a sign of life [s]."""
@@ -109,6 +113,7 @@ class SignsOfLife:
     """
 
     def __init__(self, node: SafegenNode) -> None:
+        self._node = node
         self._changed = threading.Lock()
         self._heard: dict[bytes, Silence] = {}
         self._watched: dict[bytes, int] = {}
@@ -126,11 +131,15 @@ class SignsOfLife:
 
     @contextmanager
     def watched(self, goal_id: bytes) -> Iterator[None]:
-        """Does not forget the sender of a goal meanwhile, however many others give signs."""
+        """Does not forget the sender of a goal meanwhile, however many others give signs.
+
+        And looks at its silence, however long the thread of the goal is busy with something else.
+        """
         with self._changed:
             self._watched[goal_id] = self._watched.get(goal_id, 0) + 1
         try:
-            yield
+            with Ticker(self._node, HEARTBEAT_S, lambda: self._look(goal_id)):
+                yield
         finally:
             with self._changed:
                 self._watched[goal_id] -= 1
@@ -140,11 +149,14 @@ class SignsOfLife:
     def silent_s(self, goal_id: bytes) -> float:
         """For how long the sender of a goal is silent [s]; 0 where it has never given a sign.
 
-        It must be asked for again and again, more often than every `LONGEST_LOOK_S`.
+        Of one that is not `watched` it must be asked for more often than every `LONGEST_LOOK_S`.
         """
         with self._changed:
             silence = self._heard.get(goal_id)
             return 0.0 if silence is None else silence.seconds()
+
+    def _look(self, goal_id: bytes) -> None:
+        self.silent_s(goal_id)
 
 
 class Watchdog:
@@ -200,7 +212,15 @@ class Watchdog:
     def _watch(self, goal_id: bytes, ended: threading.Event) -> None:
         refused = ErrorCode.VALIDATOR_UNAVAILABLE
         asked = Asked(self._validator, ValidatePlan.Request, refused)
+        looked = time.monotonic()
         while not ended.wait(HEARTBEAT_S):
+            before, looked = looked, time.monotonic()
+            if looked - before > UNWATCHED * self.timeout_s:
+                self._stop(
+                    f'nobody has watched the execution for {looked - before:.0f} s, in which the '
+                    'executor was held up'
+                )
+                break
             sender = self._signs.silent_s(goal_id)
             validator = asked.silent_s()
             self._silence_s = max(sender, validator)
@@ -245,10 +265,12 @@ class Asked(Closing):
         """
         if not self._expected:
             return 0.0
-        answered = [each for each in self._pending if each.done()]
-        self._pending = [each for each in self._pending if each not in answered]
-        if any(each.result().error_code != self._inactive for each in answered):
-            self._silence.hear()
+        answered = [place for place, each in enumerate(self._pending) if each.done()]
+        if answered:
+            if any(self._pending[i].result().error_code != self._inactive for i in answered):
+                self._silence.hear()
+            # What was asked before and has no answer yet will have none, or tell nothing new.
+            self._drop(answered[-1] + 1)
         now = time.monotonic()
         if now - self._sent >= ASK_S:
             self._pending.append(self._client.call_async(self._request()))
@@ -257,6 +279,10 @@ class Asked(Closing):
 
     def close(self) -> None:
         """Gives up the answers that are awaited."""
-        for each in self._pending:
-            self._client.remove_pending_request(each)
-        self._pending = []
+        self._drop(len(self._pending))
+
+    def _drop(self, count: int) -> None:
+        for each in self._pending[:count]:
+            if not each.done():
+                self._client.remove_pending_request(each)
+        del self._pending[:count]

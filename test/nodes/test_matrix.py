@@ -112,9 +112,11 @@ def mended(
     server.fault = ''
     yield
     server.fault = ''
+    begun = _steps(nodes)
     nodes.resume()
     wait_until(lambda: not _running(nodes), 'the end of all goals', 0.2)
-    ended = _steps(nodes)  # with a step that was begun before its goal ended
+    ended = _steps(nodes)
+    assert ended <= begun + 1, 'more than the step that was under way'
     nodes.mend(client)
     operator.reset()
     planned = client.plan(THREE, options=BY_SEARCH)

@@ -11,13 +11,21 @@ from typing import Any
 import pytest
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
+from waiting import wait_until
 
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros import watched_time
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import base, silence, watchdog
 from safegen_ros.nodes.silence import Silence
-from safegen_ros.nodes.watchdog import HEARTBEAT_S, LONGEST_LOOK_S, Asked, SignsOfLife, Watchdog
+from safegen_ros.nodes.watchdog import (
+    HEARTBEAT_S,
+    LONGEST_LOOK_S,
+    UNWATCHED,
+    Asked,
+    SignsOfLife,
+    Watchdog,
+)
 
 FLOOD = 5000
 HELD_UP_S = 3600.0
@@ -174,7 +182,7 @@ def test_the_watchdog_stops_for_a_silence_and_not_for_its_own(clock: _Clock, sil
         nonlocal looks, dies_at
         looks += 1
         if looks == 10:
-            clock.now += HELD_UP_S
+            clock.now += UNWATCHED * dog.timeout_s
             return False
         clock.now += seconds
         assert looks < 100, 'the silence was not noticed'
@@ -191,6 +199,36 @@ def test_the_watchdog_stops_for_a_silence_and_not_for_its_own(clock: _Clock, sil
     [(at, reason)] = stopped
     assert silent in reason
     assert abs(at - dies_at - dog.timeout_s) <= 2 * HEARTBEAT_S
+
+
+def test_an_execution_that_nobody_has_watched_for_long_is_stopped(clock: _Clock) -> None:
+    service, stopped = _Service(), list[str]()
+    node: Any = _Node(service)
+    dog = Watchdog(node, stopped.append)
+
+    def wait(seconds: float) -> bool:
+        clock.now += UNWATCHED * dog.timeout_s + 1.0
+        return False
+
+    ended: Any = SimpleNamespace(wait=wait)
+    dog._watch(b'm' * 16, ended)
+    assert stopped == [
+        'nobody has watched the execution for 13 s, in which the executor was held up'
+    ]
+
+
+def test_a_silence_counts_however_long_the_thread_of_the_goal_is_busy(clock: _Clock) -> None:
+    node, signs = _signs()
+    goal = b'm' * 16
+    node.give(goal)
+    assert signs.silent_s(goal) == 0.0
+    with signs.watched(goal):
+        for number in range(1, 4):
+            seen = number * LONGEST_LOOK_S
+            clock.now += LONGEST_LOOK_S
+            # Only the looks that are made meanwhile can have counted it.
+            wait_until(lambda seen=seen: signs._heard[goal]._watch._passed_s >= seen, 'a look')
+    assert signs.silent_s(goal) == pytest.approx(3 * LONGEST_LOOK_S)
 
 
 def test_a_wait_is_not_over_for_what_held_this_process_up(clock: _Clock) -> None:
