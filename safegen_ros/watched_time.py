@@ -11,7 +11,8 @@ class WatchedTime:
     """Counts only time during which somebody looks again and again.
 
     Who was held up, alone or with all of the computer, has seen nothing meanwhile, and what came
-    may still be waiting: that time is no silence of the other side. Who does look loses nothing.
+    may still be waiting: that time is no silence of the other side. Whoever looks at least as often
+    as the longest look lasts loses nothing; of a rarer look, only so much counts.
 
     Args:
         longest_look_s: so much counts at most from one look to the next [s].
