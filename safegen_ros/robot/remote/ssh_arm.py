@@ -34,8 +34,9 @@ from safegen_ros.robot.strict_json import FieldError, Fields
 
 _Read = TypeVar('_Read')
 
-#: Time for the arm to be opened, or made ready again after a stop [s].
-OPEN_TIMEOUT_S = 20.0
+#: Time for the arm to be opened, or made ready again after a stop [s]: the agent waits 8 s for the
+#: port and its library 1.5 s, and a bad line takes up to 5 s for each of several questions.
+OPEN_TIMEOUT_S = 40.0
 #: Time for an answer to anything that moves nothing [s]: the agent asks its arm up to five times,
 #: and waits for a second of quiet in between.
 ANSWER_TIMEOUT_S = 10.0
@@ -44,6 +45,9 @@ TOOL_TIMEOUT_S = 20.0
 #: Time for the answer to a stop, or the link timeout of the agent where that is longer; without it
 #: the connection is cut, which stops too [s].
 STOP_TIMEOUT_S = 0.5
+#: But never longer than this [s]: whoever has called stop must hear in time whether the arm has
+#: confirmed it, and the agent holds it by itself once the link is dead.
+LONGEST_STOP_S = 2.0
 #: No joint can be read farther from 0 [rad].
 _FARTHEST = float(np.abs(JOINT_LIMITS).max()) + LIMIT_MARGIN
 #: Fingers are measured this far beyond their way [m].
@@ -179,7 +183,7 @@ class SshArm(Closing, ProgramArm):
         with self._lock:
             self._stops += 1
             self._stopped.set()
-        timeout_s = max(STOP_TIMEOUT_S, self.address.link_timeout_s)
+        timeout_s = min(max(STOP_TIMEOUT_S, self.address.link_timeout_s), LONGEST_STOP_S)
         try:
             self._link.ask({'op': 'stop'}, timeout_s)
         except RobotError as error:

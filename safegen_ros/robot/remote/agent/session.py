@@ -39,7 +39,9 @@ from safegen_ros.watched_time import WatchedTime
 FIRST_WORD_S = 10.0
 #: So many lines in a row that are no request end the session: the link is not to be trusted.
 MAX_BAD_LINES = 100
-#: Time for the arm's threads to end once it is stopped [s]; opening a serial arm takes 1.5 s.
+#: Time for the arm's threads to end once it is stopped [s]. An arm that is still being opened may
+#: take longer: 1.5 s, up to 8 s more for a port that another agent lets go of, and its questions.
+#: Then it is not `held`, and the guard sends the stop where its port was taken already.
 END_S = 5.0
 #: Time to release the arm [s].
 CLOSE_S = 1.5
