@@ -63,12 +63,13 @@ def test_it_answers_every_question_of_the_vendors_library(robot):
 
 
 def test_a_motion_is_acknowledged_at_once_and_takes_its_time(robot, emulator):
-    # So slowly that it goes less than that also between two readings far apart.
-    robot.send_angles([90.0, *UP[1:]], 20)
+    # So slowly that it goes less than that also between two readings seconds apart.
     began = robot.get_angles()
-    assert robot.send_angles(UP, 30) == 1
+    assert robot.send_angles([90.0, *UP[1:]], 3) == 1
     assert abs(robot.get_angles()[0] - began[0]) < 20
     assert robot.is_moving() == 1
+    assert robot.stop() == 1
+    robot.send_angles(UP, 100)
     at_rest(robot)
     np.testing.assert_allclose(robot.get_angles(), UP, atol=1.0)
     assert robot.is_in_position(UP, 0) == 1
