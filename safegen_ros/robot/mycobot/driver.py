@@ -48,7 +48,11 @@ STILL_SLOW = float(np.radians(0.1))
 #: An arm that is not at its target and has not moved for so long is asked again, or given up [s].
 STALL = 1.0
 RESENDS = 2
-#: A stopped arm must be at rest within this time [s], counted in readings.
+#: So much counts at most from one look to the next [s]: more than a question blocks, three times
+#: `WINDOW`, and less than `STALL`, so that being held up once does not make an arm seem stuck.
+LONGEST_LOOK = 0.9
+#: A stopped arm must be at rest within this time [s], counted in readings, of which each may take
+#: seconds at a bad line: one that moves after twice the time is told about.
 REST_TIMEOUT = 2.0
 #: So many readings must agree within `STILL_SLOW` where it did not say that it holds: at 1 % of its
 #: speed it turns by 0.75 deg meanwhile.
@@ -112,6 +116,10 @@ class MyCobot(Closing, Arm):
     def status(self) -> ArmStatus:
         """Asks the arm how it is; moves nothing."""
         ask = self._port.ask_again
+        powered = ask('is_power_on')
+        if powered in (-1, None):
+            # At a dead port each of the other questions would take its seconds, too.
+            return ArmStatus(version=None, powered=False, servos=False, error=None, joints=None)
         version = ask('get_system_version')
         error = ask('get_error_information')
         try:
@@ -120,7 +128,7 @@ class MyCobot(Closing, Arm):
             joints = None
         return ArmStatus(
             version=float(version) if isinstance(version, int | float) and version > 0 else None,
-            powered=ask('is_power_on') == 1,
+            powered=powered == 1,
             servos=ask('is_all_servo_enable') == 1,
             error=error if isinstance(error, int) and error >= 0 else None,
             joints=joints,
@@ -261,7 +269,7 @@ class MyCobot(Closing, Arm):
 
         send()
         # An arm on this computer is held up together with this process.
-        watch = WatchedTime(3 * POLL)
+        watch = WatchedTime(LONGEST_LOOK)
         moved = 0.0
         seen = start  # where it was when it last moved; between two readings a slow arm hardly does
         duration = move_duration(goal - start, percent / 100)
@@ -274,7 +282,7 @@ class MyCobot(Closing, Arm):
         while True:
             if self._stopped.wait(POLL):
                 raise Canceled('the arm is stopped', ErrorCode.EXECUTION_CANCELED)
-            before, now, passed = now, self._read(), watch.look()
+            before, now, passed = now, self._read(watch.look), watch.look()
             change = float(np.abs(now - before).max())
             if float(np.abs(goal - now).max()) <= ARRIVAL_ANGLE and change <= still:
                 return
@@ -301,16 +309,18 @@ class MyCobot(Closing, Arm):
             f'{trouble}'
         )
 
-    def _read(self) -> Joints:
-        """A reading that can be believed, newer than the call."""
+    def _read(self, look: Callable[[], object] = lambda: None) -> Joints:
+        """A reading that can be believed, newer than the call; looks after whatever blocks."""
         problem: Joints | str = ''
         answer: Any = None
         for _ in range(READ_TRIES):
             answer, asked, began = self._port.ask_counted('get_angles')
             now = time.monotonic()
+            look()
             if asked > 1:
                 # It may answer the first request: where the arm was, not where it is.
                 self._port.wait_quiet()
+                look()
                 if isinstance(answer, list):
                     answer, problem = None, 'its answers come late'
                     continue
@@ -320,7 +330,8 @@ class MyCobot(Closing, Arm):
                 if self._last is not None:
                     # From before the earlier question to after this answer, which is never less
                     # than a motion had, whenever this process was held up. It is more by the time
-                    # of two answers, some 20 ms each, and so what goes beyond it stays a jump.
+                    # of two answers: of 20 ms each they let 8 deg more pass, and of `WINDOW` each,
+                    # the latest that are taken, 98 deg. Less could be less than a motion had.
                     problem = jump(self._last[1], joints, now - self._last[0])
                 if not problem:
                     self._last = (began, joints)
@@ -340,12 +351,16 @@ class MyCobot(Closing, Arm):
         looks, still = (2, STILL) if told else (UNTOLD_LOOKS, STILL_SLOW)
         try:
             self._last = None
-            seen = [self._read()]
+            watch = WatchedTime(LONGEST_LOOK)
+            seen = [self._read(watch.look)]
             for _ in range(round(REST_TIMEOUT / POLL)):
                 time.sleep(POLL)
-                seen = [*seen, self._read()][-looks:]
-                if len(seen) == looks and float(np.ptp(seen, axis=0).max()) <= still:
+                seen = [*seen, self._read(watch.look)][-looks:]
+                rests = float(np.ptp(seen, axis=0).max()) <= still
+                if rests and len(seen) == looks:
                     return ''
+                if not rests and watch.look() > 2 * REST_TIMEOUT:
+                    break
             return 'it still moves'
         except RobotError as error:
             return error.message if told else f'the stop was not confirmed: {error.message}'

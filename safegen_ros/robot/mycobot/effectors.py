@@ -10,6 +10,7 @@ from typing import Any
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.gripper import opening_of
+from safegen_ros.watched_time import WatchedTime
 
 Ask = Callable[..., Any]
 
@@ -26,11 +27,13 @@ GRIPPER_CLOSED = 20
 GRIPPER_SPEED = 60
 #: The gripper has begun to move, and has opened or closed, within these times [s]; readings of one
 #: that rests differ by no more than this [%]. Time is counted in readings: a gripper is held up
-#: together with all of a busy computer.
+#: together with all of a busy computer. Each may take seconds at a bad line: after twice the time,
+#: of which a reading counts no more than `LONGEST_LOOK` [s], it rests or is told about.
 GRIPPER_START = 1.0
 GRIPPER_TIMEOUT = 3.0
 GRIPPER_SETTLED = 2
 GRIPPER_POLL = 0.1
+LONGEST_LOOK = 1.0
 
 
 class BasicOutputPump:
@@ -98,13 +101,17 @@ class AdaptiveGripper:
         """The opening [%] once it rests; it must have been still over a few readings."""
         first = value = self._value()
         still = 0
+        watch = WatchedTime(LONGEST_LOOK)
         for look in range(round(GRIPPER_TIMEOUT / GRIPPER_POLL)):
             time.sleep(GRIPPER_POLL)
             before, value = value, self._value()
             still = still + 1 if abs(value - before) <= GRIPPER_SETTLED else 0
-            moved = abs(value - first) > GRIPPER_SETTLED or look * GRIPPER_POLL > GRIPPER_START
-            if still >= 3 and moved:
+            late = watch.look() > 2 * GRIPPER_TIMEOUT
+            begun = abs(value - first) > GRIPPER_SETTLED or look * GRIPPER_POLL > GRIPPER_START
+            if still >= 3 and (begun or late):
                 return value
+            if late and not still:
+                break
         raise RobotError(f'the gripper does not come to rest (it reads {value} %)')
 
     def _value(self) -> int:

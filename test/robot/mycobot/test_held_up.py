@@ -55,9 +55,9 @@ def test_an_arm_that_rests_is_seen_to_rest_however_late_the_driver_looks(arm, he
     arm.stop()
     read = arm._read
 
-    def late():
+    def late(*look):
         held_up[0] += 100.0
-        return read()
+        return read(*look)
 
     monkeypatch.setattr(arm, '_read', late)
     with pytest.raises(Canceled, match='holds its position'):
