@@ -66,3 +66,9 @@ class Feedback:
         self.seen.append(feedback)
         if self._condition(feedback):
             self.reached.set()
+
+    def wait(self, goal: Goal | None = None) -> None:
+        """Waits for the condition; where it does not come, tells what did, and of a goal's end."""
+        came = self.reached.wait(WAIT_S)
+        ended = goal._future.result() if goal is not None and goal._future.done() else 'not yet'
+        assert came, f'{len(self.seen)} came, and last {self.seen[-3:]}; it has ended: {ended}'

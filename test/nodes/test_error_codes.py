@@ -138,7 +138,7 @@ def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
     stack.server.fault = 'silent' if options is BY_MODEL else ''
     feedback = Feedback(lambda f: phase in (f.planning.phase, f.execution.phase))
     goal = stack.client.start_run(LASTING_TEXT, options=options, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     assert stack.operator.call('stop').success
     code = _code(goal.result())
     stack.operator.reset()
@@ -148,7 +148,7 @@ def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
 def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
     feedback = Feedback(lambda f: f.progress.phase == 'moving')
     goal = stack.client.start_execute(LASTING_TEXT, LASTING_PLAN, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     code = work()
     goal.cancel()
     return code
@@ -157,7 +157,7 @@ def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
 def _cancelled(stack: Stack) -> ErrorCode:
     feedback = Feedback(lambda f: f.progress.phase == 'moving')
     goal = stack.client.start_execute(LASTING_TEXT, LASTING_PLAN, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     return _code(goal.cancel())
 
 

@@ -92,7 +92,7 @@ def test_an_executor_through_its_life(
     motion.begin()
     feedback = Feedback(lambda f: (f.progress.phase, f.progress.step) == ('moving', 1))
     goal = client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     executor.lead('deactivate')
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED

@@ -201,7 +201,7 @@ def _in_phase(
         nodes.pause(phase.paused)
     feedback = Feedback(lambda f: _phase(f) == phase.reached)
     goal = _start(client, action, phase.options, feedback, problem)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     if model:
         server.wait('waiting', asked + 1, WAIT_S)
     yield goal
@@ -239,7 +239,7 @@ def test_a_goal_in_the_line(
     with _in_phase(client, nodes, server, 'plan_task', 'generating') as first:
         feedback = Feedback(lambda f: _phase(f)[1] == 'waiting')
         second = _start(client, action, BY_MODEL, feedback)
-        assert feedback.reached.wait(WAIT_S)
+        feedback.wait()
         if ends == 'stop':
             assert operator.call('stop').success
             results = [second.result(), first.result()]
@@ -260,7 +260,7 @@ def test_a_goal_that_waits_for_the_arm(
     with _in_phase(client, nodes, server, 'run_task', 'moving', problem) as first:
         feedback = Feedback(lambda f: f.stage == 'planning' and f.planning.phase == 'judged')
         second = client.start_run(THREE, options=BY_SEARCH, on_feedback=feedback)
-        assert feedback.reached.wait(WAIT_S)
+        feedback.wait()
         assert client.plan(THREE, options=BY_SEARCH).error_code == ErrorCode.NONE
         if ends == 'stop':
             assert operator.call('stop').success

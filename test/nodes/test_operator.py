@@ -39,7 +39,7 @@ def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
 def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     feedback = Feedback(execution('moving'))
     goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     code, out, _ = safegen('status', '--json')
     told = json.loads(out)
     assert (code, told['up'], told['stop']['stopped'], told['untold']) == (0, True, False, [])

@@ -284,7 +284,7 @@ class Wait:
         self.feedback = Feedback(lambda told: told.stage == 'approval')
         options = Options(strategy=STRATEGY, approval=True, approval_timeout_s=timeout_s)
         self.goal = client.start_run(THREE, options=options, on_feedback=self.feedback)
-        assert self.feedback.reached.wait(WAIT_S)
+        self.feedback.wait()
         self.pending: PendingPlan = self.feedback.seen[-1].pending
 
     def ended(self, code: ErrorCode, words: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S, Feedback
+from goals import Feedback
 from motion import Motion, stamp_of
 from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator, execution, stoppable_stack
 
@@ -52,7 +52,7 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
     def moving() -> Goal:
         feedback = Feedback(execution('moving'))
         goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
-        assert feedback.reached.wait(WAIT_S)
+        feedback.wait(goal)
         return goal
 
     with stoppable_stack(ros_domain, tmp_path, silence_s=4.0), Client() as client:
@@ -81,7 +81,7 @@ def test_whoever_falls_silent_during_an_execution_stops_the_arm(
         # A validator that dies, under a plan sent by hand.
         feedback = Feedback(lambda f: f.progress.phase == 'moving')
         goal = client.start_execute(LONG, LONG_PLAN, on_feedback=feedback)
-        assert feedback.reached.wait(WAIT_S)
+        feedback.wait(goal)
         _kill('/validator', ros_domain)
         result = goal.result()
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg

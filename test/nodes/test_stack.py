@@ -243,7 +243,7 @@ def test_cancel_in_every_phase_ends_the_goal_as_cancelled(
     phase = moment.split()[0].rstrip(',')
     feedback = Feedback(lambda f: f.stage == stage and getattr(f, stage).phase == phase)
     goal = client.start_run(problem, options=options, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     result = goal.cancel()
     assert ErrorCode(result.error_code) in codes, result.error_msg
     assert goal.status == endings.of(goal) == GoalStatus.STATUS_CANCELED
@@ -265,7 +265,7 @@ def test_cancel_while_the_arm_moves_and_then_another_goal(
     goal = client.start_execute(
         LONG, LONG_PLAN, on_feedback=lambda f: feedback(RunTask.Feedback(execution=f.progress))
     )
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     result = goal.cancel()
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
     assert goal.status == endings.of(goal) == GoalStatus.STATUS_CANCELED
@@ -330,7 +330,7 @@ def test_a_plan_with_a_senseless_time_budget_is_not_sent(
 def test_a_second_goal_is_rejected_while_one_runs(client: Client) -> None:
     feedback = Feedback(_moving(0))
     goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
-    assert feedback.reached.wait(WAIT_S)
+    feedback.wait()
     for second in (lambda: client.run(THREE), lambda: client.execute(THREE, Plan())):
         with pytest.raises(SafegenError) as caught:
             second()
