@@ -22,7 +22,7 @@ from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 
-LIMIT_S = 300.0
+LIMIT_S = 120.0
 """Longest rehearsal, by the wall clock [s], of which it gets what the arm and the page leave."""
 
 _KEPT_EVERY = 2  # of the 25 samples a simulated second

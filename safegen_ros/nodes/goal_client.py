@@ -144,6 +144,8 @@ class GoalClient(ActionClient):
     def wait_for_server(self, timeout_sec: float | None = None) -> bool:
         """Waits until what a server says arrives here; false when that takes longer [s]."""
         end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
+        if not self.server_is_ready():
+            self._told.clear()  # another one will tell
         if not self._answered(timeout_sec):
             return False
         self._told.wait(min(FIRST_STATUS_S, max(end - time.monotonic(), 0.0)))
