@@ -10,6 +10,7 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.qos import qos_profile_action_status_default
+from waiting import wait_until
 
 from safegen_ros.client import Client, Goal
 
@@ -67,8 +68,13 @@ class Feedback:
         if self._condition(feedback):
             self.reached.set()
 
-    def wait(self, goal: Goal | None = None) -> None:
-        """Waits for the condition; where it does not come, tells what did, and of a goal's end."""
-        came = self.reached.wait(WAIT_S)
-        ended = goal._future.result() if goal is not None and goal._future.done() else 'not yet'
-        assert came, f'{len(self.seen)} came, and last {self.seen[-3:]}; it has ended: {ended}'
+    def wait(self) -> None:
+        """Waits for the condition; where it does not come, tells what did."""
+        assert self.reached.wait(WAIT_S), f'{len(self.seen)} came, and last {self.seen[-3:]}'
+
+    def comes(self, goal: Goal) -> bool:
+        """Waits for the condition or the end of the goal, and tells whether it came."""
+        wait_until(
+            lambda: self.reached.is_set() or goal._future.done(), f'an end of {self.seen[-3:]}'
+        )
+        return self.reached.is_set()
