@@ -74,7 +74,5 @@ class Feedback:
 
     def comes(self, goal: Goal) -> bool:
         """Waits for the condition or the end of the goal, and tells whether it came."""
-        wait_until(
-            lambda: self.reached.is_set() or goal._future.done(), f'an end of {self.seen[-3:]}'
-        )
+        wait_until(lambda: self.reached.is_set() or goal._future.done(), 'feedback or the end')
         return self.reached.is_set()
