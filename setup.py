@@ -82,7 +82,7 @@ setup(
     entry_points={
         'console_scripts': [
             'safegen = safegen_ros.cli.main:main',
-            'safegen-agent = safegen_ros.robot.remote.agent.main:main',
+            'safegen-agent = safegen_ros.robot.agent.main:main',
             'planner = safegen_ros.nodes.planner:main',
             'validator = safegen_ros.nodes.validator:main',
             'executor = safegen_ros.nodes.executor:main',

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from safegen_ros.paths import PACKAGE
-from safegen_ros.robot.remote.agent.messages import TOOLS
+from safegen_ros.robot.agent.messages import TOOLS
 
 ParameterValue = bool | int | float | str
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')

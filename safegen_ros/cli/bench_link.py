@@ -21,9 +21,9 @@ import numpy as np
 
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
+from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh
 from safegen_ros.robot.emulator.emulator import Emulator
-from safegen_ros.robot.remote.loopback_ssh import LoopbackSsh
-from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -79,7 +79,7 @@ def _run(way: str) -> tuple[float, float]:
         MujocoTwin(load_scene()) as twin,
         Emulator(twin) as emulator,
         LoopbackSsh(Path(folder)) as ssh,
-        SshArm(ssh.address, RemoteArm(port=emulator.serial_port, tool='basic-pump')) as arm,
+        AgentArm(ssh.address, RemoteArm(port=emulator.serial_port, tool='basic-pump')) as arm,
         ThreadPoolExecutor(1) as turning,
     ):
         begin = twin.joint_positions()

@@ -64,7 +64,7 @@ class _Arm:
 
     def ssh(self) -> str:
         """Logs in, and ends the connection again."""
-        from safegen_ros.robot.remote.ssh_link import connect, fingerprint
+        from safegen_ros.robot.agent_client.ssh_link import connect, fingerprint
 
         address = ssh_address(self._settings)
         client = connect(address)

@@ -16,17 +16,17 @@ from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.profiles import WORLDS
-from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.cell.observed import Observation
-from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
-from safegen_ros.robot.mycobot.tools import check_tool
-from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.remote.agent.messages import (
+from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
     LINK_TIMEOUT_S,
     TIMEOUT_RANGE_S,
     TOOLS,
 )
+from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.cell.observed import Observation
+from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
+from safegen_ros.robot.mycobot.tools import check_tool
+from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 
 TOPIC = 'perception/world_state'

@@ -19,9 +19,9 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
-from safegen_ros.robot.remote.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.supervisor import Supervisor

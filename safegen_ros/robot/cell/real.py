@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.profiles import TRANSPORTS
+from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.observed import AssumedWorld, Observation, PerceivedWorld
-from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 from safegen_ros.robot.scene import Scene
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import State
-    from safegen_ros.robot.remote.ssh_link import SshAddress
+    from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def ssh_address(settings: ArmSettings) -> SshAddress:
     Raises:
         RobotError: the host or the user is not named.
     """
-    from safegen_ros.robot.remote.ssh_link import SshAddress
+    from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
     for name in ('host', 'user'):
         if not getattr(settings, name):
@@ -166,8 +166,8 @@ def ssh_address(settings: ArmSettings) -> SshAddress:
 
 
 def _over_ssh(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
-    from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
+    from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 
     remote = RemoteArm('mycobot', settings.port, settings.baud, settings.tool)
     address = ssh_address(settings)
-    return SshArm(address, remote, speed_limit=settings.speed_limit, sample=sample)
+    return AgentArm(address, remote, speed_limit=settings.speed_limit, sample=sample)

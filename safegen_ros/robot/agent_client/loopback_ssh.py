@@ -21,7 +21,7 @@ from pathlib import Path
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import RobotError
-from safegen_ros.robot.remote.ssh_link import SshAddress
+from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
 _START_TIMEOUT_S = 20.0
 #: sshd as root wants this folder, which its service makes otherwise.
@@ -48,7 +48,7 @@ class LoopbackSsh(Closing):
         folder: an empty one, for keys, configuration and what agents write.
 
     Attributes:
-        address: for `SshArm`.
+        address: for `AgentArm`.
 
     Raises:
         RobotError: there is no sshd here, or it does not start.
@@ -66,7 +66,7 @@ class LoopbackSsh(Closing):
         if os.getuid() == 0:
             _PRIVILEGE_FOLDER.mkdir(exist_ok=True)
         agent = folder / 'safegen-agent'
-        words = [sys.executable, '-m', 'safegen_ros.robot.remote.agent.main']
+        words = [sys.executable, '-m', 'safegen_ros.robot.agent.main']
         # An agent that is killed leaves its temporary folder behind: in this one.
         place = shlex.quote(f'TMPDIR={folder}')
         agent.write_text(f'#!/bin/sh\nexec env {place} {shlex.join(words)} "$@"\n')
@@ -136,7 +136,7 @@ class LoopbackSsh(Closing):
         Raises:
             RobotError: there is none.
         """
-        wanted = f'safegen_ros.robot.remote.agent.{module}'.encode()
+        wanted = f'safegen_ros.robot.agent.{module}'.encode()
         found = [
             pid
             for pid in _descendants(self._process.pid)

@@ -14,10 +14,10 @@ import pytest
 import waiting
 
 from safegen_ros import watched_time
-from safegen_ros.robot.remote import agent_link
-from safegen_ros.robot.remote.agent.messages import VERSION, encode
-from safegen_ros.robot.remote.agent_link import SEND_TIMEOUT_S, AgentLink
-from safegen_ros.robot.remote.ssh_link import SshAddress
+from safegen_ros.robot.agent.messages import VERSION, encode
+from safegen_ros.robot.agent_client import agent_link
+from safegen_ros.robot.agent_client.agent_link import SEND_TIMEOUT_S, AgentLink
+from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
 HELLO = encode({'event': 'hello', 'version': VERSION, 'folder': '/tmp', 'limits': []})
 BEAT = encode({'event': 'beat'})

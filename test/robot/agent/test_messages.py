@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.robot.remote.agent.messages import (
+from safegen_ros.robot.agent.messages import (
     MAX_LINE,
     AgentError,
     Ask,

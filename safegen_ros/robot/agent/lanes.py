@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.robot.remote.agent import messages
-from safegen_ros.robot.remote.agent.messages import AgentError
+from safegen_ros.robot.agent import messages
+from safegen_ros.robot.agent.messages import AgentError
 
 _MAX_UNWRITTEN = 1000
 _MAX_WAITING = 32

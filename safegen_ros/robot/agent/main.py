@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`safegen-agent`: drives the arm of this computer for one client, on standard input and output.
 
-It is started over SSH, by `safegen_ros.robot.remote.ssh_arm`. It needs the arm's libraries, and
-neither ROS nor MuJoCo: `pip install 'safegen_ros[arm]'`.
+`safegen_ros.robot.agent_client` starts it. It needs the arm's libraries, and neither ROS nor
+MuJoCo: `pip install 'safegen_ros[arm]'`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from safegen_ros.robot.remote.agent.guard import Guard
-from safegen_ros.robot.remote.agent.messages import (
+from safegen_ros.robot.agent.guard import Guard
+from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
     LINK_TIMEOUT_S,
     TIMEOUT_RANGE_S,

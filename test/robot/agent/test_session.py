@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 
 from safegen_ros import watched_time
 from safegen_ros.errors import Canceled, RobotError
+from safegen_ros.robot.agent import session
+from safegen_ros.robot.agent.messages import MAX_LINE, Open
+from safegen_ros.robot.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.program import Move, Program, ToolSwitch, Wait
-from safegen_ros.robot.remote.agent import session
-from safegen_ros.robot.remote.agent.messages import MAX_LINE, Open
-from safegen_ros.robot.remote.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 

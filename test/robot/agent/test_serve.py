@@ -10,8 +10,8 @@ import os
 import pytest
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.remote.agent import serve
-from safegen_ros.robot.remote.agent.messages import Open
+from safegen_ros.robot.agent import serve
+from safegen_ros.robot.agent.messages import Open
 
 
 def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(

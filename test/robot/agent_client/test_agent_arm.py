@@ -23,17 +23,17 @@ import waiting
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.robot import skills
+from safegen_ros.robot.agent_client import agent_arm
+from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
+from safegen_ros.robot.agent_client.agent_link import AgentLink
+from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, has_sshd
+from safegen_ros.robot.agent_client.ssh_link import SshAddress, connect
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import Move, Program, Recorder, ToolSwitch, Wait
-from safegen_ros.robot.remote import ssh_arm
-from safegen_ros.robot.remote.agent_link import AgentLink
-from safegen_ros.robot.remote.loopback_ssh import LoopbackSsh, has_sshd
-from safegen_ros.robot.remote.ssh_arm import RemoteArm, SshArm
-from safegen_ros.robot.remote.ssh_link import SshAddress, connect
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.skills import Target
 from safegen_ros.robot.twin.twin import MujocoTwin
@@ -84,16 +84,16 @@ def readings() -> list[Sample]:
 
 
 @pytest.fixture(scope='module')
-def shared_arm(bench: Bench, readings: list[Sample]) -> Iterator[SshArm]:
-    with SshArm(bench.address, bench.remote, sample=readings.append) as arm:
+def shared_arm(bench: Bench, readings: list[Sample]) -> Iterator[AgentArm]:
+    with AgentArm(bench.address, bench.remote, sample=readings.append) as arm:
         yield arm
 
 
 @pytest.fixture
-def arm(shared_arm: SshArm, monkeypatch: pytest.MonkeyPatch) -> SshArm:
+def arm(shared_arm: AgentArm, monkeypatch: pytest.MonkeyPatch) -> AgentArm:
     """The arm at its home, ready; connected anew where a test has ended the link."""
     # An agent that a busy machine holds up confirms a stop late.
-    monkeypatch.setattr(ssh_arm, 'LONGEST_STOP_S', waiting.WAIT_S)
+    monkeypatch.setattr(agent_arm, 'LONGEST_STOP_S', waiting.WAIT_S)
     shared_arm.reset_stop()
     shared_arm.move_joints(SCENE.home_joints, 1.0)
     return shared_arm
@@ -102,7 +102,7 @@ def arm(shared_arm: SshArm, monkeypatch: pytest.MonkeyPatch) -> SshArm:
 class Turning:
     """A slow turn of joint 1 in a thread, from when it is under way."""
 
-    def __init__(self, bench: Bench, arm: SshArm) -> None:
+    def __init__(self, bench: Bench, arm: AgentArm) -> None:
         self.error: SafegenError | None = None
         self._bench = bench
         self._arm = arm
@@ -140,7 +140,7 @@ def refusal(address: SshAddress) -> RobotError:
     return caught.value
 
 
-def test_it_is_an_arm(arm: SshArm, bench: Bench, readings: list[Sample]) -> None:
+def test_it_is_an_arm(arm: AgentArm, bench: Bench, readings: list[Sample]) -> None:
     assert isinstance(arm, Arm)
     readings.clear()
     arm.move_joints(SCENE.home_joints + np.radians([8.0, 0, 0, 0, 0, 0]), 1.0)
@@ -153,7 +153,7 @@ def test_it_is_an_arm(arm: SshArm, bench: Bench, readings: list[Sample]) -> None
     assert not bench.twin.tool_on()
 
 
-def test_a_skill_is_one_program(arm: SshArm, bench: Bench) -> None:
+def test_a_skill_is_one_program(arm: AgentArm, bench: Bench) -> None:
     recorder = Recorder(arm.joint_positions(), tool_on=False)
     block = Pose.upright(SCENE.home.x, SCENE.home.y, 0.15, SCENE.home.azimuth)
     skills.pick(recorder, SCENE, Target('b1', block, '<table>'), [])
@@ -172,7 +172,7 @@ def test_a_gripper_picks_a_block_and_its_opening_is_heard_of(bench: Bench) -> No
         remote = RemoteArm('mycobot', emulator.serial_port, 115200, 'gripper')
 
         def connect(tell: Callable[[Sample], None]) -> Arm:
-            return SshArm(bench.address, remote, sample=tell)
+            return AgentArm(bench.address, remote, sample=tell)
 
         with MyCobotCell(scene, connect, sample=samples.append) as cell:
             cell.world.reset(blocks)
@@ -186,7 +186,7 @@ def test_a_gripper_picks_a_block_and_its_opening_is_heard_of(bench: Bench) -> No
                 cell.arm.set_tool(True)
 
 
-def test_limits_are_kept_at_this_end(arm: SshArm, bench: Bench) -> None:
+def test_limits_are_kept_at_this_end(arm: AgentArm, bench: Bench) -> None:
     last = bench.emulator.last_motion
     beyond = SCENE.home_joints + np.radians([0, 0, 200.0, 0, 0, 0])
     with pytest.raises(RobotError, match='joint3') as caught:
@@ -195,7 +195,7 @@ def test_limits_are_kept_at_this_end(arm: SshArm, bench: Bench) -> None:
     assert bench.emulator.last_motion == last
 
 
-def test_a_stop_of_any_thread_holds_until_the_reset(arm: SshArm, bench: Bench) -> None:
+def test_a_stop_of_any_thread_holds_until_the_reset(arm: AgentArm, bench: Bench) -> None:
     turning = Turning(bench, arm)
     arm.stop()
     assert isinstance(turning.end(), Canceled)
@@ -209,17 +209,17 @@ def test_a_stop_of_any_thread_holds_until_the_reset(arm: SshArm, bench: Bench) -
 
 
 def test_a_stop_of_a_patient_link_is_not_waited_for_longer(
-    arm: SshArm, monkeypatch: pytest.MonkeyPatch
+    arm: AgentArm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr(ssh_arm, 'LONGEST_STOP_S', 2.0)
+    monkeypatch.setattr(agent_arm, 'LONGEST_STOP_S', 2.0)
     monkeypatch.setattr(arm._link, 'ask', lambda request, timeout_s: asked.append(timeout_s))
     arm.stop()
     assert asked == [2.0]
 
 
 def test_a_stop_during_the_reset_is_not_lost(
-    arm: SshArm, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    arm: AgentArm, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = arm._link.ask
 
@@ -239,7 +239,9 @@ def test_a_stop_during_the_reset_is_not_lost(
 
 
 @pytest.mark.parametrize('how', ['cut', 'server', 'agent', 'hung', 'guard'])
-def test_a_link_that_dies_in_mid_motion_holds_the_arm(arm: SshArm, bench: Bench, how: str) -> None:
+def test_a_link_that_dies_in_mid_motion_holds_the_arm(
+    arm: AgentArm, bench: Bench, how: str
+) -> None:
     """A pulled cable, a dead server, a process that hangs, and either of the two killed."""
     turning = Turning(bench, arm)
     if how == 'cut':
@@ -272,7 +274,7 @@ def test_the_newest_agent_is_the_one_that_is_found(bench: Bench) -> None:
     assert found[0] != found[1]
 
 
-def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: SshArm, bench: Bench) -> None:
+def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: AgentArm, bench: Bench) -> None:
     arm.set_tool(True)
     os.kill(bench.ssh.agent_pid('serve'), signal.SIGKILL)
     waiting.wait_until(lambda: bool(arm._link.lost), 'the end of the link')
@@ -283,7 +285,7 @@ def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: SshArm, benc
     assert not arm.tool_on()
 
 
-def test_half_a_program_is_not_carried_out(arm: SshArm, bench: Bench) -> None:
+def test_half_a_program_is_not_carried_out(arm: AgentArm, bench: Bench) -> None:
     last = bench.emulator.last_motion
     here = tuple(float(each) for each in arm.joint_positions())
     data = Program((Move(here, 1.0),)).to_json()
@@ -360,11 +362,11 @@ def test_an_agent_that_is_not_there_is_told_apart(
     monkeypatch.setattr(paramiko.Channel, 'sendall', sendall)
     monkeypatch.setattr(paramiko.Channel, 'recv', recv)
     with pytest.raises(RobotError, match=r'No such file.*pip install') as caught:
-        SshArm(replace(bench.address, command='/no/such/safegen-agent'), bench.remote)
+        AgentArm(replace(bench.address, command='/no/such/safegen-agent'), bench.remote)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
 
 
 def test_a_port_that_is_not_there_is_the_arms_error(bench: Bench) -> None:
     with pytest.raises(RobotError, match='/dev/no-arm') as caught:
-        SshArm(bench.address, replace(bench.remote, port='/dev/no-arm'))
+        AgentArm(bench.address, replace(bench.remote, port='/dev/no-arm'))
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE

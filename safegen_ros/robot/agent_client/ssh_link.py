@@ -20,7 +20,7 @@ from pathlib import Path
 import paramiko
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
+from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 
 CONNECT_TIMEOUT_S = 10.0
 #: The command of the agent is a path and nothing else: nothing in it can mean something to a shell.

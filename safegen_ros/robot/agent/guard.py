@@ -19,8 +19,8 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
+from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S
 from safegen_ros.robot.mycobot.frames import Command, Frame
-from safegen_ros.robot.remote.agent.messages import HANG_TIMEOUT_S
 from safegen_ros.watched_time import WatchedTime
 
 #: Time between two looks [s]. What counts as silence is what this process has looked on at: when
@@ -47,7 +47,7 @@ def released() -> bytes:
 
 
 class Guard:
-    """Runs `python -m safegen_ros.robot.remote.agent.serve` and watches it.
+    """Runs `python -m safegen_ros.robot.agent.serve` and watches it.
 
     It inherits standard input and output. It writes to the descriptor of `--news` what the
     functions of this module make; the descriptor of `--end` ends when it shall end, and when this
@@ -64,7 +64,7 @@ class Guard:
         end, self._end = os.pipe()
         self._told_at: float | None = None
         self._port: Port | None = None
-        module = [sys.executable, '-m', 'safegen_ros.robot.remote.agent.serve']
+        module = [sys.executable, '-m', 'safegen_ros.robot.agent.serve']
         # A session of its own: what a terminal sends to its processes comes here only.
         self._process = subprocess.Popen(
             [*module, '--news', str(news), '--end', str(end), *arguments],

@@ -19,12 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.robot.arm import Arm, Sample
-from safegen_ros.robot.limits import JOINT_LIMITS
-from safegen_ros.robot.program import MAX_BYTES, Program, carry_out, parse_program
-from safegen_ros.robot.remote.agent import messages
-from safegen_ros.robot.remote.agent.lanes import Lane, Writer, of_arm
-from safegen_ros.robot.remote.agent.messages import (
+from safegen_ros.robot.agent import messages
+from safegen_ros.robot.agent.lanes import Lane, Writer, of_arm
+from safegen_ros.robot.agent.messages import (
     AgentError,
     Ask,
     Beat,
@@ -33,6 +30,9 @@ from safegen_ros.robot.remote.agent.messages import (
     Run,
     Switch,
 )
+from safegen_ros.robot.arm import Arm, Sample
+from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.program import MAX_BYTES, Program, carry_out, parse_program
 from safegen_ros.watched_time import WatchedTime
 
 #: A client says its first word within this time [s].

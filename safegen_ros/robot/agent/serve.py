@@ -15,13 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from safegen_ros.errors import RobotError
+from safegen_ros.robot.agent import guard
+from safegen_ros.robot.agent.messages import Open
+from safegen_ros.robot.agent.session import Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.mycobot.tools import effector_of
-from safegen_ros.robot.remote.agent import guard
-from safegen_ros.robot.remote.agent.messages import Open
-from safegen_ros.robot.remote.agent.session import Link, Sampler, Session
 
 #: An agent whose link has died gets this time to hold the arm and to let go of the port [s].
 PORT_PATIENCE_S = 8.0

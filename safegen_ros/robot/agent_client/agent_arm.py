@@ -22,14 +22,14 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.robot.agent import messages
+from safegen_ros.robot.agent_client.agent_link import AgentLink
+from safegen_ros.robot.agent_client.ssh_link import SshAddress
 from safegen_ros.robot.arm import ContactPair, Sample
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_speed
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
 from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
-from safegen_ros.robot.remote.agent import messages
-from safegen_ros.robot.remote.agent_link import AgentLink
-from safegen_ros.robot.remote.ssh_link import SshAddress
 from safegen_ros.robot.strict_json import FieldError, Fields
 
 _Read = TypeVar('_Read')
@@ -73,7 +73,7 @@ class RemoteArm:
     tool: str = 'gpio-pump'
 
 
-class SshArm(Closing, ProgramArm):
+class AgentArm(Closing, ProgramArm):
     """An arm that is ready to move once it is made.
 
     Args:

@@ -19,8 +19,8 @@ import paramiko
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.remote.agent import messages
-from safegen_ros.robot.remote.ssh_link import SshAddress, connect
+from safegen_ros.robot.agent import messages
+from safegen_ros.robot.agent_client.ssh_link import SshAddress, connect
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
 from safegen_ros.watched_time import WatchedTime
 
