@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from safegen_ros.console.inbound import MAX_MESSAGE, Inbound
 from safegen_ros.errors import SafegenError
 
 LOOPBACK = '127.0.0.1'
@@ -160,8 +161,8 @@ def read_token(path: Path) -> str:
 
 
 @contextmanager
-def guarded(gate: Gate) -> Iterator[None]:
-    """While this is open, a server of viser that is made gets the gate before it.
+def guarded(gate: Gate, inbound: Inbound) -> Iterator[None]:
+    """Puts the gate and the filter of messages before each server of viser made in this context.
 
     Raises:
         SafegenError: at the end, when no server has taken it: this viser is not the one we know,
@@ -172,9 +173,17 @@ def guarded(gate: Gate) -> Iterator[None]:
     original: Any = websockets_server.serve
     taken = []
 
-    def serve(*args: Any, process_request: Callable[..., Any], **more: Any) -> Any:
+    def serve(
+        handler: Any, *args: Any, process_request: Callable[..., Any], max_size: int, **more: Any
+    ) -> Any:
         taken.append(True)
-        return original(*args, process_request=_door(gate, process_request), **more)
+        return original(
+            inbound.guarded(handler),
+            *args,
+            process_request=_door(gate, process_request),
+            max_size=MAX_MESSAGE,
+            **more,
+        )
 
     websockets_server.serve = serve  # type: ignore[misc, assignment]
     try:

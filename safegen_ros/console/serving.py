@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from safegen_ros.console.gate import Gate, guarded
+from safegen_ros.console.inbound import Inbound
 from safegen_ros.errors import SafegenError
 
 
@@ -26,11 +27,11 @@ def serve(gate: Gate, port: int) -> Any:
         SafegenError: the port is taken, or this viser cannot be guarded.
     """
     import viser
-    from viser import _messages
 
     _show_at_once()
     _wake_in_its_thread()
-    with contextlib.redirect_stdout(io.StringIO()), guarded(gate):
+    inbound = Inbound()
+    with contextlib.redirect_stdout(io.StringIO()), guarded(gate, inbound):
         server = viser.ViserServer(
             host=gate.host, port=port, label='safegen console', verbose=False
         )
@@ -40,9 +41,7 @@ def serve(gate: Gate, port: int) -> Any:
             f'port {port} of {gate.host} is taken: end what is there, or name another one with '
             '--port'
         )
-    # A tunnel through somebody's server that any viewer could ask for.
-    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
-        server._websock_server.unregister_handler(message)
+    inbound.guis = lambda: [server.gui, *(each.gui for each in server.get_clients().values())]
     return server
 
 

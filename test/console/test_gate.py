@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 
 from safegen_ros.console import gate as gates
 from safegen_ros.console.gate import Gate, guarded, is_loopback, read_token
+from safegen_ros.console.inbound import Inbound
 from safegen_ros.console.serving import serve
 from safegen_ros.errors import SafegenError
 
@@ -140,7 +141,10 @@ def test_a_port_that_is_taken_is_not_exchanged_for_another_one(port: int) -> Non
 
 
 def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:
-    with pytest.raises(SafegenError, match='cannot be guarded'), guarded(Gate('127.0.0.1')):
+    with (
+        pytest.raises(SafegenError, match='cannot be guarded'),
+        guarded(Gate('127.0.0.1'), Inbound()),
+    ):
         pass
 
 
