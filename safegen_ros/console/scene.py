@@ -179,14 +179,14 @@ class Table:
         while len(self._blocks) < len(names):
             self._blocks.append(self._new_block(len(self._blocks)))
         self._names = names
-        colours = [_rgb(colour) for _, colour in legend(names).values()]
+        colours = legend(names)
         for index, (box, label) in enumerate(self._blocks):
             shown = index < len(names)
             put(box, visible=shown)
             put(label, visible=shown)
             if shown:
                 label.text = names[index][:24]
-                box.color = _GHOST if self._ghost else colours[index]
+                box.color = _rgb(colours[names[index]][1])
 
     def _new_block(self, index: int) -> tuple[Any, Any]:
         edge = self._cell.block_size

@@ -8,6 +8,7 @@ suction and by fingers; the comments say what each of them prevents.
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 
@@ -70,9 +71,17 @@ def block_geom(name: str) -> str:
 
 
 def legend(names: Iterable[str]) -> dict[str, tuple[str, tuple[float, float, float]]]:
-    """Colour name and RGB in [0, 1] of each block, by the order of the names."""
+    """Colour name and RGB in [0, 1] of each block of a task.
+
+    The sorted names choose the colours: a block looks the same in every view, whatever the order
+    in which a problem, a sample or a scene lists the blocks.
+    """
     palette = list(COLOURS.items())
-    return {name: palette[index % len(palette)] for index, name in enumerate(names)}
+    ranked = sorted(names, key=lambda name: [(len(part), part) for part in _PARTS.findall(name)])
+    return {name: palette[index % len(palette)] for index, name in enumerate(ranked)}
+
+
+_PARTS = re.compile(r'\d+|\D+')  # so that b10 comes after b9
 
 
 def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:

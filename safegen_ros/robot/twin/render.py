@@ -188,7 +188,7 @@ class Renderer(Closing):
 
     Args:
         scene: geometry of the cell.
-        blocks: a pose for each block, in the order that gives them their colours.
+        blocks: a pose for each block.
         width: of a frame [pixels].
         height: of a frame [pixels].
         labels: whether each block shows its name.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -89,6 +90,16 @@ def test_each_block_of_a_full_table_has_its_own_colour():
     shown = legend([f'b{index}' for index in range(SCENE.max_blocks)])
     assert len({colour for colour, _ in shown.values()}) == SCENE.max_blocks
     assert all(COLOURS[name] == rgb for name, rgb in shown.values())
+
+
+def test_a_block_has_one_colour_whatever_the_order_of_the_blocks():
+    names = ['b3', 'b10', 'b1', 'b2', 'arch', 'B']
+    colours = legend(names)
+    for order in itertools.permutations(names):
+        assert legend(order) == colours
+    assert legend(['b1', 'b2', 'b3']) == legend(['b2', 'b3', 'b1'])
+    numbered = legend([f'b{index}' for index in range(1, 9)])
+    assert [name for name, _ in numbered.values()] == list(COLOURS)
 
 
 def test_the_core_of_the_robot_imports_without_mujoco():
