@@ -119,7 +119,7 @@ def attempt_html(attempt: AttemptRecord, problem: Problem | None) -> str:
         parts.append(before_after_html(problem, steps, failing))
     if problem is not None and steps and len(steps) <= MOST_LIT:
         fail = verdict.failing_state if verdict.failing_state >= 0 else None
-        parts.append(lights_html(lights(problem, steps), fail=fail, ended=True))
+        parts.append(lights_html(lights(problem, steps), fail=fail, ended=True, planned=True))
     parts.append(
         element('p', f'{verdict.category.name} after {attempt.seconds:.1f} s', class_='sg-done')
     )

@@ -104,6 +104,11 @@ class GoalView:
         return self.code is None
 
     @property
+    def executes(self) -> bool:
+        """Whether its plan is executed; the plan of a `plan_task` goal is only proved."""
+        return self.action != PLAN
+
+    @property
     def problem(self) -> Problem | None:
         """What is planned for now."""
         return self.problems.get(len(self.replans))
@@ -195,6 +200,7 @@ def ended(view: GoalView, result: Any) -> GoalView:
     """The view after the result of the goal, of whichever action."""
     for attempt in map(told.attempt_record, getattr(result, 'attempts', ())):
         view = with_attempt(view, attempt)
+    carried_out = result.error_code == ErrorCode.NONE and view.executes and view.plan
     return replace(
         view,
         stage='ended',
@@ -203,7 +209,7 @@ def ended(view: GoalView, result: Any) -> GoalView:
         message=result.error_msg,
         reading=getattr(result, 'reading', '') or view.reading,
         question=getattr(result, 'question', ''),
-        step=len(view.plan) if result.error_code == ErrorCode.NONE and view.plan else view.step,
+        step=len(view.plan) if carried_out else view.step,
     )
 
 

@@ -102,24 +102,30 @@ def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, .
     return (*found, Light(GOAL, formula_text(problem.goal), goal, tuple(reached)))
 
 
-def light_words(light: Light, now: int | None = None, ended: bool = False) -> str:
+def light_words(
+    light: Light, now: int | None = None, ended: bool = False, planned: bool = False
+) -> str:
     """What a light says in a few words.
 
     Args:
         light: the light.
         now: index of the state that is the present; None for the last one.
         ended: whether no step comes any more, so that what is open stays so.
+        planned: whether these are the states of a plan, which nobody need have executed.
     """
+    by = ' by this plan' if planned and ended else ''
     shown = light.standings if now is None else light.standings[: now + 1]
     if not shown:
         return 'not looked at yet'
     if light.kind == GOAL:
-        return 'not reached' if ended and shown[-1] is Status.PENDING else _GOAL_WORDS[shown[-1]]
+        if ended and shown[-1] is Status.PENDING:
+            return f'not reached{by}'
+        return f'{_GOAL_WORDS[shown[-1]]}{by}'
     if Status.VIOLATED in shown:
         return f'broken {_moment(shown.index(Status.VIOLATED))}'
     if shown[-1] is Status.PENDING:
         return 'not kept by the end' if ended else WORDS[Status.PENDING]
-    return 'kept' if ended else 'kept so far'
+    return f'kept{by}' if ended else 'kept so far'
 
 
 def _moment(index: int) -> str:
@@ -127,7 +133,11 @@ def _moment(index: int) -> str:
 
 
 def lights_html(
-    shown: Sequence[Light], now: int | None = None, fail: int | None = None, ended: bool = False
+    shown: Sequence[Light],
+    now: int | None = None,
+    fail: int | None = None,
+    ended: bool = False,
+    planned: bool = False,
 ) -> str:
     """The lights as figures, each with its words and a row of signs.
 
@@ -137,12 +147,13 @@ def lights_html(
             or for the state in which a plan fails.
         fail: index of the state in which a plan fails; None where it does not.
         ended: whether no step comes any more.
+        planned: whether these are the states of a plan, which nobody need have executed.
     """
     now = fail if now is None else now
     figures = []
     for number, light in _drawn(shown):
         title = 'Goal' if light.kind == GOAL else f'Rule {number}'
-        state = light_words(light, now, ended)
+        state = light_words(light, now, ended, planned)
         caption = element(
             'figcaption',
             element('b', f'{title}: {escaped(state)}. '),

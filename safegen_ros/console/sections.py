@@ -189,7 +189,7 @@ def _attempt(record: RunRecord, attempt: AttemptRecord, previous: AttemptRecord 
         shown = lights(problem, steps[:MOST_STEPS])
         fail = verdict.failing_state if verdict.failing_state >= 0 and not verdict.ok else None
         whole = len(shown[-1].standings) > len(steps) and fail in (None, len(steps))
-        row = lights_html(shown, fail=fail, ended=whole)
+        row = lights_html(shown, fail=fail, ended=whole, planned=True)
         parts.append(element('div', listed, element('div', row), class_='columns'))
         if 0 <= verdict.failing_step < min(len(steps), MOST_STEPS):
             parts.append(element('h3', f'Where it fails: step {verdict.failing_step + 1}'))

@@ -142,9 +142,9 @@ def plan_html(picture: Picture) -> str:
 
 def _plan_title(goal: GoalView) -> str:
     if goal.running:
-        return 'What the arm will do'
+        return 'What the arm will do' if goal.executes else 'Proved plan (nothing will move)'
     if goal.code is ErrorCode.NONE:
-        return 'The plan'
+        return 'The plan, carried out' if goal.executes else 'Proved plan (not executed)'
     done = f'only {goal.step} of {len(goal.plan)} steps were' if goal.step else 'nothing was'
     return f'The plan, of which {done} carried out'
 
@@ -154,8 +154,11 @@ def _lights(picture: Picture, goal: GoalView) -> str:
     if goal.problem is None or len(goal.plan) > MOST_LIT:
         return ''
     shown = lights(goal.problem, steps_of(goal.plan))
-    over = goal.code is ErrorCode.NONE
-    told = lights_html(shown, now=None if over else goal.step, ended=over)
+    over = goal.code is ErrorCode.NONE and goal.executes
+    if goal.code is ErrorCode.NONE and not goal.executes:
+        told = lights_html(shown, now=0, planned=True)
+    else:
+        told = lights_html(shown, now=None if over else goal.step, ended=over)
     broken = [
         element('p', f'The monitor sees it broken: {escaped(text)}', class_='sg-bad')
         for text, standing in picture.monitor.standings

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from blocks_small import THREE
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_msgs import msg
-from safegen_msgs.action import RunTask
+from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.console import desk
 from safegen_ros.console.cards import attempt_html
-from safegen_ros.console.desk import RUN, Desk, GoalView, Pending, Picture, StopView
+from safegen_ros.console.desk import PLAN, RUN, Desk, GoalView, Pending, Picture, StopView
 from safegen_ros.console.shown import goal_html, plan_html, situation, tried_html
 from safegen_ros.console.wording import NEXT, next_words
 from safegen_ros.errors import ErrorCode
@@ -54,6 +56,28 @@ def test_attempts_are_kept_once_and_in_order() -> None:
     over = desk.ended(seen, result)
     assert [attempt.number for attempt in over.attempts] == [1, 2, 3]
     assert (over.running, over.step) == (False, 4)
+
+
+def test_a_plan_that_is_only_proved_is_never_shown_as_done() -> None:
+    """Neither while it is planned, nor at its end, nor in the tab of its attempts."""
+    seen = desk.planned(GoalView(ID, PLAN, problems={0: THREE.problem}), judged(1))
+    over = desk.ended(seen, PlanTask.Result(error_code=ErrorCode.NONE))
+    assert (over.running, over.step, over.plan) == (False, 0, tuple(map(str, GOOD.steps)))
+    shown = [plan_html(Picture(goal=seen)), plan_html(Picture(goal=over)), goal_html(over)]
+    shown.append(attempt_html(over.attempts[0], THREE.problem))
+    for each in shown:
+        assert 'done' not in each.replace('sg-done', '')
+        assert 'Goal: reached.' not in each
+        assert 'carried out' not in each
+    assert 'Proved plan (nothing will move)' in shown[0]
+    assert 'Proved plan (not executed)' in shown[1]
+    assert 'Goal: not reached yet.' in shown[1]
+    assert 'opacity="0.45"' in shown[1]  # the signs of states that are only foreseen
+    assert 'nothing was moved for it' in shown[2]
+    assert 'Goal: reached by this plan.' in shown[3]
+    carried = plan_html(Picture(goal=replace(over, action=RUN, step=len(over.plan))))
+    assert carried.count('— done') == len(GOOD.steps)
+    assert 'Goal: reached.' in carried
 
 
 @given(st.permutations(range(5)))
