@@ -42,6 +42,7 @@ class TaskTab:
         self._chosen: Chosen | None = None
         self._spoken: SpokenRecord | None = None
         self._readings: tuple[Reading, ...] = ()
+        self._removed: tuple[Reading, ...] = ()
         self._taken_from: tuple[str, ...] = ()
         gui = parts.gui
         self._kind = gui.add_dropdown('Task from', (PROBLEM, PASTED, WORDS))
@@ -54,7 +55,9 @@ class TaskTab:
         self._read = gui.add_button('Read it', visible=False, color='gray')
         self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
         self._seen = Html(gui)
-        self._rule = gui.add_text('Add a rule', '', hint='such as: never put anything on b3')
+        hint = 'such as: never put anything on b3; the key Enter adds it'
+        self._rule = gui.add_text('Add a rule', '', hint=hint, multiline=True)
+        self._trouble = Html(gui)
         self._add = gui.add_button('Add the rule', color='gray')
         self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
         self._rules = Html(gui)
@@ -76,6 +79,7 @@ class TaskTab:
             field.on_update(lambda _: self._edited())
         self._read.on_click(lambda _: self._paste())
         self._ask.on_click(lambda _: self._parts.doing(self._understand))
+        self._rule.on_update(lambda _: self._write_rule())
         self._add.on_click(lambda _: self._add_rule())
         self._drop.on_click(lambda _: self._drop_rule())
         self._run.on_click(lambda _: self._parts.doing(self._send))
@@ -88,10 +92,15 @@ class TaskTab:
             busy: whether a goal of this console goes on.
             up: whether the stack takes goals.
         """
-        ready = self._chosen is not None and up and not busy
+        ready = self._chosen is not None and up and not busy and not self._open_rule
         put(self._run, disabled=not ready)
         put(self._plan, disabled=not ready)
         put(self._ask, disabled=busy or not up)
+
+    @property
+    def _open_rule(self) -> str:
+        """A rule that is typed and not added; nothing is sent without it."""
+        return str(self._rule.value).strip()
 
     def _switch(self) -> None:
         kind = self._kind.value
@@ -148,19 +157,21 @@ class TaskTab:
 
     def _take(self, chosen: Chosen, spoken: SpokenRecord | None = None) -> None:
         """Shows a task as it would be sent."""
-        self._chosen, self._spoken, self._readings = chosen, spoken, ()
+        self._chosen, self._spoken = chosen, spoken
+        self._remove_rules()
         self._taken_from = self._written
         self._show()
 
     def _refuse(self, message: str, bad: bool = True) -> None:
         """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
-        self._chosen, self._spoken, self._readings = None, None, ()
+        self._chosen, self._spoken = None, None
+        self._remove_rules()
         style = 'sg-bad' if bad else None
         head, _, excerpt = message.partition('\n')
         head = _PLACE.sub(r'Line \1, column \2 of your text: ', head)
         more = element('pre', escaped(excerpt)) if excerpt else ''
         self._seen.show(panel(element('p', escaped(head), class_=style), more) if message else '')
-        self._show_rules(Understood())
+        self._show_rules()
 
     def _show(self) -> None:
         if self._chosen is None:
@@ -174,7 +185,7 @@ class TaskTab:
         whole = reading_html('All of it in words', reading)
         parts = (told, task_html(problem), pair, whole) if reading else (task_html(problem), pair)
         self._seen.show(panel(*parts))
-        self._show_rules(Understood())
+        self._show_rules()
 
     @property
     def _reading(self) -> str:
@@ -188,32 +199,56 @@ class TaskTab:
             return chosen
         return replace(chosen, task=task_with_rules(chosen.task, self._readings))
 
+    def _write_rule(self) -> None:
+        """Follows the field of the rule; a line that ends is a rule to add."""
+        if self._rule.value.endswith('\n'):
+            self._add_rule()
+        else:
+            told = 'This rule is not added yet: add it or clear it, then the task can be sent.'
+            self._trouble.show(panel(element('p', told)) if self._open_rule else '')
+
     def _add_rule(self) -> None:
-        chosen = self._chosen
+        chosen, text = self._chosen, self._open_rule
+        put(self._rule, value=text)
         if chosen is None:
             self._parts.tell('take a task first: a rule is read for its objects', True)
             return
-        found = understand(self._rule.value, self._asked(chosen).task.problem)
+        found = understand(text, self._asked(chosen).task.problem) if text else Understood()
         if found.readings:
             self._readings += found.readings
+            self._removed = ()
             self._rule.value = ''
             self._show()
-        self._show_rules(found)
+        troubles = [_trouble_html(each) for each in found.troubles]
+        told = element('p', 'Correct this rule or clear it, then the task can be sent.')
+        self._trouble.show(panel(*troubles, told) if troubles else '')
 
     def _drop_rule(self) -> None:
         self._readings = self._readings[:-1]
         self._show()
 
-    def _show_rules(self, last: Understood) -> None:
-        """The rules that were added, and why the last one was not."""
-        added = [
-            f'{escaped(" ".join(each.sentences))}<br>{element("code", escaped(each.formula))}'
-            for each in self._readings
-        ]
-        parts = [element('p', 'Added by you:'), list_html(added)] if added else []
-        parts += [_trouble_html(each) for each in last.troubles]
+    def _remove_rules(self) -> None:
+        """Removes the added rules, as they were read for another task, and says so."""
+        removed, self._readings = self._readings, ()
+        if removed:
+            self._removed = removed
+            self._parts.tell(f'{_counted(removed)} removed: the task is another one', True)
+
+    def _acknowledge(self) -> None:
+        """A task that is sent was seen without the removed rules."""
+        self._removed = ()
+        self._show_rules()
+
+    def _show_rules(self) -> None:
+        """The rules that were added, and those that went with the task before."""
+        parts = []
+        if self._readings:
+            parts += [element('p', 'Added by you:'), _readings_html(self._readings)]
+        if self._removed:
+            told = f'{_counted(self._removed)} removed with the task before; add again what holds:'
+            parts += [element('p', told, class_='sg-bad'), _readings_html(self._removed)]
         self._rules.show(panel(*parts) if parts else '')
-        put(self._drop, visible=bool(added))
+        put(self._drop, visible=bool(self._readings))
 
     def _options(self) -> Options:
         return Options(
@@ -228,17 +263,23 @@ class TaskTab:
     def _send(self) -> str:
         chosen = self._taken()
         self._parts.sender.run(self._asked(chosen), self._options(), self._spoken)
+        self._acknowledge()
         return 'the task is sent'
 
     def _send_plan(self) -> str:
         chosen = self._taken()
         options = replace(self._options(), max_replans=0, approval=False)
         self._parts.sender.plan(self._asked(chosen), options)
+        self._acknowledge()
         return 'the task is sent; nothing will move for it'
 
     def _taken(self) -> Chosen:
         if self._chosen is None:
             raise SafegenError('there is no task to send: choose one, or have your text read')
+        if self._open_rule:
+            raise SafegenError(
+                f'the rule {self._open_rule!r} is not added: add it or clear it first'
+            )
         return self._chosen
 
     def _understand(self) -> str:
@@ -251,6 +292,19 @@ class TaskTab:
 
         self._parts.sender.understand(words, world, Options(TIME_BUDGET_S), take)
         return 'asked what that means; nothing is planned yet'
+
+
+def _counted(readings: tuple[Reading, ...]) -> str:
+    return '1 rule was' if len(readings) == 1 else f'{len(readings)} rules were'
+
+
+def _readings_html(readings: tuple[Reading, ...]) -> str:
+    return list_html(
+        [
+            f'{escaped(" ".join(each.sentences))}<br>{element("code", escaped(each.formula))}'
+            for each in readings
+        ]
+    )
 
 
 def _trouble_html(trouble: Trouble) -> str:

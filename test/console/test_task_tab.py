@@ -1,0 +1,138 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The form of a task on a real server of viser: no rule of an operator is left out silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from safegen_ros.console.desk import Desk
+from safegen_ros.console.gate import Gate
+from safegen_ros.console.serving import serve
+from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
+from safegen_ros.console.widgets import Parts
+
+RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
+SEND, PROVE = 'Plan, prove and execute', 'Plan and prove only'
+
+
+class Sent:
+    """Takes the place of the sender: keeps what would be sent."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Any] = []
+
+    def run(self, chosen: Any, options: Any, spoken: Any = None) -> None:
+        self.tasks.append(chosen.task.problem)
+
+    def plan(self, chosen: Any, options: Any) -> None:
+        self.tasks.append(chosen.task.problem)
+
+
+class Form:
+    """The tab, its widgets by their labels, and what was told."""
+
+    def __init__(self) -> None:
+        self.server = serve(Gate('127.0.0.1'), 0)
+        self.sent, self.told = Sent(), []
+        gui: Any = self.server.gui
+        parts = Parts(
+            gui, Desk(), None, self.sent, lambda line, bad: self.told.append(line), 'me', False
+        )  # type: ignore[arg-type]
+        self.tab = TaskTab(parts)
+        self._widgets = {
+            each.label: each for each in gui._gui_input_handle_from_uuid.values()
+        }  # fmt: skip
+
+    def __getitem__(self, label: str) -> Any:
+        return self._widgets[label]
+
+    def click(self, label: str) -> None:
+        """Runs the callbacks of a button, whether it is disabled or not."""
+        for callback in self[label]._impl.update_cb:
+            callback(None)
+
+    def ready(self, label: str = SEND) -> bool:
+        self.tab.update(busy=False, up=True)
+        return not self[label].disabled
+
+    @property
+    def rules(self) -> str:
+        return str(self.tab._rules._handle.content) if self.tab._rules._handle.visible else ''
+
+    @property
+    def trouble(self) -> str:
+        shown = self.tab._trouble._handle
+        return str(shown.content) if shown.visible else ''
+
+
+@pytest.fixture
+def form() -> Iterator[Form]:
+    made = Form()
+    yield made
+    made.server.stop()
+
+
+@pytest.mark.parametrize('button', [SEND, PROVE])
+@pytest.mark.parametrize('text', [RULE, VAGUE, '(always (not (on b5 b1)))', ' x '])
+def test_a_rule_that_is_typed_and_not_added_keeps_the_task_from_being_sent(
+    form: Form, button: str, text: str
+) -> None:
+    assert form.ready(button)
+    form['Add a rule'].value = text
+    assert not form.ready(button)
+    assert 'not added yet' in form.trouble
+    form.click(button)  # a page that is a moment behind
+    assert not form.sent.tasks
+    assert 'is not added' in form.told[-1]
+    form['Add a rule'].value = ''
+    assert form.ready(button)
+    assert not form.trouble
+    form.click(button)
+    (sent,) = form.sent.tasks
+    assert len(sent.constraints) == 1  # that of the problem itself
+
+
+def test_the_key_enter_adds_a_rule(form: Form) -> None:
+    form['Add a rule'].value = f'{RULE}\n'
+    assert form['Add a rule'].value == ''
+    assert '(always (not (on b5 b1)))' in form.rules
+    assert form.ready()
+    form.click(SEND)
+    (sent,) = form.sent.tasks
+    assert len(sent.constraints) == 2
+
+
+@pytest.mark.parametrize('end', ['\n', ''])
+def test_a_rule_that_is_not_understood_stays_in_its_field_with_the_reason(
+    form: Form, end: str
+) -> None:
+    form['Add a rule'].value = f'{VAGUE}{end}'
+    form.click('Add the rule')
+    assert form['Add a rule'].value == VAGUE
+    assert 'Correct this rule' in form.trouble
+    assert 'careful' in form.trouble
+    assert not form.ready()
+    assert not form.ready(PROVE)
+
+
+@pytest.mark.parametrize('change', ['problem', 'kind', 'words'])
+def test_rules_that_go_with_their_task_are_named(form: Form, change: str) -> None:
+    form['Add a rule'].value = f'{RULE}\n{OTHER}\n'
+    assert '(always (not (on b5 b1)))' in form.rules
+    if change == 'problem':
+        form['Problem'].value = next(
+            o for o in form['Problem'].options if o != form['Problem'].value
+        )
+    else:
+        form['Task from'].value = PASTED if change == 'kind' else WORDS
+    assert '2 rules were removed' in form.told[-1]
+    assert '2 rules were removed' in form.rules
+    assert '(always (not (on b5 b1)))' in form.rules
+    assert 'Added by you' not in form.rules
+    if change == 'problem':
+        form.click(SEND)
+        assert 'removed' not in form.rules
