@@ -35,9 +35,9 @@ from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import cancel_if_left, wait_for
 from safegen_ros.nodes.goal_client import GoalClient
+from safegen_ros.nodes.heartbeat import HeartbeatPublisher
 from safegen_ros.nodes.managed import StateClient, destroy_actions
 from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.nodes.watchdog import Pulse
 from safegen_ros.pddl.plan import Plan
 
 CONNECT_TIMEOUT_S = 10.0
@@ -162,8 +162,8 @@ class Goal:
 class Client(Closing):
     """Talks to a running stack, for one thread or for several.
 
-    While a goal is open the client gives signs of life, so that the stack ends it when this process
-    has ended, hangs, or is cut off.
+    The client sends heartbeats that list its open goals, so that the stack ends them when this
+    process has ended, hangs, or is cut off.
 
     Args:
         namespace: where the nodes are.
@@ -185,7 +185,7 @@ class Client(Closing):
         self._opening = threading.Lock()
         self._stop: StopListener | None = None
         self._states: dict[str, StateClient] = {}
-        self._pulse = Pulse(self.node)
+        self._heartbeat = HeartbeatPublisher(self.node)
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -325,7 +325,7 @@ class Client(Closing):
         if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there(f'action {name}')
         id = UUID(uuid=list(uuid.uuid4().bytes))
-        self._pulse.begin(id)
+        self._heartbeat.begin(id)
         try:
             sent = client.send_goal_async(
                 goal, lambda message: on_feedback(message.feedback), goal_uuid=id
@@ -333,19 +333,17 @@ class Client(Closing):
             with cancel_if_left(sent):
                 handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
         except BaseException:
-            self._pulse.end(id)
+            self._heartbeat.end(id)
             raise
-        # Whoever accepted it may not have been able to hear of the first sign.
-        self._pulse.begin(id)
         if not handle.accepted:
-            self._pulse.end(id)
+            self._heartbeat.end(id)
             raise SafegenError(
                 f'action {name} rejected the goal: {self._why_rejected(name)}',
                 ErrorCode.GOAL_REJECTED,
             )
         budget = conversions.duration_from_msg(goal.time_budget)
         deadline = time.monotonic() + budget + GRACE_S
-        return Goal(name, client, handle, deadline, self._reason, lambda: self._pulse.end(id))
+        return Goal(name, client, handle, deadline, self._reason, lambda: self._heartbeat.end(id))
 
     def _why_rejected(self, name: str) -> str:
         node = 'executor' if name == 'execute_plan' else 'planner'
@@ -370,7 +368,7 @@ class Client(Closing):
     def close(self) -> None:
         """Ends the client and the goals that it has not seen the end of; safe to call twice."""
         self._closed.set()
-        self._pulse.close()
+        self._heartbeat.close()
         self._executor.shutdown(timeout_sec=2.0)
         self._thread.join(timeout=2.0)  # before the context goes, which it still uses
         if self._context.ok():

@@ -32,7 +32,7 @@ from safegen_ros.client import Client
 from safegen_ros.console import desk
 from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, diagnostics, qos, told
+from safegen_ros.nodes import conversions, diagnostics, heartbeat, qos, told
 from safegen_ros.nodes.approval import PENDING, Approver, plan_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.managed import StateClient
@@ -97,7 +97,7 @@ class Link:
         hear(msg.PendingPlan, f'planner/{PENDING}', self._pending, qos.LATCHED)
         hear(msg.MonitorStatus, 'validator/status', self._monitored, qos.LATCHED)
         hear(DiagnosticArray, diagnostics.TOPIC, self._diagnosed, qos.EVENTS)
-        hear(UUID, 'heartbeat', self._beat, qos.EVENTS)
+        hear(msg.Heartbeat, heartbeat.TOPIC, self._beat, qos.HEARTBEATS_IN)
         for name, kind in _ACTIONS.items():
             hear(
                 GoalStatusArray,
@@ -175,8 +175,9 @@ class Link:
         }
         self._desk.change(lambda p: replace(p, parts={**p.parts, **parts}))
 
-    def _beat(self, message: UUID) -> None:
-        self._desk.set(beat=time.monotonic())
+    def _beat(self, message: msg.Heartbeat) -> None:
+        if message.sent:
+            self._desk.set(beat=time.monotonic())
 
     def _statuses(self, action: str, message: GoalStatusArray) -> None:
         for each in message.status_list:

@@ -26,6 +26,7 @@ from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.goal_server import STATUS_S, GoalServer
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.silence import Silence
@@ -56,6 +57,8 @@ class SafegenNode(ManagedNode):
 
     Attributes:
         goals: one goal at a time and none that waits, unless a node sets another one.
+        heartbeat: of this node.
+        heartbeats: of all nodes and clients of the namespace.
         journal: where every goal is written down before anybody is told of it.
         diagnostics: where the parts of the node say how they are.
     """
@@ -67,6 +70,8 @@ class SafegenNode(ManagedNode):
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health)
         self._servers_of_goals: list[GoalServer] = []
+        self.heartbeat = HeartbeatPublisher(self, lambda: self.state, self._served)
+        self.heartbeats = HeartbeatMonitor(self)
         self._statuses = Ticker(self, STATUS_S, self._tell_statuses)
 
     def serve(
@@ -95,6 +100,9 @@ class SafegenNode(ManagedNode):
         )
         self._servers_of_goals.append(server)
         return server
+
+    def _served(self) -> list[bytes]:
+        return [goal for server in self._servers_of_goals for goal in server.open_goals()]
 
     def _tell_statuses(self) -> None:
         for server in self._servers_of_goals:
@@ -242,6 +250,7 @@ class SafegenNode(ManagedNode):
         for server in self._servers_of_goals:
             server.join(CLOSE_TIMEOUT_S)
         self._statuses.close()
+        self.heartbeat.close()
         self.diagnostics.close()
 
     def deactivate(self) -> None:

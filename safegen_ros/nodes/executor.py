@@ -9,7 +9,7 @@ Interfaces:
     services `stop` and `reset` (std_srvs/Trigger): end every goal and hold, until an operator
         allows goals again.
     topic `stopped` (safegen_msgs/msg/StopState, latched): whether it is stopped, and why.
-    topic `heartbeat` (unique_identifier_msgs/UUID): signs of life of those who sent the goals; a
+    topic `heartbeat` (safegen_msgs/msg/Heartbeat): of the clients and nodes that sent the goals; a
         sender that falls silent while its goal is executed stops the stack. So does the validator,
         which is asked by service `validate_plan`.
     service `release` (std_srvs/Trigger): the tool lets go at an operator's word, see `releasing`.

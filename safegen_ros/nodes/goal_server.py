@@ -76,6 +76,10 @@ class GoalServer(ActionServer):
         for thread in list(self._at_work):
             thread.join(max(end - time.monotonic(), 0.0))
 
+    def open_goals(self) -> list[bytes]:
+        """The ids of the goals that were accepted and have not ended."""
+        return [id for id, goal in list(self._goal_handles.items()) if goal.is_active]
+
     def tell_statuses(self) -> None:
         """Publishes the statuses of all goals while one is under way; any thread may call it."""
         # Not under the lock: a goal that ends has its own, and wants that one then.

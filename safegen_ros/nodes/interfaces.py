@@ -92,8 +92,6 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _out('~/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits for approval', True),
         _serves('~/approve', 'safegen_msgs/srv/Approve', "an operator's word about such a plan"),
         _in('stopped', 'safegen_msgs/msg/StopState', 'ends the goals when it is stopped', True),
-        _out('heartbeat', 'unique_identifier_msgs/msg/UUID', 'ids of the goals that it executes'),
-        _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'signs of life of its clients'),
         _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on each attempt'),
         _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'what the twin says of a plan'),
         _sends('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a proved plan'),
@@ -114,7 +112,6 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _serves('reset', 'std_srvs/srv/Trigger', 'allow goals again; moves nothing'),
         _serves('release', 'std_srvs/srv/Trigger', 'the tool lets go; refused while a goal runs'),
         _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
-        _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'signs of life of who sent a goal'),
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
         _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),
         _out('world_state', 'safegen_msgs/msg/WorldState', 'measured blocks, or the facts'),
@@ -140,6 +137,10 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
 }
 """What each node has of its own, once it is active."""
 
+_HEARTBEAT = (
+    _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'four times a second: it is alive'),
+    _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'which nodes and clients are alive'),
+)
 _PARAMETERS = (
     ('describe_parameters', 'DescribeParameters'),
     ('get_parameter_types', 'GetParameterTypes'),
@@ -160,6 +161,7 @@ COMMON: tuple[Interface, ...] = (
     Interface(
         Kind.SUBSCRIPTION, '/clock', 'rosgraph_msgs/msg/Clock', 'the time', when='`use_sim_time`'
     ),
+    *_HEARTBEAT,
     _out('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the node is, once a second'),
     _out('~/transition_event', 'lifecycle_msgs/msg/TransitionEvent', 'each change of its state'),
     _out('/rosout', 'rcl_interfaces/msg/Log', 'its log'),
@@ -208,15 +210,14 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _in('world_state', 'safegen_msgs/msg/WorldState', 'the blocks, or the facts'),
     _in('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
     _in('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the nodes are'),
-    _out('heartbeat', 'unique_identifier_msgs/msg/UUID', 'ids of the goals that it has sent'),
-    _in('heartbeat', 'unique_identifier_msgs/msg/UUID', 'whose clients are there'),
+    *_HEARTBEAT,
 )
 """What the console has of its own."""
 
 PLAIN = tuple(
     each
     for each in COMMON
-    if each.name not in ('/diagnostics', '~/transition_event')
+    if each.name not in ('/diagnostics', 'heartbeat', '~/transition_event')
     and not each.type.startswith('lifecycle_msgs/')
 )
 """What every node has that is not managed."""

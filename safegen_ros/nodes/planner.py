@@ -14,7 +14,7 @@ Interfaces:
     topic `~/plan` (safegen_msgs/msg/Plan, latched): the last plan that was proved.
     topic `~/pending`, service `~/approve`: see `ApprovalGate`.
     client of services `validate_plan` and `rehearse_plan`, and of action `execute_plan`, to whose
-        goals it gives signs of life on topic `heartbeat`; listens to topic `stopped`.
+        goals it lists on topic `heartbeat`; listens to topic `stopped`.
 """
 
 from __future__ import annotations

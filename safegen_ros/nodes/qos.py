@@ -25,6 +25,11 @@ SAMPLES = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """The time, of which only the newest counts; as the nodes that follow `/clock` ask for it."""
 
+HEARTBEATS_OUT = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+HEARTBEATS_IN = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Heartbeats, of which only the newest counts: one that is lost is not sent again. The publisher's
+profile fits every subscription, and that of the subscription every publisher."""
+
 REQUESTS = QoSProfile(depth=500, reliability=ReliabilityPolicy.RELIABLE)
 """Requests and answers of services and actions. All clients of a service hear all of its answers:
 with rclpy's depth of 10, one that is held up for a moment loses its own among those of others."""

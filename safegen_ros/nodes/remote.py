@@ -24,7 +24,6 @@ from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.goal_client import GoalClient
 from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.nodes.watchdog import Heartbeat
 from safegen_ros.places import Places
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.verdict import Verdict
@@ -129,7 +128,6 @@ class RemoteExecutor:
         # Of its own, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
         self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
-        self._heartbeat = Heartbeat(node)
         self._stop = stop
         self._node = node
         self._line = Places(1)
@@ -219,27 +217,43 @@ class RemoteExecutor:
         goal.time_budget = conversions.duration_to_msg(left)
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
         sent(goal_id)
-        alive = self._heartbeat.of(goal_id)
+        heartbeat, listed = self._node.heartbeat, True
 
         def beat() -> bool:
-            if heard():
-                alive()
+            nonlocal listed
+            if heard() != listed:
+                listed = not listed
+                (heartbeat.begin if listed else heartbeat.end)(goal_id)
             return False
 
-        alive()  # expected from the first one on, so that this end is never missed
+        heartbeat.begin(goal_id)
+        try:
+            return self._sent(goal, goal_id, result, left, notify, lambda: beat() or cancelled())
+        finally:
+            heartbeat.end(goal_id)
+
+    def _sent(
+        self,
+        goal: ExecutePlan.Goal,
+        goal_id: UUID,
+        result: Any,
+        left: float,
+        notify: Callable[[msg.ExecutionProgress], None],
+        cancelled: Callable[[], bool],
+    ) -> Any:
+        """Sends a goal and waits for its result; see `execute`."""
+        unavailable, step_by_step = ErrorCode.EXECUTOR_UNAVAILABLE, goal.step_by_step
         accepted = self._client.send_goal_async(
             goal, lambda m: notify(m.feedback.progress), goal_uuid=goal_id
         )
         with cancel_if_left(accepted):
             # A cancel waits for this answer too: nothing may be left over there when this ends.
-            handle = wait_for(
-                accepted, CONNECT_TIMEOUT_S, 'the executor', unavailable, given_up=beat
-            )
+            handle = wait_for(accepted, CONNECT_TIMEOUT_S, 'the executor', unavailable)
         if not handle.accepted:
             why = self._stop.why_rejected()
             code = ErrorCode.EXECUTION_STOPPED if self._stop.reason else unavailable
             raise SafegenError(f'the executor rejected the plan, nothing has moved: {why}', code)
-        answer = self._await_result(handle, left, lambda: beat() or cancelled())
+        answer = self._await_result(handle, left, cancelled)
         done = answer.result
         result.verdict = done.verdict
         result.steps_done += done.steps_done
@@ -247,7 +261,7 @@ class RemoteExecutor:
         result.execution_time = conversions.sum_of(result.execution_time, done.execution_time)
         if step_by_step and done.remaining.problem:
             return done
-        if replan and done.remaining.problem:
+        if goal.replan and done.remaining.problem:
             raise NotAsProved(done.error_msg, done.remaining, done.steps_done)
         if done.error_code != int(ErrorCode.NONE):
             raise SafegenError(done.error_msg, conversions.code_from_msg(done.error_code))

@@ -10,19 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rclpy.node import Node
-from unique_identifier_msgs.msg import UUID
-
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
+from safegen_ros.nodes.heartbeat import Instance
 from safegen_ros.nodes.silence import Silence
 from safegen_ros.nodes.ticker import Ticker
-
-TOPIC = 'heartbeat'
 
 HEARTBEAT_S = 0.25
 """How often a sender gives a sign of life, and how often the executor looks for them [s]."""
@@ -43,68 +39,6 @@ _KEPT_GOALS = 2048
 """How many senders are remembered of those of whose goals nothing is known here."""
 
 
-class Heartbeat:
-    """Gives signs of life for goals, each named by its id."""
-
-    def __init__(self, node: Node) -> None:
-        self._publisher = node.create_publisher(UUID, TOPIC, qos.EVENTS)
-
-    def of(self, goal_id: UUID) -> Callable[[], None]:
-        """A function to call again and again; it gives a sign when it is time for one."""
-        last = -HEARTBEAT_S
-
-        def beat() -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= HEARTBEAT_S:
-                last = now
-                self._publisher.publish(goal_id)
-
-        return beat
-
-
-class Pulse(Closing):
-    """Gives signs of life for every open goal of a client, in a thread of its own.
-
-    Not in that of the client's callbacks: one that takes its time is no reason to stop the arm.
-
-    Args:
-        node: of the client.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._heartbeat = Heartbeat(node)
-        self._changed = threading.Lock()
-        self._open: dict[bytes, Callable[[], None]] = {}
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name='heartbeat', daemon=True)
-
-    def begin(self, goal_id: UUID) -> None:
-        """Gives signs for a goal from now on, the first one at once."""
-        with self._changed:
-            self._open[bytes(goal_id.uuid)] = beat = self._heartbeat.of(goal_id)
-            beat()
-            if not self._thread.is_alive() and not self._ended.is_set():
-                self._thread.start()
-
-    def end(self, goal_id: UUID) -> None:
-        """Gives none any more."""
-        with self._changed:
-            self._open.pop(bytes(goal_id.uuid), None)
-
-    def _beat(self) -> None:
-        while not self._ended.wait(HEARTBEAT_S / 5):
-            with self._changed:
-                for beat in self._open.values():
-                    beat()
-
-    def close(self) -> None:
-        """Ends all signs; harmless when repeated."""
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-
 class SignsOfLife:
     """For how long the senders of goals were not heard; see `Silence`.
 
@@ -117,10 +51,13 @@ class SignsOfLife:
         self._changed = threading.Lock()
         self._heard: dict[bytes, Silence] = {}
         self._watched: dict[bytes, int] = {}
-        node.create_subscription(UUID, TOPIC, self._take, qos.EVENTS, callback_group=node.group)
+        node.heartbeats.listen(self._take)
 
-    def _take(self, message: Any) -> None:
-        goal = bytes(message.uuid)
+    def _take(self, sender: Instance) -> None:
+        for goal in sender.sent:
+            self._hear(goal)
+
+    def _hear(self, goal: bytes) -> None:
         with self._changed:
             # Taken out, so that the dictionary is in the order of the last signs.
             silence = self._heard.pop(goal, None) or Silence(LONGEST_LOOK_S)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from rclpy.task import Future
-from unique_identifier_msgs.msg import UUID
 from waiting import wait_until
 
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros import watched_time
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import base, silence, watchdog
+from safegen_ros.nodes.heartbeat import CLIENT, Instance
 from safegen_ros.nodes.silence import Silence
 from safegen_ros.nodes.watchdog import (
     HEARTBEAT_S,
@@ -41,14 +41,18 @@ class _Node:
         self._service = service
         self._take: Any = None
 
-    def create_subscription(self, kind: Any, name: str, take: Any, *more: Any, **how: Any) -> None:
+    def listen(self, take: Any) -> None:
         self._take = take
+
+    @property
+    def heartbeats(self) -> Any:
+        return self
 
     def create_client(self, *what: Any, **how: Any) -> object:
         return self._service
 
     def give(self, goal: bytes) -> None:
-        self._take(UUID(uuid=list(goal)))
+        self._take(Instance('/client', b'1' * 16, CLIENT, frozenset({goal}), frozenset(), 0.0))
 
 
 class _Service:

@@ -1,0 +1,201 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Heartbeats of nodes and clients: one publisher and one monitor for each."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+from unique_identifier_msgs.msg import UUID
+
+from safegen_msgs.msg import Heartbeat
+from safegen_ros.closing import Closing
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.ticker import Ticker
+
+TOPIC = 'heartbeat'
+
+PERIOD_S = 0.25
+"""Time between two heartbeats [s]."""
+
+ALIVE_S = 4 * PERIOD_S
+"""An instance counts as alive for so long after its last heartbeat [s]."""
+
+CLIENT, FINALIZED = 'client', 'finalized'
+"""State of a client, and the last state of every process."""
+
+_MAX_INSTANCES = 1000
+"""Instances remembered at most; whoever floods the topic must not fill the memory."""
+
+
+def boottime() -> float:
+    """Seconds since the computer was started, also those in which it was suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class HeartbeatPublisher(Closing):
+    """Publishes the heartbeat of a process in a thread of its own.
+
+    Interfaces:
+        topic `heartbeat` (safegen_msgs/msg/Heartbeat).
+
+    Args:
+        node: of the process.
+        state: its state.
+        served: ids of the goals that it serves.
+
+    Attributes:
+        instance: identifies the process among those of its name.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        state: Callable[[], str] = lambda: CLIENT,
+        served: Callable[[], Iterable[bytes]] = tuple,
+    ) -> None:
+        self.instance = uuid.uuid4().bytes
+        self._name = node.get_fully_qualified_name()
+        self._state, self._served = state, served
+        self._sent: set[bytes] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._publisher = node.create_publisher(Heartbeat, TOPIC, qos.HEARTBEATS_OUT)
+        self._ticker = Ticker(node, PERIOD_S, self.publish)
+
+    def begin(self, goal_id: UUID) -> None:
+        """Lists a goal as sent from now on; call it before the goal is sent."""
+        with self._lock:
+            self._sent.add(bytes(goal_id.uuid))
+        self.publish()
+
+    def end(self, goal_id: UUID) -> None:
+        """Lists it no longer: it has ended, or is given up."""
+        with self._lock:
+            self._sent.discard(bytes(goal_id.uuid))
+
+    def publish(self) -> None:
+        """Publishes a heartbeat now; any thread may call it."""
+        with self._lock:  # so that what is listed last is the last message
+            if not self._closed:
+                self._publish(self._state(), self._sent, self._served())
+
+    def close(self) -> None:
+        """Publishes the last heartbeat, of state `finalized`."""
+        self._ticker.close()
+        with self._lock, contextlib.suppress(InvalidHandle):
+            if not self._closed:
+                self._publish(FINALIZED, (), ())
+            self._closed = True
+
+    def _publish(self, state: str, sent: Iterable[bytes], served: Iterable[bytes]) -> None:
+        self._publisher.publish(
+            Heartbeat(
+                node=self._name,
+                instance=list(self.instance),
+                state=state,
+                sent=[UUID(uuid=list(each)) for each in sent],
+                served=[UUID(uuid=list(each)) for each in served],
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A process as its last heartbeat shows it.
+
+    Attributes:
+        node: its fully qualified name.
+        id: its `instance`.
+        state: label of its lifecycle state; `client` for a client.
+        sent: ids of the goals that it has sent and awaits.
+        served: ids of the goals that it works on.
+        at: `boottime` of the arrival [s].
+    """
+
+    node: str
+    id: bytes
+    state: str
+    sent: frozenset[bytes]
+    served: frozenset[bytes]
+    at: float
+
+
+class HeartbeatMonitor:
+    """Knows the processes of its namespace by their heartbeats.
+
+    Args:
+        node: of the listener; its executor must be spinning elsewhere.
+        clock: of the arrivals [s].
+    """
+
+    def __init__(self, node: Node, clock: Callable[[], float] = boottime) -> None:
+        self._namespace = node.get_namespace().rstrip('/')
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._known: dict[bytes, Instance] = {}
+        self._listeners: list[Callable[[Instance], None]] = []
+        # Of its own, so that heartbeats are taken in their order.
+        group = MutuallyExclusiveCallbackGroup()
+        node.create_subscription(
+            Heartbeat, TOPIC, self.take, qos.HEARTBEATS_IN, callback_group=group
+        )
+
+    def listen(self, listener: Callable[[Instance], None]) -> None:
+        """Calls a function with each heartbeat from now on, in the thread of the callback."""
+        self._listeners.append(listener)
+
+    def instances(self, name: str = '') -> tuple[Instance, ...]:
+        """The processes that are alive.
+
+        Args:
+            name: of their node, relative to the namespace of the listener; empty for all.
+
+        Returns:
+            Two instances of one name are a duplicate, or a restart less than `ALIVE_S` ago.
+        """
+        wanted = name if name.startswith('/') else f'{self._namespace}/{name}'
+        since = self._clock() - ALIVE_S
+        with self._changed:
+            return tuple(
+                each
+                for each in self._known.values()
+                if each.at >= since and (not name or each.node == wanted)
+            )
+
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Waits until a condition is true, which is looked at with each heartbeat."""
+        with self._changed:
+            return self._changed.wait_for(condition, timeout_s)
+
+    def take(self, message: Heartbeat) -> None:
+        """Takes a heartbeat."""
+        instance = Instance(
+            message.node,
+            bytes(message.instance),
+            message.state,
+            frozenset(bytes(each.uuid) for each in message.sent),
+            frozenset(bytes(each.uuid) for each in message.served),
+            self._clock(),
+        )
+        with self._changed:
+            # Taken out first: the dictionary is in the order of the last heartbeats.
+            self._known.pop(instance.id, None)
+            if instance.state != FINALIZED:
+                self._known[instance.id] = instance
+            while self._known and (
+                len(self._known) > _MAX_INSTANCES
+                or next(iter(self._known.values())).at < instance.at - ALIVE_S
+            ):
+                self._known.pop(next(iter(self._known)))
+            self._changed.notify_all()
+        for listener in tuple(self._listeners):
+            listener(instance)
