@@ -8,6 +8,7 @@ So a record never knows more than the journal, and a journal alone gives back th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -275,7 +276,17 @@ def read_event(path: Path, entry: JournalEntry) -> Any:
     kind = EVENTS.get(entry.kind)
     if kind is None:
         raise RecordError(f'{path}: entry {entry.number}: nothing here is called {entry.kind!r}')
-    return typed(kind, dict(entry.data), f'{path}: entry {entry.number}')
+    event = typed(kind, dict(entry.data), f'{path}: entry {entry.number}')
+    if isinstance(event, TaskEvent) and not _is_time(event.started):
+        raise RecordError(f'{path}: entry {entry.number}: {event.started!a} is no time')
+    return event
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def begin(event: TaskEvent) -> RunRecord:

@@ -21,6 +21,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
@@ -118,9 +119,10 @@ class Journal(Closing):
         try:
             _take(self._folder, path)
             with _named(path):
-                self._database = _open_to_write(path)
+                self._database, self._file = _open_to_write(path)
             entries, self._digest = _read(self._database, path)
             self._next = len(entries)
+            self._log = _identity(_log_of(path))
             os.fsync(self._folder)  # the name of a new file is as durable as its content
         except BaseException:
             self.close()
@@ -134,7 +136,8 @@ class Journal(Closing):
             data: values that JSON can hold.
 
         Raises:
-            RecordError: the disk did not take it, or the journal is closed: do not go on.
+            RecordError: the disk did not take it, the file is no longer at its path, or the journal
+                is closed: do not go on.
             ValueError: JSON cannot hold a value.
         """
         return self.extend([(kind, data)])[0]
@@ -154,7 +157,18 @@ class Journal(Closing):
             with _named(self.path), _transaction(self._database) as database:
                 database.executemany('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', rows)
             self._next, self._digest = self._next + len(rows), digest
+            self._check_place()
             return tuple(entries)
+
+    def _check_place(self) -> None:
+        """Refuse a file that was deleted, moved or replaced: nobody would find what it holds."""
+        known = ((self.path, self._file), (_log_of(self.path), self._log))
+        for path, written in known:
+            if _identity(path) != written:
+                raise RecordError(
+                    f'{path}: was deleted, moved or replaced while it was written: put it back, '
+                    'or start its process again'
+                )
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""
@@ -215,12 +229,13 @@ def find_entry(path: Path, kind: str, key: str, value: str) -> JournalEntry | No
         ).fetchone()
     if row is None:
         return None
-    number, now, kind, text = row
-    return JournalEntry(number, now, kind, json.loads(text))
+    return _entry(path, *row)
 
 
 @contextmanager
 def _to_read(path: Path) -> Iterator[sqlite3.Connection]:
+    if not S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
+        raise RecordError(f'{path}: is no file')
     path.open('rb').close()  # for an error that says why
     with _named(path):
         uri = f'file:{quote(str(path.absolute()))}?mode=ro'
@@ -238,6 +253,20 @@ def is_written(path: Path) -> bool:
     finally:
         os.close(folder)
     return False
+
+
+def _log_of(path: Path) -> Path:
+    """The file beside a journal that holds its newest entries while it is written."""
+    return path.with_name(f'{path.name}-wal')
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is at a path; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _take(folder: int, path: Path) -> None:
@@ -269,7 +298,10 @@ def _named(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _open_to_write(path: Path) -> sqlite3.Connection:
+def _open_to_write(path: Path) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
+    """The database, and which file it is. Only its owner may read a new one."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    file = _identity(path)
     # Closed by the caller, from any thread; our own lock keeps the threads apart.
     database = sqlite3.connect(
         path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
@@ -283,7 +315,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
     except BaseException:
         database.close()
         raise
-    return database
+    return database, file
 
 
 def _leave_one_file(database: sqlite3.Connection) -> None:
@@ -324,14 +356,32 @@ def _read(database: sqlite3.Connection, path: Path) -> tuple[tuple[JournalEntry,
                 f'{path}: has format {version}, and this version reads {FORMAT}: '
                 'read it with the version that wrote it'
             )
-        rows = database.execute('SELECT * FROM entry ORDER BY number').fetchall()
+        rows = database.execute(
+            'SELECT number, time, kind, data, digest FROM entry ORDER BY number'
+        ).fetchall()
     entries, digest = [], ''
     for expected, (number, now, kind, text, kept) in enumerate(rows):
-        digest = _digest(digest, number, now, kind, text)
-        if number != expected or digest != kept:
+        whole = all(isinstance(each, str) for each in (now, kind, text))
+        digest = _digest(digest, number, now, kind, text) if whole else ''
+        if number != expected or not whole or digest != kept:
             raise RecordError(
                 f'{path}: entry {expected} is missing or was changed: what it says is not what '
                 'was written; restore the file from a copy'
             )
-        entries.append(JournalEntry(number, now, kind, json.loads(text)))
+        entries.append(_entry(path, number, now, kind, text))
     return tuple(entries), digest
+
+
+def _entry(path: Path, number: Any, now: Any, kind: Any, text: Any) -> JournalEntry:
+    """The entry of a row, checked, as SQLite keeps any type in any column."""
+    try:
+        data = json.loads(text)
+        # Times are compared as text, which only one form of them allows.
+        utc = datetime.fromisoformat(now).astimezone(timezone.utc)
+        if not isinstance(data, dict) or utc.isoformat(timespec='microseconds') != now:
+            raise ValueError('its values or its time are not written as they should be')
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise RecordError(
+            f'{path}: entry {number!a} cannot be read: {error}: restore the file from a copy'
+        ) from error
+    return JournalEntry(number, now, kind, data)

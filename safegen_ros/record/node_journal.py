@@ -210,11 +210,15 @@ def _read(
         if running:  # its node is about to begin it
             return
         raise
+    checked = []  # whole, before any of it counts
     for entry in read:
         data = dict(entry.data)
         goal = data.pop(_GOAL, '')
+        if not isinstance(goal, str):
+            raise RecordError(f'{path}: entry {entry.number}: {goal!r} is no id of a goal')
         entry = replace(entry, data=data)
-        event = read_event(path, entry)
+        checked.append((goal, entry, read_event(path, entry)))
+    for goal, entry, event in checked:
         if isinstance(event, StopEvent):
             stops[stack].append(entry)
         elif isinstance(event, ReleaseRecord):

@@ -317,7 +317,7 @@ class RunRecord:
 
 
 def new_run_dir(root: Path, now: datetime | None = None) -> Path:
-    """Make a folder for a run that no other run has.
+    """Make a folder for a run that no other run has, which only its owner may read.
 
     Args:
         root: the folder of all runs, made when missing.
@@ -331,7 +331,7 @@ def new_run_dir(root: Path, now: datetime | None = None) -> Path:
     while True:
         folder = root / f'{stamp:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}'
         try:
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
         except FileExistsError:
             continue
         return folder

@@ -187,6 +187,26 @@ def test_an_executor_that_cannot_write_does_not_move(
     assert not load_goals(root).broken
 
 
+def test_records_that_vanish_while_the_arm_moves_stop_it(client: Client, root: Path) -> None:
+    feedback = Feedback(lambda f: (f.execution.phase, f.execution.step) == ('moving', 2))
+    goal = client.start_run(LONG, options=Options(strategy='search'), on_feedback=feedback)
+    feedback.wait()
+    away = root.with_name('away')
+    root.rename(away)
+    try:
+        result = goal.result()
+        again = client.run(THREE, options=Options(strategy='search'))
+    finally:
+        away.rename(root)
+    assert ErrorCode(result.error_code) is ErrorCode.JOURNAL_FAILED, result.error_msg
+    assert 'was deleted, moved or replaced' in result.error_msg
+    moved = max(f.execution.step for f in feedback.seen if f.execution.phase == 'moving')
+    assert moved == 2
+    assert ErrorCode(again.error_code) is ErrorCode.JOURNAL_FAILED, again.error_msg
+    assert again.steps_done == 0
+    assert not load_goals(root).broken
+
+
 def test_what_was_told_of_a_goal_outlives_every_node(
     client: Client, ros_domain: int, root: Path
 ) -> None:

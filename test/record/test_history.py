@@ -5,14 +5,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import random
 import shutil
 from pathlib import Path
 
 import pytest
-from kept_runs import PLAN, keep_run, kept_folder
+from kept_runs import PLAN, TASK, keep_run, kept_folder
 
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK
+from safegen_ros.cli.history import Filter, list_kept
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.events import EVENTS, EndEvent, RunState, load_run
+from safegen_ros.record.events import EVENTS, EndEvent, GoalEvent, RunState, TaskEvent, load_run
 from safegen_ros.record.history import (
     CUT_OFF,
     NOT_REACHED,
@@ -22,9 +26,11 @@ from safegen_ros.record.history import (
     find_run,
     list_runs,
     outcome_of,
+    task_record,
 )
 from safegen_ros.record.journal import JOURNAL, Journal, load_journal
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.json_form import RecordError, plain
+from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import RunLog
 
@@ -93,6 +99,46 @@ def test_runs_are_listed_newest_first_and_one_that_is_broken_hides_no_other(
     assert 'there is no journal in this folder' in listed[0].error
     assert 'is no journal' in listed[1].error
     assert list(list_runs(tmp_path / 'none')) == []
+
+
+def test_any_damage_to_one_journal_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    whole = kept_folder(tmp_path, '20260101T000000Z-0000')
+    keep_run(whole)
+    with NodeJournal(tmp_path, '0.planner') as planner:
+        start = '2026-01-31T14:25:00+00:00'
+        task = TaskEvent('20260102T000000Z-0a0a0a0a', start, task_record(TASK, 'a test', ''))
+        planner.write('0a' * 16, task, GoalEvent('run_task', '0a' * 16))
+    second = kept_folder(tmp_path, '20260103T000000Z-0001')
+    keep_run(second)
+    chance = random.Random(7)
+    for damaged in (second / JOURNAL, planner.path):
+        content = damaged.read_bytes()
+        for _ in range(150):
+            flipped = bytearray(content)
+            for _ in range(chance.choice((1, 1, 8, 400))):
+                flipped[chance.randrange(len(flipped))] = chance.randrange(256)
+            damaged.write_bytes(flipped[: chance.choice((len(flipped), len(flipped) // 2))])
+            assert list_kept(0, Filter(), as_json=True) in (EXIT_OK, EXIT_BAD_INPUT)
+            listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+            others = {run['run']: run['result'] for run in listed if run['result'] != 'UNREADABLE'}
+            assert others[whole.name] == SUCCESS
+            assert len(listed) == 3
+            assert len(others) >= 2
+        damaged.write_bytes(content)
+
+
+@pytest.mark.parametrize('start', ['', 'now', '2026-01-31', '2026-01-31T14:25:00'])
+def test_a_run_that_began_at_no_time_hides_no_other(tmp_path: Path, start: str) -> None:
+    keep_run(kept_folder(tmp_path, '20260101T000000Z-0000'))
+    folder = kept_folder(tmp_path, '20260101T000001Z-0001')
+    with Journal(folder / JOURNAL) as journal:
+        journal.append('task', **plain(TaskEvent('x', start, task_record(TASK, 'a test', ''))))
+    broken, kept = list_runs(tmp_path)
+    assert 'is no time' in broken.error
+    assert kept.kept is not None
 
 
 @pytest.mark.parametrize(

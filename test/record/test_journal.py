@@ -15,15 +15,16 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.record.journal import Journal, is_written, load_journal
+from safegen_ros.record.journal import Journal, _digest, find_entry, is_written, load_journal
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.run import new_run_dir
 
 DATA = st.dictionaries(
     st.sampled_from(['text', 'step', 'ok']),
@@ -196,6 +197,109 @@ def test_a_changed_entry_is_refused_with_its_number(tmp_path, change, entry):
     for use in (load_journal, Journal):
         with pytest.raises(RecordError, match=rf'journal\.db: entry {entry} is missing or was ch'):
             use(path)
+
+
+def _rewrite(path, column, value, kept=True):
+    """Another value in entry 1, with the digest that belongs to it where that can be had."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute('DROP TRIGGER entry_is_not_changed')
+        database.execute(f'UPDATE entry SET {column} = ? WHERE number = 1', (value,))
+        rows = database.execute('SELECT * FROM entry ORDER BY number').fetchall()
+        before = ''
+        for number, now, kind, text, _ in rows if kept else ():
+            before = _digest(before, number, now, kind, text)
+            database.execute('UPDATE entry SET digest = ? WHERE number = ?', (before, number))
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ('column', 'value', 'kept'),
+    [
+        ('data', b'{"index": 1}', False),
+        ('kind', b'step', False),
+        ('time', b'2026', False),
+        ('time', 7, False),
+        ('digest', b'0', False),
+        ('number', 9, False),
+        ('data', '{"index": ', True),
+        ('data', '[1]', True),
+        ('data', '[' * 100_000, True),
+        ('data', '{"index": ' + '9' * 9999 + '}', True),
+        ('time', 'now', True),
+        ('time', '2026-01-31T14:25:00.000000', True),
+        ('time', '0001-01-01T00:00:00.000000+23:59', True),
+    ],
+)
+def test_a_value_of_another_type_or_form_is_damage(tmp_path, column, value, kept):
+    path = tmp_path / 'journal.db'
+    with Journal(path) as journal:
+        for index in range(3):
+            journal.append('step', index=index)
+    _rewrite(path, column, value, kept)
+    for use in (load_journal, Journal):
+        with pytest.raises(RecordError, match=r'journal\.db: entry \d'):
+            use(path)
+    with suppress(RecordError):  # which asks for no more than it returns
+        find_entry(path, 'step', 'index', '1')
+
+
+def test_what_is_no_file_is_no_journal(tmp_path):
+    path = tmp_path / 'journal.db'
+    os.mkfifo(path)
+    with pytest.raises(RecordError, match='is no file'):
+        load_journal(path)
+
+
+def _replace(path):
+    path.rename(path.with_name('old.db'))
+    shutil.copy(path.with_name('old.db'), path)
+
+
+@pytest.mark.parametrize(
+    'harm',
+    [
+        lambda path: shutil.rmtree(path.parent),
+        lambda path: path.parent.rename(path.parent.with_name('moved')),
+        lambda path: path.unlink(),
+        lambda path: path.with_name('journal.db-wal').unlink(),
+        _replace,
+    ],
+    ids=['folder deleted', 'folder moved', 'file deleted', 'log deleted', 'file replaced'],
+)
+def test_what_nobody_would_find_is_not_acknowledged(tmp_path, harm):
+    path = tmp_path / 'run' / 'journal.db'
+    path.parent.mkdir()
+    with suppress(RecordError), Journal(path) as journal:
+        journal.append('step')
+        harm(path)
+        for _ in range(2):
+            with pytest.raises(RecordError, match='was deleted, moved or replaced'):
+                journal.append('step')
+
+
+def test_a_folder_that_is_moved_back_is_written_on(tmp_path):
+    path = tmp_path / 'run' / 'journal.db'
+    path.parent.mkdir()
+    with Journal(path) as journal:
+        path.parent.rename(tmp_path / 'moved')
+        with pytest.raises(RecordError):
+            journal.append('step', index=0)
+        (tmp_path / 'moved').rename(path.parent)
+        entry = journal.append('step', index=1)
+    assert load_journal(path)[-1] == entry
+
+
+def test_only_its_owner_reads_a_journal(tmp_path):
+    before = os.umask(0)
+    try:
+        path = new_run_dir(tmp_path / 'runs') / 'journal.db'
+        with Journal(path) as journal:
+            journal.append('step')
+            modes = {each.name: each.stat().st_mode & 0o777 for each in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(('journal.db', 'journal.db-wal', 'journal.db-shm'), 0o600)
+    assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 @given(st.data())
