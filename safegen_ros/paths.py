@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,26 +29,31 @@ def _ament_prefixes() -> Iterator[Path]:
             yield Path(prefix)
 
 
-def share_dir() -> Path:
-    """Folder that holds `config/`, `launch/`, `models/` and `urdf/`.
+def _own_prefixes() -> Iterator[Path]:
+    """Folders round this code that may be the prefix it was installed below, nearest first."""
+    yield from Path(__file__).resolve().parents[2:]
 
-    The files beside running source code win, since an installed copy may be older than that code.
-    Then comes the ament index, then the prefix of the interpreter, where a wheel puts them. The
-    index is read directly: the ROS wheels do not set AMENT_PREFIX_PATH.
+
+def share_dir() -> Path:
+    """Folder that holds `config/`, `launch/`, `models/` and `urdf/` of this very code.
+
+    It is the checkout where the code runs from one, else `share/safegen_ros` below the prefix that
+    the code was installed in. Code that lies elsewhere takes what the ament index names, which is
+    read directly: the ROS wheels do not set AMENT_PREFIX_PATH. The prefix of the interpreter is not
+    asked: another installation there may describe another table.
 
     Raises:
-        DataNotFoundError: none of the three exists.
+        DataNotFoundError: none of them exists.
     """
     if (_checkout() / 'config' / 'sim.yaml').is_file():
         return _checkout()
-    candidates = [prefix / 'share' / PACKAGE for prefix in _ament_prefixes()]
-    candidates.append(Path(sys.prefix) / 'share' / PACKAGE)
+    candidates = [prefix / 'share' / PACKAGE for prefix in (*_own_prefixes(), *_ament_prefixes())]
     for candidate in candidates:
-        if candidate.is_dir():
+        if (candidate / 'config').is_dir():
             return candidate
-    looked = ', '.join(str(path) for path in [_checkout(), *candidates])
     raise DataNotFoundError(
-        f'the data files of {PACKAGE} are in none of: {looked}: install it again'
+        f'the data files of {PACKAGE} are in no share/{PACKAGE} above {_checkout()} and in none of '
+        f'AMENT_PREFIX_PATH ({os.environ.get("AMENT_PREFIX_PATH", "")}): install it again'
     )
 
 

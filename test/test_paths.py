@@ -48,32 +48,65 @@ def test_a_file_of_the_working_directory_goes_first(
     assert data_path('config/sim.yaml') == mine
 
 
-def test_share_dir_of_an_installed_copy_comes_from_the_index_or_the_prefix(
-    tmp_path: Path,
-) -> None:
-    """A copy of the package without a checkout round it, as a wheel or colcon would install it."""
-    site = tmp_path / 'site' / 'safegen_ros'
-    site.mkdir(parents=True)
+OWN = """
+import os
+from safegen_ros.paths import share_dir
+for index in ('', {index!r}):
+    os.environ['AMENT_PREFIX_PATH'] = index
+    try:
+        print(share_dir())
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+def _installed(prefix: Path, site: str) -> Path:
+    """A copy of the module that looks, as a wheel or colcon would install it."""
+    package = prefix / site / 'safegen_ros'
+    package.mkdir(parents=True)
     for name in ('__init__.py', 'errors.py', 'paths.py'):
-        (site / name).write_text((Path(paths.__file__).parent / name).read_text())
-    index = tmp_path / 'ws' / 'share' / 'ament_index' / 'resource_index' / 'packages'
+        (package / name).write_text((Path(paths.__file__).parent / name).read_text())
+    return package.parent
+
+
+def _indexed(prefix: Path) -> Path:
+    """The data of an installation, and its mark in the ament index."""
+    index = prefix / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     (index / 'safegen_ros').touch()
-    (tmp_path / 'ws' / 'share' / 'safegen_ros').mkdir()
-    program = (
-        'import sys; from safegen_ros.paths import share_dir\n'
-        f'import os; os.environ["AMENT_PREFIX_PATH"] = {str(tmp_path / "ws")!r}\n'
-        'print(share_dir())\n'
-        f'os.environ["AMENT_PREFIX_PATH"] = ""; sys.prefix = {str(tmp_path / "ws")!r}\n'
-        'print(share_dir())\n'
-        'sys.prefix = "/nonexistent"\n'
-        'share_dir()\n'
-    )
-    env = os.environ | {'PYTHONPATH': str(tmp_path / 'site')}
-    command = [sys.executable, '-c', program]
+    share = prefix / 'share/safegen_ros'
+    (share / 'config').mkdir(parents=True)
+    return share
+
+
+def _told(site: Path, index: Path) -> list[str]:
     done = subprocess.run(
-        command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, '-c', OWN.format(index=str(index))],
+        env=os.environ | {'PYTHONPATH': str(site)},
+        cwd=site.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
-    assert done.stdout.splitlines() == [str(tmp_path / 'ws/share/safegen_ros')] * 2
-    assert 'DataNotFoundError' in done.stderr
-    assert 'install it again' in done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    'site', ['lib/python3.11/site-packages', 'local/lib/python3/dist-packages']
+)
+def test_an_installed_copy_takes_the_data_of_its_own_prefix(tmp_path: Path, site: str) -> None:
+    """Another installation may be in the index, and in the prefix of the interpreter."""
+    code = _installed(tmp_path / 'own', site)
+    own, other = _indexed(tmp_path / 'own'), tmp_path / 'other'
+    _indexed(other)
+    assert _told(code, other) == [str(own)] * 2
+
+
+def test_code_without_data_of_its_own_takes_those_of_the_index_alone(tmp_path: Path) -> None:
+    code = _installed(tmp_path / 'site', '')
+    share = _indexed(tmp_path / 'ws')
+    nowhere, indexed = _told(code, tmp_path / 'ws')
+    assert nowhere.startswith('DataNotFoundError ')
+    assert nowhere.endswith('install it again')
+    assert indexed == str(share)

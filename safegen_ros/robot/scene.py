@@ -9,7 +9,6 @@ picked from and placed on, and the arm can travel above the highest tower.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import yaml
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.paths import share_dir
 from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
 from safegen_ros.robot.kinematics import forward, inverse_top_down
 from safegen_ros.robot.limits import Joints
@@ -173,10 +173,8 @@ class Scene:
 
 
 def default_scene_path() -> Path:
-    """The shipped `config/scene.yaml`: of the checkout, or as installed under `share`."""
-    checkout = Path(__file__).resolve().parents[2] / 'config' / 'scene.yaml'
-    installed = Path(sys.prefix) / 'share' / 'safegen_ros' / 'config' / 'scene.yaml'
-    return checkout if checkout.is_file() or not installed.is_file() else installed
+    """The shipped `config/scene.yaml`."""
+    return share_dir() / 'config' / 'scene.yaml'
 
 
 def load_scene(path: Path | str | None = None) -> Scene:

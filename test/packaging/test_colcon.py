@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from overlays import configured
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -100,6 +101,18 @@ def test_the_overlay_imports_both_packages(
     messages, package = (Path(line) for line in result.stdout.splitlines()[-2:])
     assert messages.is_relative_to(workspace / 'install' / 'safegen_msgs')
     assert package.is_relative_to(workspace / 'install' / 'safegen_ros')
+
+
+def test_an_executor_of_the_overlay_takes_the_table_that_was_installed_with_it(
+    workspace: Path, ros_domain: int, clean_environment: dict[str, str], tmp_path: Path
+) -> None:
+    package = workspace / 'install/safegen_ros'
+    # Of the interfaces the workspace has only one, so those of the interpreter are used.
+    script = f'source {package}/share/safegen_ros/package.bash &&'
+    environment = {**colcon_environment(clean_environment), 'ROS_DOMAIN_ID': str(ros_domain)}
+    answer, scene = configured(script, environment, tmp_path)
+    assert answer.strip() == 'SUCCESS'
+    assert Path(scene) == package / 'share/safegen_ros/config/scene.yaml'
 
 
 def test_the_executables_are_where_ros2_run_looks(workspace: Path) -> None:
