@@ -75,7 +75,7 @@ setup(
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     package_data={PACKAGE: ['py.typed', '**/*.pddl', '**/*.xml', '**/*.yaml', '**/*.json']},
     data_files=shared_files(),
-    install_requires=['setuptools', 'numpy', 'pyyaml', 'rich', 'typer'],
+    install_requires=['cryptography>=43', 'setuptools', 'numpy', 'pyyaml', 'rich', 'typer'],
     extras_require=EXTRAS,
     tests_require=['pytest'],
     zip_safe=False,

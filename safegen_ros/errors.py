@@ -44,6 +44,8 @@ class ErrorCode(IntEnum):
     PLAN_REFUSED = 301
     APPROVAL_REFUSED = 302
     APPROVAL_TIMEOUT = 303
+    SITE_REFUSED = 304
+    NOT_AUTHORIZED = 305
 
     # 400-499: the robot did not do what was proved.
     EXECUTOR_UNAVAILABLE = 400

@@ -1,0 +1,205 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is signed, and whether a signature counts: by whom, for what, how fresh, and only once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.key_pair import INSTALLATION, KeyPair
+from safegen_ros.keys.operators import Operator, Role
+
+FRESH_S = 60.0
+"""How old a nonce of a server, or the signature of a goal, may be [s]."""
+
+APPROVAL_S = 900.0
+"""How long after its signature an approval may begin an execution [s]."""
+
+_AHEAD_S = 5.0  # how far the clock of whoever signs may be ahead [s]
+_MAX_TEXT = 1000  # characters of a name or a nonce
+
+
+class NotAuthorized(SafegenError):
+    """A signature is missing or wrong, or its key may not do this."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.NOT_AUTHORIZED)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What somebody asks for.
+
+    Attributes:
+        stack: the ROS domain and the namespace, such as `0/cell1`.
+        name: of the command, such as `reset` or `execute_plan`.
+        argument: the digest of a plan or of a goal, or what else belongs to the command.
+        reason: why.
+    """
+
+    stack: str
+    name: str
+    argument: str = ''
+    reason: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature of a command; the fields are those of `safegen_msgs/msg/Signature`."""
+
+    key: str = ''
+    nonce: str = ''
+    time: int = 0
+    value: bytes = b''
+
+
+def signed_bytes(command: Command, key: str, nonce: str, time_ns: int) -> bytes:
+    """What is signed: every part, so that none can be exchanged."""
+    parts = [
+        'safegen command 1',
+        command.stack,
+        command.name,
+        command.argument,
+        command.reason,
+        key,
+        nonce,
+        str(time_ns),
+    ]
+    return json.dumps(parts).encode('ascii')
+
+
+def sign(pair: KeyPair, command: Command, nonce: str) -> Signature:
+    """The signature of a command, now."""
+    now = time.time_ns()
+    value = pair.sign(signed_bytes(command, pair.name, nonce, now))
+    return Signature(pair.name, nonce, now, value)
+
+
+class Authority:
+    """Decides whether commands come from whoever may give them.
+
+    Args:
+        operators: who there is, by name; empty where no keys are configured, and nothing is asked.
+        nodes: the key of the nodes of this computer.
+        clock: the time since the epoch [ns].
+    """
+
+    def __init__(
+        self,
+        operators: Mapping[str, Operator],
+        nodes: KeyPair | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._operators = dict(operators)
+        self._nodes = nodes
+        self._clock = clock
+        self._began = clock()
+        self._secret = os.urandom(32)
+        self._lock = threading.Lock()
+        self._used: dict[str, int] = {}
+
+    @property
+    def required(self) -> bool:
+        """Whether commands have to be signed."""
+        return bool(self._operators)
+
+    def nonce(self) -> str:
+        """A nonce for one command, within `FRESH_S`. Nothing is kept of it until it is used."""
+        now = str(self._clock())
+        salt = os.urandom(8).hex()
+        return f'{now}-{salt}-{self._proof(now, salt)}'
+
+    def check(
+        self,
+        command: Command,
+        signature: Signature,
+        role: Role,
+        *,
+        nonce: str | None = None,
+        fresh_s: float = FRESH_S,
+    ) -> str:
+        """The name of whoever signed; each signature counts once.
+
+        Args:
+            command: what is asked for.
+            signature: of it.
+            role: that the key must have; with `SENDER`, nodes may send, too.
+            nonce: which one it must be; None for one of `nonce()`.
+            fresh_s: how old the signature may be [s].
+
+        Raises:
+            NotAuthorized: with the reason.
+        """
+        if not signature.key:
+            raise NotAuthorized(
+                f"{command.name} must be signed here: sign it with an operator's key, see "
+                "'safegen operator --help'"
+            )
+        if max(len(signature.key), len(signature.nonce)) > _MAX_TEXT:
+            raise NotAuthorized(f'{command.name}: the name or the nonce is too long')
+        self._check_key(command, signature, role)
+        now = self._clock()
+        if nonce is None:
+            self._check_own(command, signature.nonce, now)
+        elif signature.nonce != nonce:
+            raise NotAuthorized(f'{command.name}: the signature is about something else')
+        age_s = (now - signature.time) / 1e9
+        if not -_AHEAD_S <= age_s <= fresh_s:
+            raise NotAuthorized(
+                f'{command.name}: the signature is {age_s:.0f} s old, and counts for '
+                f'{fresh_s:.0f} s: sign again, or compare the clocks of the computers'
+            )
+        # What was used before this process began is not known any more.
+        if signature.time < self._began:
+            raise NotAuthorized(
+                f'{command.name}: the signature is older than this process: sign again'
+            )
+        with self._lock:
+            self._used = {old: end for old, end in self._used.items() if end > now}
+            if signature.nonce in self._used:
+                raise NotAuthorized(f'{command.name}: the signature was used before: sign again')
+            self._used[signature.nonce] = now + int((fresh_s + 2 * _AHEAD_S) * 1e9)
+        return signature.key
+
+    def _check_key(self, command: Command, signature: Signature, role: Role) -> None:
+        data = signed_bytes(command, signature.key, signature.nonce, signature.time)
+        if signature.key == INSTALLATION and role is Role.SENDER:
+            nodes = [each.key for each in self._operators.values() if Role.NODE in each.roles]
+            nodes += [self._nodes.public] if self._nodes is not None else []
+            if not any(key.verifies(data, signature.value) for key in nodes):
+                raise NotAuthorized(f'{command.name}: the signature is of no node that is known')
+            return
+        operator = self._operators.get(signature.key)
+        if operator is None:
+            raise NotAuthorized(
+                f'{command.name}: the key {signature.key!a} is not in the operators file'
+            )
+        if not operator.key.verifies(data, signature.value):
+            raise NotAuthorized(f'{command.name}: the signature is not one of {operator.name}')
+        if role not in operator.roles:
+            raise NotAuthorized(
+                f'{command.name}: {operator.name} does not have the role {role.value}'
+            )
+
+    def _check_own(self, command: Command, nonce: str, now: int) -> None:
+        when, _, rest = nonce.partition('-')
+        salt, _, proof = rest.partition('-')
+        if not hmac.compare_digest(_utf8(proof), _utf8(self._proof(when, salt))):
+            raise NotAuthorized(f'{command.name}: the nonce is none of this node: ask for another')
+        if now - int(when) > FRESH_S * 1e9:
+            raise NotAuthorized(f'{command.name}: the nonce is too old: ask for another')
+
+    def _proof(self, when: str, salt: str) -> str:
+        return hmac.new(self._secret, _utf8(f'{when}-{salt}'), hashlib.sha256).hexdigest()
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode('utf-8', 'replace')
