@@ -228,6 +228,8 @@ _ENDED = {
     ErrorCode.PLAN_REFUSED: 'The plan is not proved safe, so it was not carried out',
     ErrorCode.APPROVAL_REFUSED: 'The operator did not allow the plan, so it was not carried out',
     ErrorCode.APPROVAL_TIMEOUT: 'Nobody allowed the plan in time, so it was not carried out',
+    ErrorCode.SITE_REFUSED: 'The rules of this site do not allow it',
+    ErrorCode.NOT_AUTHORIZED: 'It was not signed by anybody who may do this',
     ErrorCode.ROBOT_FAULT: 'The arm had a fault and was stopped',
     ErrorCode.STATE_MISMATCH: 'The world was not as proved, so the arm was stopped',
     ErrorCode.MONITOR_VIOLATION: 'The world broke a rule, so the arm was stopped',
