@@ -21,6 +21,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -28,7 +29,7 @@ from typing import NoReturn
 from safegen_ros.errors import PddlError, SafegenError, TextError
 from safegen_ros.pddl.diagnostics import excerpt, with_excerpts
 from safegen_ros.pddl.extract import extract_plan
-from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -202,9 +203,15 @@ def check_problem(text: str, domains: dict[str, Domain]) -> None:
         raise AssertionError('the problem does not read back the same')
 
 
+@cache
+def _problem() -> Problem:
+    """The problem whose steps a plan may hold."""
+    return read_problem(WHOLE_PROBLEM, read_domain(WHOLE_DOMAIN))
+
+
 def check_plan(text: str) -> None:
     """Reads a plan strictly and leniently."""
-    plan, note = extract_plan(text)
+    plan, note = extract_plan(text, _problem())
     if str(note).count('\n'):
         raise AssertionError('the note on a plan has several lines')
     if note.whole and parse_plan(text) != plan:

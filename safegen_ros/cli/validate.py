@@ -77,7 +77,7 @@ def judge(task: Pddl3Task, text: str, options: Options) -> Judgement:
     extraction = None
     try:
         if options.lenient:
-            plan, taken = extract_plan(text)
+            plan, taken = extract_plan(text, task.problem)
             extraction = None if taken.whole else taken
         else:
             plan = parse_plan(text)
@@ -178,7 +178,7 @@ def validate(
         bool, typer.Option('--second-opinion', help='refuse a plan where VAL does not agree')
     ] = False,
     lenient: Annotated[
-        bool, typer.Option('--lenient', help='take the first list of steps out of other text')
+        bool, typer.Option('--lenient', help='take the list of steps out of other text')
     ] = False,
     read_as: ReadAs = '',
     any_name: AnyName = False,

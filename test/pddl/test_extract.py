@@ -9,10 +9,25 @@ import random
 import pytest
 import strategies
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.extract import Extraction, extract_plan
-from safegen_ros.pddl.plan import MAX_PLAN_TEXT, make_plan, parse_plan
+from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, make_plan, parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+
+PROBLEM = read_problem(
+    '(define (problem p) (:domain d) (:objects b1 b2 b-1 c_2 4-0) (:init) (:goal (and)))',
+    read_domain(
+        '(define (domain d) (:predicates (p)) (:action pickup :parameters (?x)) (:action wait)'
+        '(:action stack :parameters (?x ?y)))'
+    ),
+)
+
+
+def _taken(text: str) -> tuple[Plan, Extraction]:
+    return extract_plan(text, PROBLEM)
+
 
 TWO = make_plan([('pickup', 'b1'), ('stack', 'b1', 'b2')])
 
@@ -26,7 +41,7 @@ TWO = make_plan([('pickup', 'b1'), ('stack', 'b1', 'b2')])
     ],
 )
 def test_a_plan_is_taken_as_it_stands(text: str, first: int, last: int) -> None:
-    plan, note = extract_plan(text)
+    plan, note = _taken(text)
     assert plan == TWO
     assert note == Extraction(2, first, last)
     assert note.whole
@@ -34,7 +49,7 @@ def test_a_plan_is_taken_as_it_stands(text: str, first: int, last: int) -> None:
 
 
 def test_a_text_without_steps_is_the_empty_plan() -> None:
-    assert extract_plan('; nothing to do\n') == (make_plan([]), Extraction(0, 0, 0))
+    assert _taken('; nothing to do\n') == (make_plan([]), Extraction(0, 0, 0))
 
 
 MARKED = {
@@ -55,11 +70,11 @@ MARKED = {
 def test_marks_of_lists_are_taken_off(case: str) -> None:
     with pytest.raises(PlanFormatError):
         parse_plan(MARKED[case])
-    plan, note = extract_plan(MARKED[case])
+    plan, note = _taken(MARKED[case])
     assert plan == TWO
     assert note.marks
     assert not note.whole
-    assert (note.before, note.after, note.other_lists) == ('', '', 0)
+    assert (note.before, note.after) == ('', '')
     assert 'left out the marks around them' in str(note)
 
 
@@ -73,10 +88,7 @@ SKIPPED = {
         '{"plan": [\n  "(pickup b1)",\n  "(stack b1 b2)"\n]}', 2, 3, 'line 1, JSON', 'line 4, the',
     ),
     'thought': ('<think>\n(open b1)\n</think>\n(pickup b1)\n(stack b1 b2)', 4, 5, 'a thought', ''),
-    'loud thought': ('<THINK>(a)</THINK>\n(pickup b1)\n(stack b1 b2)', 2, 3, 'a thought', ''),
-    'cut off': (
-        '(pickup b1)\n(stack b1 b2)\n(pickup b', 1, 2, '', 'line 3, an unclosed parenthesis',
-    ),
+    'loud thought': ('<THINK>(wait)</THINK>\n(pickup b1)\n(stack b1 b2)', 2, 3, 'a thought', ''),
     'praise': ('Sure (as asked)!\n\n1. (pickup b1)\n2. (stack b1 b2)', 3, 4, 'line 1', ''),
     'one extra parenthesis': ('(pickup b1)\n(stack b1 b2)\n)', 1, 2, '', 'line 3, a parenthesis'),
 }  # fmt: skip
@@ -85,9 +97,9 @@ SKIPPED = {
 @pytest.mark.parametrize('case', SKIPPED)
 def test_what_is_skipped_is_said(case: str) -> None:
     text, first, last, before, after = SKIPPED[case]
-    plan, note = extract_plan(text)
+    plan, note = _taken(text)
     assert plan == TWO
-    assert (note.steps, note.first_line, note.last_line, note.other_lists) == (2, first, last, 0)
+    assert (note.steps, note.first_line, note.last_line) == (2, first, last)
     assert note.before.startswith(before)
     assert bool(note.before) == bool(before)
     assert note.after.startswith(after)
@@ -96,33 +108,119 @@ def test_what_is_skipped_is_said(case: str) -> None:
     assert str(note).isprintable()
 
 
-def test_only_the_first_list_is_taken() -> None:
-    plan, note = extract_plan('(pickup b1)\n(stack b1 b2)\n\nor:\n(wait)\n\nor:\n(wait)\n(wait)\n')
-    assert plan == TWO
-    assert note.other_lists == 2
-    assert str(note).endswith('skipped 2 more lists of steps')
+LEFT_OVER = {
+    'a parenthesis too many': '(pickup b1)\n(wait))',
+    'a negative number': '-1: (wait)\n(pickup b1)',
+    'a number with an exponent': '1e3: (wait)\n(pickup b1)',
+    'a heading': '(pickup b1)\nStep 2 (wait)',
+    'a fraction': '1/2: (wait)\n(pickup b1)',
+    'prose before': 'then (wait)\n(pickup b1)',
+    'prose behind': '- (pickup b1)\n- (stack b1 b2), carefully\n- (wait)',
+    'two steps in prose': '(pickup b1)\nthen (stack b1 b2) and (wait)',
+    'a sign': '(pickup b1)\n(wait \u263a)',
+    'a sign in the name': '(pickup b1)\n(wa\u200bit)',
+    'an accent': '(pickup b1)\n(wai\u0301t)',
+    'wide parentheses': '(pickup b1)\n\uff08wait\uff09',
+    'wide letters': '(pickup b1)\n(\uff57\uff41it)!',
+    'ornamental parentheses': '(pickup b1)\n\u2768wait\u2769',
+    'capitals': '(pickup b1)\n(WAIT) .',
+    'a nearly right name': '(pickup b1)\nthen (wit)',
+    'an object only': '(pickup b1)\nthen (lift b2)',
+    'cut off': '(pickup b1)\n(stack b1 b2)\n(pickup b',
+    'a letter of a comment': '1. (pickup b1)\n(wa;it)',
+    'a nested step': '(pickup b1)\n((wait))',
+    'a call': '(pickup b1)\nstack(b1, b2)',
+    'a call without arguments': '(pickup b1)\nnow wait() here',
+    'no parentheses': '(pickup b1)\n2: STACK b1 b2',
+    'a name alone': '(pickup b1)\nwait.',
+    'brackets': '(pickup b1)\n<stack b1 b2>',
+    'a comment behind a step': '(pickup b1); (wait)',
+    'a comment in other text': 'Plan:\n(pickup b1); (wait)',
+    'a comment behind a bullet': '(pickup b1)\n- ; (wait)',
+    'a second list': '(pickup b1)\n\nor:\n(fly)',
+    'a thought in the middle': '(pickup b1)\n<think>(wait)</think>\n(stack b1 b2)',
+}
 
 
-def test_a_line_with_anything_else_ends_the_list() -> None:
-    plan, note = extract_plan('- (pickup b1)\n- (stack b1 b2), carefully\n- (wait)')
-    assert plan == make_plan([('pickup', 'b1')])
-    assert note.after.startswith('line 2, a bullet')
-    assert note.other_lists == 1
+@pytest.mark.parametrize('case', LEFT_OVER)
+def test_a_text_with_a_step_beside_the_list_is_refused(case: str) -> None:
+    text = LEFT_OVER[case]
+    with pytest.raises(PlanFormatError) as caught:
+        _taken(text)
+    beside = [
+        number for number, line in enumerate(text.split('\n'), 1) if line[-11:] != '(pickup b1)'
+    ]
+    assert caught.value.line in beside
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize(
+    'line',
+    ['Here is the plan (2 steps):', 'Wait until it is done:', 'First we pick up (carefully) one.',
+     '; cost = 2 (unit cost)', '1. Lift the first block.', ')', '***', '\u2713 done :)'],
+)  # fmt: skip
+def test_prose_that_holds_no_step_is_skipped(line: str) -> None:
+    assert _taken(f'{line}\n(pickup b1)\n(stack b1 b2)')[0] == TWO
+    assert _taken(f'(pickup b1)\n(stack b1 b2)\n{line}')[0] == TWO
+
+
+DISGUISES = st.sampled_from(
+    ['{}', '{})', '({}', '-1: {}', '1e3: {}', '1. {}', '* {},', 'then {}', '{} \u263a', '`{}`', '"{}"',
+     '\u00a0{}', '{}\u200b', '\ufeff{}', '{} {}', '{}{}', '{}, then {}', '**{}** it', '[{}', '<b>{}</b>',
+     '{}; {}', '/{}/', '1/2 {}', 'x{}y', '{}.', '0.0: {} [1]', '\x00{}', '\x1b[1m{}']
+)  # fmt: skip
+
+
+@settings(strategies.SUITE, max_examples=300)
+@given(
+    st.lists(st.sampled_from(['(pickup b1)', '(stack b1 b2)', '(wait)']), min_size=1, max_size=5),
+    st.lists(
+        st.tuples(DISGUISES, st.sampled_from('\u263a\u200b\u0301 \t;')), min_size=5, max_size=5
+    ),
+    st.integers(0, 200),
+)
+def test_all_steps_are_taken_or_none(
+    steps: list[str], disguises: list[tuple[str, str]], place: int
+) -> None:
+    lines, whole = [], []
+    for step, (disguise, _) in zip(steps, disguises, strict=False):
+        count = disguise.count('{}')
+        lines.append(disguise.format(*[step] * count))
+        whole += [step] * count
+    text = '\n'.join(lines)
+    place = place % len(text)
+    for mutated in (text, text[:place] + disguises[0][1] + text[place:]):
+        try:
+            plan, _ = _taken(mutated)
+        except PlanFormatError:
+            continue
+        found = str(plan).split('\n')
+        # a letter more may make another name of one, which is no action of the problem
+        assert len(found) == len(whole)
+        if mutated == text:
+            assert found == whole
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for whole in (text, f'(pickup b1)\n{text}', f'{text}\n(pickup b1)'):
+        try:
+            plan, note = _taken(whole)
+        except PlanFormatError as error:
+            assert error.message.isprintable()
+        else:
+            assert parse_plan(str(plan)) == plan
+            assert str(note).isprintable()
 
 
 REFUSED = {
-    'prose': (
-        'I will (carefully) pick it up',
-        1,
-        1,
-        'no line of the text is a list of steps; found',
-    ),
-    'calls': ('pickup(b1)\nstack(b1, b2)', 1, 1, 'no line of the text is a list of steps; found'),
+    'prose': ('I will (carefully) pick it up', 1, 1, 'no line of the text is a list of steps; f'),
+    'calls': ('lift(x)\nput(x, y)', 1, 1, 'no line of the text is a list of steps; found'),
     'a thought without an end': ('<think>\n(pickup b1)', 1, 1, "found '<think>' and no '</think>'"),
     'numbers that shrink': ('Plan:\n2. (a)\n1. (b)', 3, 1, 'the time 1 comes behind 2'),
     'times at once': ('Plan:\n0: (a)\n\n0: (b)', 4, 1, 'the time 0 is there twice'),
     'some numbers': ('Plan:\n1. (a)\n(b)', 3, 1, 'some steps have a time and some have none'),
-    'a step over two lines': ('Plan:\n(pickup\nb1)', 1, 1, 'no line of the text is a list'),
+    'a step over two lines': ('Plan:\n(pickup\nb1)', 2, 1, "'(pickup' may hold a step"),
 }
 
 
@@ -130,7 +228,7 @@ REFUSED = {
 def test_what_is_no_list_of_steps_is_refused(case: str) -> None:
     text, line, column, what = REFUSED[case]
     with pytest.raises(PlanFormatError) as caught:
-        extract_plan(text)
+        _taken(text)
     assert (caught.value.line, caught.value.column) == (line, column)
     assert caught.value.what.startswith(what)
     assert caught.value.cure
@@ -138,29 +236,29 @@ def test_what_is_no_list_of_steps_is_refused(case: str) -> None:
 
 def test_a_text_that_is_too_long_is_refused() -> None:
     with pytest.raises(PlanFormatError, match='limit'):
-        extract_plan('(a)\n' * (MAX_PLAN_TEXT // 4 + 1))
+        _taken('(a)\n' * (MAX_PLAN_TEXT // 4 + 1))
 
 
 @pytest.mark.parametrize('text', ['"' * 900_000, '(a)' + ' ' * 900_000 + '!', '<think>' * 120_000])
 def test_hostile_repetition_is_refused(text: str) -> None:
     with pytest.raises(PlanFormatError):
-        extract_plan(text)
+        _taken(text)
 
 
 @settings(strategies.SUITE, max_examples=60)
 @given(strategies.SEEDS)
 def test_a_plan_is_found_between_other_things(seed: int) -> None:
     rng = random.Random(seed)
-    names = ['a', 'b-1', 'c_2', '4-0']
+    names = ['b1', 'b-1', 'c_2', '4-0']
     steps = [
         [rng.choice(names) for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(1, 9))
     ]
     plan = make_plan(steps)
     lead = rng.choice(['', '- ', '* ', '`', '"'])
     lines = [f'{lead}{step}{rng.choice(["", " "])}' for step in map(str, plan.steps)]
-    before = rng.choice([[], ['Plan:'], ['```'], ['<think>(a)</think> So:'], ['', '# Plan', '']])
+    before = rng.choice([[], ['Plan:'], ['```'], ['<think>(wait)</think> So:'], ['', '# Plan', '']])
     after = rng.choice([[], ['```'], ['That is all.'], ['', ')']])
-    found, note = extract_plan('\n'.join([*before, *lines, *after]))
+    found, note = _taken('\n'.join([*before, *lines, *after]))
     assert found == plan
     assert (note.first_line, note.last_line) == (len(before) + 1, len(before) + len(lines))
     assert note.whole is not bool(before or after or lead)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from safegen_ros.errors import PddlError, PlanFormatError
 from safegen_ros.pddl.diagnostics import MAX_ERRORS
 from safegen_ros.pddl.extract import extract_plan
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -85,11 +86,12 @@ def _read(domain_source: str, problem_source: str, plan_source: str) -> str:
 @settings(strategies.SUITE, max_examples=300)
 @given(st.one_of(SOUP, FRAMED, st.text(max_size=200)))
 def test_soups(text: str) -> None:
+    fuzz_problem = strategies.toggles(random.Random(0))
     for read in (
         read_domain,
         problem_domain_name,
         parse_plan,
-        extract_plan,
+        lambda soup: extract_plan(soup, fuzz_problem),
         lambda soup: read_problem(soup, strategies.BLOCKSWORLD),
     ):
         try:
@@ -149,7 +151,7 @@ def test_every_text_that_the_script_starts_from_is_read(fuzz: ModuleType) -> Non
 def test_the_script_keeps_what_it_finds(
     fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    def fail(text: str) -> None:
+    def fail(text: str, problem: Problem) -> None:
         raise fault
 
     monkeypatch.setattr(fuzz, 'extract_plan', fail)
