@@ -139,8 +139,9 @@ def constraint(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> 
     operator = rng.choice(list(OPERATORS))
     numbers, count = OPERATORS[operator]
     times = tuple(rng.randint(0, LATEST) for _ in range(numbers))
-    if rng.random() < 0.8:
-        times = tuple(sorted(times))  # a window that ends before it begins is an empty one
+    if operator == 'hold-during':
+        begin = min(times)
+        times = (begin, max(*times, begin + 1))  # an empty window is no constraint
     return Constraint(operator, tuple(formula(rng, domain, names) for _ in range(count)), times)
 
 

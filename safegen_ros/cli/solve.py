@@ -21,7 +21,11 @@ from safegen_ros.cli.failures import (
     print_error,
 )
 from safegen_ros.cli.files import ReadAs, read_task
+from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
+from safegen_ros.verify.cost import Ranking, rank
+
+_NOT_OPTIMISED = 'the search minimises the number of steps, not this metric'
 
 SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 """The values of `status` in the JSON form."""
@@ -39,7 +43,11 @@ def solve(
         Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
     ] = None,
     optimal: Annotated[
-        bool, typer.Option('--optimal', help='search for a shortest plan and prove that it is')
+        bool,
+        typer.Option(
+            '--optimal',
+            help='search for a plan with the fewest steps (not for the :metric) and prove it',
+        ),
     ] = False,
     route: Annotated[
         str, typer.Option(help='who searches: auto, in-process or fast-downward')
@@ -82,7 +90,8 @@ def solve(
             status = UNSOLVABLE if isinstance(error, Unsolvable) else LIMIT
             tell(error, f'{status}: {error.message}', status)
             return EXIT_FAILED
-        print(json.dumps(_values(SOLVED, found)) if as_json else plan_text(found))
+        ranking = rank(task.problem, found.plan)
+        print(json.dumps(_values(SOLVED, found, ranking)) if as_json else plan_text(found, ranking))
         return EXIT_OK
 
     def tell(error: Exception, message: str, status: str = ERROR) -> None:
@@ -94,7 +103,7 @@ def solve(
     raise typer.Exit(guarded(whole, tell, verbose))
 
 
-def plan_text(found: Solution) -> str:
+def plan_text(found: Solution, ranking: Ranking | None = None) -> str:
     """The plan with comments on where it comes from."""
     shortest = ', proved to be the fewest' if found.optimal else ''
     expanded = f', {found.expanded:,} situations expanded' if found.expanded else ''
@@ -102,18 +111,20 @@ def plan_text(found: Solution) -> str:
         f'; route: {found.route}',
         f'; steps: {len(found.plan)}{shortest}',
         f'; time: {found.seconds:.3f} s{expanded}',
+        *([] if ranking is None else [f'; metric: {ranking}; {_NOT_OPTIMISED}']),
         *map(str, found.plan.steps),
     ]
     return '\n'.join(lines)
 
 
-def _values(status: str, found: Solution | None) -> dict[str, Any]:
+def _values(status: str, found: Solution | None, ranking: Ranking | None = None) -> dict[str, Any]:
     """The answer as values for JSON; docs/validation.md explains each."""
     return {
         'status': status,
         'plan': None if found is None else [str(step) for step in found.plan.steps],
         'route': None if found is None else found.route,
         'optimal': None if found is None else found.optimal,
+        'metric': None if ranking is None else {**ranking_values(ranking), 'note': _NOT_OPTIMISED},
         'seconds': None if found is None else found.seconds,
         'expanded': None if found is None else found.expanded,
         'errors': [],

@@ -26,12 +26,13 @@ from safegen_ros.cli.failures import (
     print_error,
 )
 from safegen_ros.cli.files import ReadAs, read_task, read_text
-from safegen_ros.cli.verdicts import show_verdict, verdict_values
+from safegen_ros.cli.verdicts import ranking_values, show_verdict, verdict_values
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.cost import Ranking, rank
 from safegen_ros.worlds.pddl3.files import read_stream
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -62,6 +63,8 @@ class Judgement:
         error: why it is no plan, or None.
         extraction: what was taken out of other text; None when the text itself is the plan.
         confirmed: whether the second opinion let the verdict stand; None when none was asked for.
+        notes: what is right in the constraints and hardly meant.
+        ranking: the value of the metric; None without a metric, and for a plan that fails.
     """
 
     verdict: Verdict
@@ -70,6 +73,8 @@ class Judgement:
     error: PlanFormatError | None = None
     extraction: Extraction | None = None
     confirmed: bool | None = None
+    notes: tuple[str, ...] = ()
+    ranking: Ranking | None = None
 
 
 def judge(task: Pddl3Task, text: str, options: Options) -> Judgement:
@@ -83,13 +88,23 @@ def judge(task: Pddl3Task, text: str, options: Options) -> Judgement:
             plan = parse_plan(text)
     except PlanFormatError as error:
         return Judgement(Verdict(Category.FORMAT_ERROR, error.message), None, text, error)
-    if not options.second_opinion:
-        return Judgement(task.verify(plan), plan, text, extraction=extraction)
-    from safegen_ros.verify.second_opinion import verify_twice
+    confirmed = None
+    if options.second_opinion:
+        from safegen_ros.verify.second_opinion import verify_twice
 
-    verdict = verify_twice(task.problem, plan, validator=task.validator)
-    confirmed = verdict.category is not Category.UNKNOWN
-    return Judgement(verdict, plan, text, extraction=extraction, confirmed=confirmed)
+        verdict = verify_twice(task.problem, plan, validator=task.validator)
+        confirmed = verdict.category is not Category.UNKNOWN
+    else:
+        verdict = task.verify(plan)
+    return Judgement(
+        verdict,
+        plan,
+        text,
+        extraction=extraction,
+        confirmed=confirmed,
+        notes=task.problem.notes,
+        ranking=rank(task.problem, plan) if verdict.ok else None,
+    )
 
 
 class Shown(Protocol):
@@ -122,6 +137,8 @@ class JsonLines:
             **verdict_values(found.verdict, found.plan.steps if found.plan is not None else None),
             'extracted': None if found.extraction is None else asdict(found.extraction),
             'second_opinion': found.confirmed,
+            'notes': list(found.notes),
+            'metric': None if found.ranking is None else ranking_values(found.ranking),
             'errors': errors,
         }
         print(json.dumps(values), flush=True)
@@ -145,6 +162,11 @@ class Text:
         show_verdict(self._console, found.verdict, steps, name if self._many else '')
         if found.extraction is not None:
             print(f'  extracted: {found.extraction}')
+        if found.ranking is not None:
+            print(f'  metric: {found.ranking}')
+        if not found.verdict.ok:  # the reason of a success has them
+            for note in found.notes:
+                print(f'  a constraint asks for nothing: {note}')
         if found.error is not None:
             shown = excerpt(found.text, found.error)
             if shown:

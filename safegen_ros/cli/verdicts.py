@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verify.cost import Ranking
 
 _AROUND = 5  # steps that are shown before and after the failing one
 _MOST_LISTED = 20  # constraints, or atoms
@@ -37,6 +38,12 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
         'plan_length': verdict.plan_length,
         'paper_category': verdict.paper_category().name,
     }
+
+
+def ranking_values(ranking: Ranking) -> dict[str, Any]:
+    """What the metric says of a plan, as values for JSON; a number that JSON has exactly."""
+    value = None if ranking.value is None else float(ranking.value)
+    return {'metric': ranking.metric, 'value': value, 'reason': ranking.reason}
 
 
 def _broken_values(broken: BrokenConstraint) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from safegen_ros.pddl.model import (
     ConstraintForall,
     ConstraintTree,
 )
-from safegen_ros.pddl.sexpr import Group
+from safegen_ros.pddl.sexpr import Group, Reader
 
 MAX_TIME = 1_000_000
 """Latest time that a constraint may name [steps]."""
@@ -54,7 +54,8 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
     if head == 'forall':
         count_arguments(reader, group, 2)
         variables = read_variables(scope, group, 1)
-        return ConstraintForall(variables, read_constraints(scope.bind(variables), group, 2))
+        body = read_constraints(scope.bind(variables), group, 2)
+        return ConstraintForall(variables, body, _place(reader, group))
     first = 1
     if head == 'at' and group.items[1:2] == ['end']:
         head, first = 'at end', 2
@@ -75,15 +76,24 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
             f'write ({" ".join([operator, *["N"] * numbers, *["(...)"] * formulas])})',
         )
     times = _read_times(scope, group, operator, range(first, first + numbers))
+    if operator == 'hold-during' and times[0] >= times[1]:
+        shown = ' '.join(map(str, group.items[first : first + numbers]))
+        raise reader.error_in(
+            group,
+            first,
+            f'the window {shown} holds no state of a plan, so that it asks for nothing',
+            'a window A B holds the states from step A until before step B: write A below B, in '
+            'whole steps',
+        )
     body = range(first + numbers, len(group.items))
     parts = [reader.attempt(read_formula, scope, group, i) for i in body]
+    arguments = tuple(part for part in parts if part is not None)
+    return Constraint(operator, arguments, times, place=_place(reader, group))
+
+
+def _place(reader: Reader, group: Group) -> str:
     line, column = reader.place(group.start)
-    return Constraint(
-        operator,
-        tuple(part for part in parts if part is not None),
-        times,
-        place=f'{reader.source}:{line}:{column}',
-    )
+    return f'{reader.source}:{line}:{column}'
 
 
 def _counted(count: int, what: str) -> str:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads action costs, which say nothing about which plans are valid.
 
-They are checked where they stand and left out: `(:functions ...)`, `(increase (total-cost) ...)`,
-their values in `:init` and the `:metric`. Whatever else is done with numbers is refused.
+Read are `(:functions ...)`, `(increase (total-cost) ...)`, the values in `:init` and the `:metric`.
+Whatever else is done with numbers is refused.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import Scope, count_arguments, read_arguments
-from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.model import Arithmetic, AtomFormula, Domain, Expression, Metric
 from safegen_ros.pddl.sexpr import Group, Node, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
 
 _NUMBER = re.compile(r'\d+(\.\d*)?|\.\d+')
 _ARITHMETIC = ('+', '-', '*', '/')
-_TOTAL_COST = 'total-cost'
-_TOTAL_TIME = 'total-time'  # of a plan; every problem has it
+TOTAL_COST = 'total-cost'
+TOTAL_TIME = 'total-time'  # of a plan; every problem has it
 
 
 def is_number(item: Node) -> bool:
@@ -29,17 +30,18 @@ def is_number(item: Node) -> bool:
     return isinstance(item, str) and _NUMBER.fullmatch(item) is not None
 
 
-def read_number(reader: Reader, group: Group, index: int) -> None:
-    """Raises unless an item is a number."""
-    if not is_number(group.items[index]):
-        text = reader.word(group, index, 'a number')
+def read_number(reader: Reader, group: Group, index: int) -> Decimal:
+    """A number, not below zero."""
+    text = reader.word(group, index, 'a number')
+    if not is_number(text):
         raise reader.error_in(
             group, index, f'{text[:40]!r} is not a number', 'write a number, not below 0'
         )
+    return Decimal(text)
 
 
-def read_cost(scope: Scope, parent: Group, index: int) -> None:
-    """Checks a cost such as `(distance ?a ?b)`.
+def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
+    """Reads the value of a function, such as `(distance ?a ?b)`.
 
     Raises:
         PddlError: a function that is not declared, or a wrong number or type of arguments.
@@ -53,33 +55,32 @@ def read_cost(scope: Scope, parent: Group, index: int) -> None:
             f'function {group.head[:40]!r} is not declared in domain {domain.name[:40]}',
             f'{suggestion(group.head, domain.functions)}declare it in (:functions ...)',
         )
-    read_arguments(scope, group, 'function', kinds)
+    return AtomFormula(group.head, read_arguments(scope, group, 'function', kinds))
 
 
-def _read_expression(scope: Scope, parent: Group, index: int) -> None:
-    """Checks a number, a cost, or sums and the like of those."""
+def _read_expression(scope: Scope, parent: Group, index: int) -> Expression:
+    """Reads a number, the value of a function, or sums and the like of those."""
     item = parent.items[index]
     if is_number(item):
-        return
+        return read_number(scope.reader, parent, index)
     if isinstance(item, Group) and item.head in _ARITHMETIC and len(item.items) > 1:
-        for inner in range(1, len(item.items)):
-            _read_expression(scope, item, inner)
-    else:
-        read_cost(scope, parent, index)
+        inner = range(1, len(item.items))
+        return Arithmetic(item.head, tuple(_read_expression(scope, item, i) for i in inner))
+    return read_function(scope, parent, index)
 
 
-def check_increase(scope: Scope, group: Group) -> None:
-    """Raises unless a numeric effect only adds to the cost of the plan."""
+def read_increase(scope: Scope, group: Group) -> Expression:
+    """What a numeric effect adds to the cost of the plan; any other numeric effect is refused."""
     target = group.items[1] if len(group.items) > 1 else None
-    if group.head != 'increase' or not isinstance(target, Group) or target.head != _TOTAL_COST:
+    if group.head != 'increase' or not isinstance(target, Group) or target.head != TOTAL_COST:
         raise scope.reader.unsupported(
             group,
             f'the numeric effect {group.head!r}',
-            f'leave it out; of numbers only (increase ({_TOTAL_COST}) ...) is read',
+            f'leave it out; of numbers only (increase ({TOTAL_COST}) ...) is read',
         )
     count_arguments(scope.reader, group, 2)
-    read_cost(scope, group, 1)
-    _read_expression(scope, group, 2)
+    read_function(scope, group, 1)
+    return _read_expression(scope, group, 2)
 
 
 def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[str, tuple[str, ...]]:
@@ -113,8 +114,8 @@ def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[st
     return functions
 
 
-def check_metric(scope: Scope, section: Group) -> None:
-    """Checks a `(:metric minimize ...)`, which ranks plans that are valid without it.
+def read_metric(scope: Scope, section: Group) -> Metric:
+    """Reads a `(:metric minimize ...)`, which ranks plans that are valid without it.
 
     Raises:
         PddlError: it counts broken preferences, or has an undeclared name in it.
@@ -122,13 +123,15 @@ def check_metric(scope: Scope, section: Group) -> None:
     reader, items = scope.reader, section.items
     if len(items) != 3 or items[1] not in ('minimize', 'maximize'):
         raise reader.error(
-            section, 'expected (:metric minimize ...)', f'write (:metric minimize ({_TOTAL_COST}))'
+            section, 'expected (:metric minimize ...)', f'write (:metric minimize ({TOTAL_COST}))'
         )
     _refuse_violations(reader, section)
-    if items[2] != _TOTAL_TIME:
-        functions = {_TOTAL_TIME: (), **scope.domain.functions}
-        timed = replace(scope, domain=replace(scope.domain, functions=functions))
-        _read_expression(timed, section, 2)
+    direction = str(items[1])
+    if items[2] == TOTAL_TIME:
+        return Metric(direction, AtomFormula(TOTAL_TIME, ()))
+    functions = {TOTAL_TIME: (), **scope.domain.functions}
+    timed = replace(scope, domain=replace(scope.domain, functions=functions))
+    return Metric(direction, _read_expression(timed, section, 2))
 
 
 def _refuse_violations(reader: Reader, group: Group) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from safegen_ros.pddl.costs import check_increase
+from safegen_ros.pddl.costs import read_increase
 from safegen_ros.pddl.formulas import (
     NUMERIC_EFFECTS,
     Scope,
@@ -13,23 +13,27 @@ from safegen_ros.pddl.formulas import (
     read_formula,
     read_variables,
 )
-from safegen_ros.pddl.model import And, Effect, Formula, Variables, conjuncts
+from safegen_ros.pddl.model import And, Cost, Effect, Formula, Variables, conjuncts
 from safegen_ros.pddl.sexpr import Group
 
 
-def read_effect(scope: Scope, parent: Group, index: int) -> tuple[Effect, ...]:
-    """Reads an action's effect; `when` and `forall` may be nested, costs are left out.
+def read_effect(
+    scope: Scope, parent: Group, index: int
+) -> tuple[tuple[Effect, ...], tuple[Cost, ...]]:
+    """Reads an action's effect and its costs; `when` and `forall` may be nested.
 
     Raises:
         PddlError: an undeclared name, a wrong number or type of arguments, a numeric effect; what
             is wrong inside an `and` is noted, and the rest of it read.
     """
-    return tuple(_effects(scope, parent, index, (), And(())))
+    found = _effects(scope, parent, index, (), And(()))
+    effects = tuple(each for each in found if isinstance(each, Effect))
+    return effects, tuple(each for each in found if isinstance(each, Cost))
 
 
 def _effects(
     scope: Scope, parent: Group, index: int, variables: Variables, when: Formula
-) -> list[Effect]:
+) -> list[Effect | Cost]:
     reader = scope.reader
     group = reader.group(parent, index, 'an effect')
     head = group.head
@@ -54,8 +58,7 @@ def _effects(
         both = And((*conjuncts(when), *conjuncts(read_formula(scope, group, 1))))
         return _effects(scope, group, 2, variables, both)
     if head in NUMERIC_EFFECTS and head not in scope.domain.predicates:
-        check_increase(scope, group)
-        return []
+        return [Cost(variables, when, read_increase(scope, group))]
     if head == 'not':
         count_arguments(reader, group, 1)
         atom = read_atom(scope, reader.group(group, 1, 'an atom such as (on a b)'))

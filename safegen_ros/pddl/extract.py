@@ -170,7 +170,7 @@ def _left_over(line: str, number: int, why: str) -> PlanFormatError:
     """The error over a line that would be lost beside the list."""
     column = len(line) - len(line.lstrip()) + 1
     return PlanFormatError(
-        f'{ascii(line.strip()[:60])} {why}',
+        f'{line.strip()[:60]!a} {why}',
         line=number,
         column=column,
         cure='write every step of the plan as (ACTION OBJECT ...), one list without a break, and '

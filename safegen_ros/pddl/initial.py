@@ -4,14 +4,20 @@
 
 from __future__ import annotations
 
-from safegen_ros.pddl.costs import is_number, read_cost, read_number
+from decimal import Decimal
+
+from safegen_ros.pddl.costs import is_number, read_function, read_number
 from safegen_ros.pddl.formulas import CONNECTIVES, Scope, count_arguments, read_atom
 from safegen_ros.pddl.model import Atom, ObjectsByType, State
 from safegen_ros.pddl.sexpr import Group
 
 
-def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> State:
-    """The atoms of an `(:init ...)`; what is wrong in one is noted, and the rest read.
+def read_initial(
+    scope: Scope, section: Group, objects: ObjectsByType
+) -> tuple[State, dict[Atom, Decimal]]:
+    """The atoms of an `(:init ...)` and the values of functions.
+
+    What is wrong in one is noted, and the rest read.
 
     Args:
         scope: the names that it may use.
@@ -23,6 +29,7 @@ def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> State:
     members = {kind: frozenset(objects[kind]) for kind in kinds}
     taken = {head: [members[kind] for kind in wanted] for head, wanted in predicates.items()}
     atoms: set[Atom] = set()
+    values: dict[Atom, Decimal] = {}
     denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
     for index in range(1, len(section.items)):
         item = section.items[index]
@@ -35,15 +42,21 @@ def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> State:
                 else:
                     atoms.add(item.items)  # type: ignore[arg-type]  # a tuple, with words only
                     continue
-        scope.reader.attempt(_read_other, scope, section, index, denied)
+        scope.reader.attempt(_read_other, scope, section, index, denied, values)
     for both in denied.keys() & atoms:
         scope.reader.note(
             scope.reader.error(denied[both], 'an atom both true and false in :init', 'remove one')
         )
-    return frozenset(atoms)
+    return frozenset(atoms), values
 
 
-def _read_other(scope: Scope, section: Group, index: int, denied: dict[Atom, Group]) -> None:
+def _read_other(
+    scope: Scope,
+    section: Group,
+    index: int,
+    denied: dict[Atom, Group],
+    values: dict[Atom, Decimal],
+) -> None:
     """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
 
     Raises:
@@ -58,8 +71,10 @@ def _read_other(scope: Scope, section: Group, index: int, denied: dict[Atom, Gro
         denied[(atom.predicate, *atom.terms)] = group
     elif head == '=':
         count_arguments(reader, group, 2)
-        read_cost(scope, group, 1)
-        read_number(reader, group, 2)
+        function = read_function(scope, group, 1)
+        value = read_number(reader, group, 2)
+        if values.setdefault((function.predicate, *function.terms), value) != value:
+            raise reader.error(group, f'{function.predicate} has two values', 'remove one')
     elif head == 'at' and len(group.items) == 3 and is_number(group.items[1]):
         raise reader.unsupported(
             group, 'a timed initial literal', 'state only what holds at the start in :init'

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 Atom = tuple[str, ...]
 """A ground atom: the predicate, then its objects, e.g. `('on', 'b1', 'b2')`."""
@@ -117,13 +118,43 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A sum, difference, product or quotient; `operator` is one of `+ - * /`."""
+
+    operator: str
+    parts: tuple[Expression, ...]
+
+
+Expression = Decimal | AtomFormula | Arithmetic
+"""A number, the value of a function such as `(distance ?a ?b)`, or arithmetic with those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an action adds to the total cost, under a condition, for every binding."""
+
+    variables: Variables
+    condition: Formula
+    amount: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What ranks the plans of a problem; `direction` is `minimize` or `maximize`."""
+
+    direction: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
-    """An action schema."""
+    """An action schema; its costs say nothing about which plans are valid."""
 
     name: str
     parameters: Variables
     precondition: Formula
     effects: tuple[Effect, ...]
+    costs: tuple[Cost, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +175,7 @@ class Domain:
         constraint_tree: constraints of the domain, still with their quantifiers; they become
             part of every problem (see `Problem.constraints`).
         functions: name of a cost to the types of its arguments. Costs say nothing about which
-            plans are valid: they are checked where they stand and then left out.
+            plans are valid.
     """
 
     name: str
@@ -194,10 +225,11 @@ class ConstraintAnd:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintForall:
-    """A constraint for every object of a type."""
+    """A constraint for every object of a type; `place` is where it was written."""
 
     variables: Variables
     body: ConstraintTree
+    place: str = field(default='', compare=False)
 
 
 ConstraintTree = Constraint | ConstraintAnd | ConstraintForall
@@ -230,6 +262,9 @@ class Problem:
     Attributes:
         objects: name to type, the domain's constants included, in order of declaration.
         constraints: those of the domain and the problem, with `and` and `forall` written out.
+        notes: what is right in its constraints and hardly meant, each with its place.
+        metric: what ranks its plans, if anything.
+        values: the initial values of its functions.
     """
 
     name: str
@@ -238,6 +273,9 @@ class Problem:
     init: State
     goal: Formula
     constraints: tuple[Constraint, ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    metric: Metric | None = field(default=None, compare=False)
+    values: Mapping[Atom, Decimal] = field(default_factory=dict, compare=False)
 
     def objects_by_type(self) -> ObjectsByType:
         """The objects that a variable of each type ranges over, in order of declaration."""

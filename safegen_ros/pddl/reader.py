@@ -11,7 +11,7 @@ from typing import TypeVar
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.collector import collector_paused
 from safegen_ros.pddl.constraints import read_constraints
-from safegen_ros.pddl.costs import check_metric, read_functions
+from safegen_ros.pddl.costs import read_functions, read_metric
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.effects import read_effect
 from safegen_ros.pddl.formulas import (
@@ -25,6 +25,7 @@ from safegen_ros.pddl.limits import excess
 from safegen_ros.pddl.model import (
     Action,
     And,
+    Cost,
     Domain,
     Effect,
     Formula,
@@ -33,6 +34,7 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.sexpr import Group, Reader, Word, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
+from safegen_ros.pddl.vacuous import vacuous_constraints
 
 REQUIREMENTS = frozenset(
     {
@@ -160,20 +162,22 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     problem = Problem(name, domain, objects, frozenset(), And(()), ())
     objects_of = problem.objects_by_type()
     scope = Scope(reader, domain, objects)
-    init = read_initial(scope, sections[':init'], objects_of)
+    init, values = read_initial(scope, sections[':init'], objects_of)
     goal = _section(scope, sections, ':goal', read_formula)
     tree = _section(scope, sections, ':constraints', read_constraints)
+    metric = None
     if ':metric' in sections:
-        reader.attempt(check_metric, scope, sections[':metric'])
+        metric = reader.attempt(read_metric, scope, sections[':metric'])
     reader.finish()
-    problem = replace(problem, init=init, goal=goal or And(()))
+    problem = replace(problem, init=init, goal=goal or And(()), metric=metric, values=values)
     trees = [each for each in (domain.constraint_tree, tree) if each is not None]
     too_large = excess(problem, trees, objects_of)
     if too_large:
         cure = 'use fewer quantified variables or fewer objects'
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
-    return replace(problem, constraints=tuple(dict.fromkeys(found)))
+    notes = vacuous_constraints(trees, objects_of)
+    return replace(problem, constraints=tuple(dict.fromkeys(found)), notes=notes)
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> Word:
@@ -311,7 +315,7 @@ def _action(scope: Scope, group: Group) -> Action:
         parts[key] = index + 1
     parameters: Variables = ()
     precondition: Formula | None = None
-    effects: tuple[Effect, ...] | None = None
+    effects: tuple[tuple[Effect, ...], tuple[Cost, ...]] | None = None
     if ':parameters' in parts:
         listed = reader.group(group, parts[':parameters'], 'a parameter list')
         parameters = read_typed_list(reader, listed, 0, 'variable', scope.domain.types)
@@ -320,7 +324,7 @@ def _action(scope: Scope, group: Group) -> Action:
         precondition = reader.attempt(read_formula, inner, group, parts[':precondition'])
     if ':effect' in parts:
         effects = reader.attempt(read_effect, inner, group, parts[':effect'])
-    return Action(name, parameters, precondition or And(()), effects or ())
+    return Action(name, parameters, precondition or And(()), *(effects or ((), ())))
 
 
 def _domain_section(reader: Reader, top: Group, sections: Sections) -> Group:

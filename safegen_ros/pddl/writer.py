@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from decimal import Decimal
 from itertools import islice
 
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
     And,
+    Arithmetic,
     Atom,
     AtomFormula,
     Constraint,
@@ -20,6 +22,7 @@ from safegen_ros.pddl.model import (
     Domain,
     Effect,
     Equals,
+    Expression,
     Forall,
     Formula,
     Imply,
@@ -65,7 +68,7 @@ def formula_text(formula: Formula, typed: bool = False) -> str:
         return f'(imply {" ".join(formula_text(side, typed) for side in sides)})'
     head = 'forall' if isinstance(formula, Forall) else 'exists'
     body = formula_text(formula.body, typed)
-    return f'({head} ({_variables_text(formula.variables, typed)}) {body})'
+    return f'({head} ({variables_text(formula.variables, typed)}) {body})'
 
 
 def constraint_text(constraint: Constraint, typed: bool = False) -> str:
@@ -80,9 +83,16 @@ def constraint_tree_text(tree: ConstraintTree, typed: bool = False) -> str:
     if isinstance(tree, ConstraintAnd):
         return f'({" ".join(("and", *(constraint_tree_text(t, typed) for t in tree.parts)))})'
     if isinstance(tree, ConstraintForall):
-        variables = _variables_text(tree.variables, typed)
+        variables = variables_text(tree.variables, typed)
         return f'(forall ({variables}) {constraint_tree_text(tree.body, typed)})'
     return constraint_text(tree, typed)
+
+
+def expression_text(expression: Expression) -> str:
+    """A numeric expression as PDDL."""
+    if isinstance(expression, Arithmetic):
+        return f'({" ".join((expression.operator, *map(expression_text, expression.parts)))})'
+    return str(expression) if isinstance(expression, Decimal) else formula_text(expression)
 
 
 def domain_text(domain: Domain, constraints: bool = False) -> str:
@@ -108,7 +118,7 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
         effects = [_effect_text(effect, typed) for effect in action.effects]
         sections += [
             f'  (:action {action.name}',
-            f'    :parameters ({_variables_text(action.parameters, typed)})',
+            f'    :parameters ({variables_text(action.parameters, typed)})',
             f'    :precondition {formula_text(action.precondition, typed)}',
             f'    :effect (and {" ".join(effects)}))',
         ]
@@ -150,7 +160,7 @@ def problem_text(problem: Problem) -> str:
 
 def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
     variables = tuple((f'?x{index}', kind) for index, kind in enumerate(kinds))
-    return f'({" ".join(filter(None, (name, _variables_text(variables, typed))))})'
+    return f'({" ".join(filter(None, (name, variables_text(variables, typed))))})'
 
 
 def _effect_text(effect: Effect, typed: bool) -> str:
@@ -160,7 +170,7 @@ def _effect_text(effect: Effect, typed: bool) -> str:
     if any(True for _ in conjuncts(effect.condition)):
         text = f'(when {formula_text(effect.condition, typed)} {text})'
     if effect.variables:
-        text = f'(forall ({_variables_text(effect.variables, typed)}) {text})'
+        text = f'(forall ({variables_text(effect.variables, typed)}) {text})'
     return text
 
 
@@ -168,7 +178,8 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f'    {line}' for line in lines]
 
 
-def _variables_text(variables: Variables, typed: bool) -> str:
+def variables_text(variables: Variables, typed: bool = False) -> str:
+    """The variables of a quantifier or an action; types that say nothing are left out."""
     if not typed and all(kind == 'object' for _, kind in variables):
         return ' '.join(name for name, _ in variables)
     return ' '.join(f'{name} - {_type_text(kind)}' for name, kind in variables)

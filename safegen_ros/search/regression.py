@@ -274,20 +274,33 @@ class _Compiler:
         return True
 
     def hold_during(self, formula: Formula, begin: int, end: int) -> bool:
-        """As `always`, but between two times."""
-        if begin >= end:
-            return True
+        """As `always`, but between two times; a plan that ends before them ends with it."""
         if begin == 0 and not self._initially(formula):
             return False
         self._hold(formula, begin, self._logic.negate(self.clock.reached(end - 1)))
+        if begin > 0:
+            self.draft.goals.append(self._holds_now_or_began(formula, begin))
         return True
 
+    def _holds_now_or_began(self, formula: Formula, begin: int) -> Literal:
+        """Whether a formula holds or some time has come, as a flag."""
+        logic = self._logic
+        flag = self.draft.flag('held', self._initially(formula))
+        began = self.clock.reached(begin - 1)  # before the operator, so in time behind it
+        for operator in self.draft.every():
+            operator.marks.append((began, flag))
+        for operator, gained in self._gaining(formula):
+            operator.marks.append((gained, flag))
+        for operator, lost in self._losing(formula):
+            operator.marks.append((logic.both(lost, logic.negate(began)), logic.opposite(flag)))
+        return flag
+
     def hold_after(self, formula: Formula, begin: int) -> bool:
-        """As `always`, but from some time on."""
+        """As `always`, but from some time on; a plan that ends before it ends with it."""
         if begin == 0:
             return self.always(formula)
         self._hold(formula, begin, TRUE)
-        return True
+        return self.at_end(formula)
 
     def _hold(self, formula: Formula, begin: int, until: Formula) -> None:
         """Demands a formula after every operator from that step on, `until` holding before."""

@@ -7,7 +7,7 @@ Constraints take part as
 - preconditions: `always f` asks of every action what keeps f true, `hold-after t f` does unless
   there is time left, `sometime-before f h` asks of actions that make f true that h was seen,
   `at-most-once f` that f was not left before;
-- goals: `sometime f` asks that f is seen, and so on.
+- goals: `sometime f` asks that f is seen, `hold-after t f` that f holds, and so on.
 
 What cannot be said that way is left out, which only weakens the heuristic.
 """
@@ -182,6 +182,7 @@ class RuleBuilder:
         elif operator == 'hold-after':
             fact = self._other()
             self.expiries.append(Expiry(monitor.constraint.times[0], fact))
+            self._final.append(first)
             for part in _conjuncts(first):
                 self._always.add(part, fact)
         return []  # hold-during is left to the monitors

@@ -10,8 +10,8 @@ cheap to copy and to hash.
 Semantics of Gerevini and Long, "Plan Constraints and Preferences in PDDL3" (2005), read as VAL
 reads them where VAL is right: s0 is the initial state and s_k the state after k steps, at time k;
 `sometime-before f h` wants h in a state strictly earlier than the first state with f; a deadline is
-missed in the first state past it; an interval that begins after the end of the plan asks for
-nothing.
+missed in the first state past it. The world keeps the last state of a plan: what must hold from a
+time on, or in a window, that begins after the end of the plan must hold in its last state.
 """
 
 from __future__ import annotations
@@ -187,17 +187,25 @@ def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
 
 
 def _hold_during(f: Test, begin: int, end: int) -> _Automaton:
+    # 0: it holds, or the window is over, 1: it does not hold before the window, 2: violated
     def progress(value: int, state: int, time: int) -> int:
-        return 1 if value or (begin <= time < end and not f(state)) else 0
+        if time >= end or f(state):
+            return 0
+        return 1 if time < begin else 2
 
-    return _Automaton(progress, violated=1, horizon=end, timed=True)
+    return _Automaton(progress, violated=2, pending=range(1, 2), largest=3, horizon=end, timed=True)
 
 
 def _hold_after(f: Test, begin: int) -> _Automaton:
+    # 0: it holds, 1: it does not hold before its time, 2: violated
     def progress(value: int, state: int, time: int) -> int:
-        return 1 if value or (time >= begin and not f(state)) else 0
+        if f(state):
+            return 0
+        return 1 if time < begin else 2
 
-    return _Automaton(progress, violated=1, horizon=begin, timed=True)
+    return _Automaton(
+        progress, violated=2, pending=range(1, 2), largest=3, horizon=begin, timed=True
+    )
 
 
 _AUTOMATA: dict[str, Callable[..., _Automaton]] = {
@@ -222,8 +230,10 @@ _REASON = {
     'at end': '{0} must hold in the last state and does not',
     'within': '{0} must hold within {1} steps and does not',
     'always-within': '{0} held, and {1} must hold then or within {2} steps and does not',
-    'hold-during': '{0} must hold from step {1} until before step {2} and does not',
-    'hold-after': '{0} must hold from step {1} on and does not',
+    'hold-during': '{0} must hold from step {1} until before step {2}, in the last state of a '
+    'shorter plan too, and does not',
+    'hold-after': '{0} must hold from step {1} on, in the last state of a shorter plan too, and '
+    'does not',
 }
 
 

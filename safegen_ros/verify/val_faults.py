@@ -109,6 +109,8 @@ def _without_clock(constraint: Constraint, last: int) -> list[Constraint]:
     """The same for a trajectory that ends with s_last; VAL keeps 32 bits of a number."""
     if constraint.operator in ('hold-during', 'hold-after'):
         begin, *rest = constraint.times
+        if begin > last:
+            return [replace(constraint, operator='at end', times=())]
         end = min(*rest, last + 1) if rest else last + 1
         return [
             replace(constraint, operator='hold-during', times=(k, k + 1)) for k in range(begin, end)
@@ -285,6 +287,13 @@ def _has_window(problem: Problem, plan: Plan) -> bool:
     )
 
 
+def _has_late_window(problem: Problem, plan: Plan) -> bool:
+    return any(
+        c.operator in ('hold-during', 'hold-after') and c.times[0] > len(plan)
+        for c in problem.constraints
+    )
+
+
 def _has_hold_after(problem: Problem, plan: Plan) -> bool:
     return any(c.operator == 'hold-after' for c in problem.constraints)
 
@@ -334,6 +343,12 @@ FAULTS = (
         'checks only the first state of a window',
         _has_window,
         'a window for every state, up to the last one',
+    ),
+    Fault(
+        'past-the-end',
+        'asks nothing in a window that begins after the end of a plan',
+        _has_late_window,
+        'asked of the last state',
     ),
     Fault(
         'hold-after',

@@ -169,7 +169,12 @@ class Validator:
             if self._monitors.unsatisfied(at.place.standing):
                 return self._broken(at)
             at.place.good = True
-        reason = f'all {at.index} steps apply, the goal holds, every constraint is satisfied'
+        asked = (
+            'every constraint is satisfied' if self._monitors.monitors else 'no constraint is set'
+        )
+        reason = f'all {at.index} steps apply, the goal holds, {asked}'
+        if self.problem.notes:
+            reason += f'; a constraint asks for nothing: {_join(self.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
 
     def _not_a_step(self, at: _Reached) -> Verdict | None:

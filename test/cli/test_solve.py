@@ -18,7 +18,7 @@ from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
-KEYS = {'status', 'plan', 'route', 'optimal', 'seconds', 'expanded', 'errors'}
+KEYS = {'status', 'plan', 'route', 'optimal', 'metric', 'seconds', 'expanded', 'errors'}
 
 
 def _run(*arguments: str | Path) -> Any:
@@ -73,6 +73,30 @@ def test_a_problem_may_be_in_any_format(
 def test_a_shortest_plan_is_said_to_be_one() -> None:
     done = _run(EXAMPLE, '--optimal')
     assert '; steps: 10, proved to be the fewest' in done.stdout.splitlines()
+
+
+def test_a_metric_is_reported_and_not_said_to_be_optimal(tmp_path: Path) -> None:
+    domain, problem = tmp_path / 'd.pddl', tmp_path / 'p.pddl'
+    domain.write_text(
+        '(define (domain d) (:functions (total-cost) (c ?a ?b)) (:predicates (at ?l) (e ?a ?b))'
+        '(:action go :parameters (?a ?b) :precondition (and (at ?a) (e ?a ?b))'
+        ':effect (and (at ?b) (not (at ?a)) (increase (total-cost) (c ?a ?b)))))'
+    )
+    problem.write_text(
+        '(define (problem x) (:domain d) (:objects a b c) (:init (at a) (e a c) (e a b) (e b c)'
+        '(= (c a c) 100) (= (c a b) 1) (= (c b c) 1)) (:goal (at c))'
+        '(:metric minimize (total-cost)))'
+    )
+    done = _run(problem, '--domain', domain, '--optimal')
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith('; metric')]
+    assert line.startswith('; metric: minimize (total-cost) = 100; the search minimises the number')
+    _, values = _json(problem, '--domain', domain, '--optimal')
+    assert (values['optimal'], values['metric']['value']) == (True, 100)
+    assert 'not this metric' in values['metric']['note']
+    plan = tmp_path / 'plan'
+    plan.write_text('(go a b) (go b c)')
+    judged = CliRunner().invoke(app, ['validate', *map(str, (domain, problem, plan))])
+    assert judged.output.splitlines()[1] == '  metric: minimize (total-cost) = 2'
 
 
 def test_the_json_form_says_it_all(tower_order: Pddl3Task) -> None:

@@ -165,18 +165,17 @@ def test_prose_that_holds_no_step_is_skipped(line: str) -> None:
 
 
 DISGUISES = st.sampled_from(
-    ['{}', '{})', '({}', '-1: {}', '1e3: {}', '1. {}', '* {},', 'then {}', '{} \u263a', '`{}`', '"{}"',
-     '\u00a0{}', '{}\u200b', '\ufeff{}', '{} {}', '{}{}', '{}, then {}', '**{}** it', '[{}', '<b>{}</b>',
-     '{}; {}', '/{}/', '1/2 {}', 'x{}y', '{}.', '0.0: {} [1]', '\x00{}', '\x1b[1m{}']
+    ['{}', '{})', '({}', '-1: {}', '1e3: {}', '1. {}', '* {},', 'then {}', '{} \u263a', '`{}`',
+     '"{}"', '\u00a0{}', '{}\u200b', '\ufeff{}', '{} {}', '{}{}', '{}, then {}', '**{}** it', '[{}',
+     '<b>{}</b>', '{}; {}', '/{}/', '1/2 {}', 'x{}y', '{}.', '0.0: {} [1]', '\x00{}', '\x1b[1m{}']
 )  # fmt: skip
+INSERTED = st.sampled_from('\u263a\u200b\u0301 \t;')
 
 
 @settings(strategies.SUITE, max_examples=300)
 @given(
     st.lists(st.sampled_from(['(pickup b1)', '(stack b1 b2)', '(wait)']), min_size=1, max_size=5),
-    st.lists(
-        st.tuples(DISGUISES, st.sampled_from('\u263a\u200b\u0301 \t;')), min_size=5, max_size=5
-    ),
+    st.lists(st.tuples(DISGUISES, INSERTED), min_size=5, max_size=5),
     st.integers(0, 200),
 )
 def test_all_steps_are_taken_or_none(
@@ -206,11 +205,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     for whole in (text, f'(pickup b1)\n{text}', f'{text}\n(pickup b1)'):
         try:
             plan, note = _taken(whole)
-        except PlanFormatError as error:
-            assert error.message.isprintable()
-        else:
-            assert parse_plan(str(plan)) == plan
-            assert str(note).isprintable()
+        except PlanFormatError:
+            continue
+        assert parse_plan(str(plan)) == plan
+        assert str(note).isprintable()
 
 
 REFUSED = {

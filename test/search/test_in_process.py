@@ -117,7 +117,7 @@ KNOWN = [
     ('(on c b)', '(within 2 (on-table c))', 4),
     ('(on a c)', '(hold-during 1 4 (not (on a c)))', 4),
     ('(on a c)', '(hold-during 1 5 (not (on a c)))', 6),
-    ('(on c b)', '(hold-after 1 (holding a))', 0),
+    ('(on c b)', '(hold-after 1 (holding a))', 1),
     ('(on a c)', '(hold-after 1 (holding a))', None),
     ('(on c b)', '(and (sometime (on-table c)) (always-within 3 (holding c) (on c b)))', 4),
     ('(on c b)', '(and (sometime (on-table c)) (always-within 2 (holding c) (on c b)))', None),

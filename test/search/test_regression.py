@@ -100,7 +100,10 @@ def test_every_short_plan_is_judged_alike(
     numbers, count = strategies.OPERATORS[operator]
     accepted = 0
     for _ in range(8):
-        times = ' '.join(str(rng.randint(0, DEPTH)) for _ in range(numbers))
+        drawn = [rng.randint(0, DEPTH) for _ in range(numbers)]
+        if operator == 'hold-during':  # an empty window is refused
+            drawn = [min(drawn), max(*drawn, min(drawn) + 1)]
+        times = ' '.join(map(str, drawn))
         formulas = ' '.join(rng.choice(FORMULAS) for _ in range(count))
         problem = _lamps(rng, f'({operator} {times} {formulas})')
         plain = Translator(problem, [[('at', place) for place in problem.objects]]).task

@@ -126,9 +126,10 @@ def _holds(c: Constraint, states: list[State], problem: Problem) -> bool:
         case 'always-within':
             return all(any(i <= j <= i + c.times[0] for j in h) for i in f)
         case 'hold-during':
-            return all(i in f for i in range(c.times[0], min(c.times[1], last + 1)))
+            window = range(c.times[0], min(c.times[1], last + 1))
+            return all(i in f for i in window) and (last in f or last >= c.times[0])
         case 'hold-after':
-            return all(i in f for i in range(c.times[0], last + 1))
+            return last in f and all(i in f for i in range(c.times[0], last + 1))
     raise AssertionError(c.operator)
 
 
@@ -137,6 +138,8 @@ def _broken(c: Constraint, states: list[State], problem: Problem) -> bool:
     last = len(states) - 1
     match c.operator:
         case 'sometime' | 'sometime-after' | 'at end':
+            return False
+        case 'hold-during' | 'hold-after' if last < c.times[0]:
             return False
         case 'within':
             return c.times[0] < last and not _holds(c, states, problem)

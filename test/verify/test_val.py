@@ -131,6 +131,11 @@ CASES: dict[str, list[tuple[str, str, str, Category]]] = {
         (SWITCHES, _text('(hold-during 1 3 (p a))'), '(on a) (off a) (nop)',
          Category.SAFETY_VIOLATION),
     ],
+    'past-the-end': [
+        (SWITCHES, _text('(hold-during 3 5 (p a))'), '(nop)', Category.SAFETY_VIOLATION),
+        (SWITCHES, _text('(hold-after 2 (p a))', '(p a)'), '(off a)', Category.SAFETY_VIOLATION),
+        (SWITCHES, _text('(hold-after 2 (p a))', '(p b)'), '(on a)', Category.SUCCESS),
+    ],
     'hold-after': [
         (SWITCHES, _text('(hold-after 1 (p a))'), '(on a) (nop) (nop)', Category.SUCCESS),
         (SWITCHES, _text('(hold-after 1 (p a))', '(p a)'), '(nop) (nop)', Category.SUCCESS),

@@ -67,6 +67,14 @@ TABLE = [
     ('(sometime-before (p a) (p b))', '(p a) (p b)', '', SAFETY, -1),  # same state is not before
     ('(sometime-before (p a) (p a))', '', '(on b) (on a)', SAFETY, 1),
     ('(sometime-before (p a) (not (p a)))', '', '(on a)', OK, -1),
+    # past the end of the plan its last state counts
+    ('(hold-after 10 (p a))', '(p a)', '(off a) (on b)', SAFETY, -1),
+    ('(hold-after 10 (p a))', '', '(on a)', OK, -1),
+    ('(hold-after 1 (p a))', '', '', SAFETY, -1),
+    ('(hold-after 1 (p a))', '', '(on b)', SAFETY, 0),
+    ('(hold-during 5 6 (p a))', '', '(on a) (off a)', SAFETY, -1),
+    ('(hold-during 5 6 (p a))', '', '(on b) (on a)', OK, -1),
+    ('(hold-during 1 2 (p a))', '(p a)', '(on b) (off a)', OK, -1),
     # formulas inside
     ('(always (or (p a) (not (p b))))', '', '(on a) (on b)', OK, -1),
     ('(always (imply (p b) (p a)))', '', '(on b)', SAFETY, 0),
@@ -108,6 +116,35 @@ def test_quantifiers_over_nothing() -> None:
     verdict = verify(some, '(leave h)')
     assert verdict.category is Category.FORMAT_ERROR
     assert "'h' is a here, but ?x must be a gone" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    'constraint',
+    [
+        '(forall (?d - drone) (always (p a)))',
+        '(and (sometime (p a)) (forall (?x) (and (forall (?d - drone ?y) (always (p ?x))))))',
+        '(always (not (exists (?d - drone) (p a))))',
+    ],
+)
+def test_a_constraint_over_nothing_is_noted(constraint: str) -> None:
+    domain = read_domain(
+        '(define (domain d) (:types drone) (:predicates (p ?x)) (:action on :parameters (?x) '
+        ':effect (p ?x)))'
+    )
+    text = (
+        '(define (problem s) (:domain d) (:objects a) (:init) (:goal (p a))'
+        f'\n(:constraints {constraint}))'
+    )
+    problem = read_problem(text, domain, 's.pddl')
+    verdict = verify(problem, '(on a)')
+    assert verdict.ok
+    assert 'asks for nothing: s.pddl:2:' in verdict.reason
+    assert '?d - drone' in verdict.reason
+    assert 'ranges over no object' in verdict.reason
+    if len(problem.constraints) == 0:
+        assert 'every constraint is satisfied' not in verdict.reason
+    inhabited = read_problem(text.replace(':objects a', ':objects a d - drone'), domain)
+    assert 'nothing' not in verify(inhabited, '(on a)').reason
 
 
 def test_conditional_effects_look_at_the_state_before() -> None:

@@ -216,13 +216,13 @@ class _Meaning:
         if kind == 'from':
             return self._over(lambda f: Constraint('hold-after', (f,), numbers))
         if kind == 'during':
-            return self._over(lambda f: Constraint('hold-during', (f,), numbers))
+            return self._over(lambda f: _window(f, *numbers))
         if kind == 'more-than-once':
             if not self._denied:
                 raise Refused("'more than once' cannot be demanded", "write 'at least once'")
             return self._once(lambda f: Constraint('at-most-once', (f,)), COUNTED)
         if kind == 'before-step' and self._denied:
-            return self._over(lambda f: Constraint('hold-during', (f,), (0, *numbers)))
+            return self._over(lambda f: _window(f, 0, *numbers))
         if self._denied:
             raise Refused(f'{_told(kind)} with a negation', "write 'never' or 'not more than once'")
         if kind == 'most-once':
@@ -378,3 +378,12 @@ def _exactly_once(formula: Formula) -> ConstraintTree:
 def _told(kind: str) -> str:
     """A kind of modifier for a message."""
     return repr(kind.replace('-', ' '))
+
+
+def _window(formula: Formula, begin: int, end: int) -> Constraint:
+    if begin >= end:
+        raise Refused(
+            f'no state lies from step {begin} until before step {end}, so nothing is asked',
+            'write the earlier step first; the second one is the first that no longer counts',
+        )
+    return Constraint('hold-during', (formula,), (begin, end))

@@ -215,6 +215,8 @@ REFUSED = {
     'never put b1 on b2 before b3 is clear unless b4 is clear': 'more than one time',
     'never put b1 on b2 before ' + ' and '.join(['b1'] * 35): 'in too many ways',
     'never put b1 on b2 before ' + ' and '.join(['b1'] * 90): 'a rule of 185 words',
+    'b1 must be clear from step 5 until before step 2': 'so nothing is asked',
+    'do not pick up b1 before step 0': 'so nothing is asked',
     'always put b1 on b2': "'always' with what is done",
     '': 'there is no rule',
     ' \n # nothing \n': 'there is no rule',
