@@ -276,10 +276,12 @@ class Client(Closing):
         time_budget_s: float = 120.0,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
         format: str = '',
+        from_current: bool = False,
     ) -> ExecutePlan.Result:
         """Sends a plan to the executor, which verifies it first; as `run` otherwise."""
-        goal = self.start_execute(problem, plan, domain, time_budget_s, on_feedback, format)
-        return goal.result()
+        return self.start_execute(
+            problem, plan, domain, time_budget_s, on_feedback, format, from_current
+        ).result()
 
     def start_execute(
         self,
@@ -289,6 +291,7 @@ class Client(Closing):
         time_budget_s: float = 120.0,
         on_feedback: Callable[[Any], None] = lambda feedback: None,
         format: str = '',
+        from_current: bool = False,
     ) -> Goal:
         """As `execute`, but returns as soon as the goal is accepted."""
         check_budget(time_budget_s)
@@ -296,6 +299,7 @@ class Client(Closing):
             task=msg.Task(domain=domain, problem=problem, format=format),
             plan=conversions.plan_to_msg(plan, 'client'),
             time_budget=conversions.duration_to_msg(time_budget_s),
+            from_current=from_current,
         )
         return self._send('execute_plan', ExecutePlan, goal, on_feedback)
 
@@ -394,4 +398,5 @@ def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
         goal.approval = options.approval
         goal.approval_timeout = conversions.duration_to_msg(options.approval_timeout_s)
         goal.step_by_step, goal.max_steps = options.step_by_step, options.max_steps
+        goal.from_current = options.from_current
     return goal

@@ -69,6 +69,10 @@ class ErrorCode(IntEnum):
     GOAL_REJECTED = 502
 
 
+ARM_FAULTS = (ErrorCode.UNKNOWN, ErrorCode.ROBOT_FAULT, ErrorCode.ARM_UNREACHABLE)
+"""After these nobody knows what the arm has done to the world."""
+
+
 class SafegenError(Exception):
     """Base of every error that this package raises on purpose.
 

@@ -30,6 +30,7 @@ class Options:
     translate_only: bool = False
     step_by_step: bool = False
     max_steps: int = 0
+    from_current: bool = False
 
     def __post_init__(self) -> None:
         """Refuses what a goal message cannot carry (`GOAL_REJECTED`)."""

@@ -103,7 +103,8 @@ class Operator:
         self._client = client
         self.listener = StopListener(client.node)
         self._services = {
-            name: client.node.create_client(Trigger, name) for name in ('stop', 'reset', 'release')
+            name: client.node.create_client(Trigger, name)
+            for name in ('stop', 'reset', 'release', 'blocks_set_up')
         }
         # Made last: when it is answered, the answers of the others would arrive, too.
         assert StateClient(client.node, 'executor').wait(WAIT_S)

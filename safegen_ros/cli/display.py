@@ -38,7 +38,7 @@ class RunDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lock = threading.Lock()
-        self._setting_up = False
+        self._start = ''
         self._rehearsed = ''
         self._live = Live(console=console, refresh_per_second=10, transient=True)
 
@@ -152,11 +152,11 @@ class RunDisplay:
             self._rehearsed = ', and rehearsed on the twin'
         elif progress.phase == 'preparing':
             self.line(f'  [green]verified again by the executor{self._rehearsed}[/]')
-            self.busy('setting up the initial state')
-            self._setting_up = True
-        elif self._setting_up and progress.phase in ('moving', 'done'):
-            self.line('  [green]the initial state is set up[/]')
-            self._setting_up = False
+            self.busy('the executor is bringing the cell into the initial state')
+            self._start = progress.detail
+        elif self._start and progress.phase in ('moving', 'done'):
+            self.line(f'  initial state: {escape(self._start)}')
+            self._start = ''
         if progress.phase == 'moving':
             self.busy(f'{count} done, now {escape(step_text(progress.current))}')
         elif progress.phase == 'observed':

@@ -46,7 +46,7 @@ from safegen_ros.cli.fault_bench import faults
 from safegen_ros.cli.figure6 import figure6
 from safegen_ros.cli.files import ReadAs
 from safegen_ros.cli.kept_runs import history, replay, show
-from safegen_ros.cli.operate import release, reset, status, stop
+from safegen_ros.cli.operate import blocks_set_up, release, require_set_up, reset, status, stop
 from safegen_ros.cli.policy import policy
 from safegen_ros.cli.rules import rules
 from safegen_ros.cli.share import share
@@ -205,6 +205,21 @@ def run(
     max_steps: Annotated[
         int, typer.Option(min=0, max=10_000, help='of these; 0 takes what is configured')
     ] = 0,
+    set_up: Annotated[
+        bool,
+        typer.Option(
+            '--blocks-set-up',
+            help='state that the blocks of a real table stand as the problem has them',
+        ),
+    ] = False,
+    from_current: Annotated[
+        bool,
+        typer.Option(
+            '--from-current',
+            help='start from where the last goal has left the world, not from the initial state '
+            'of the problem',
+        ),
+    ] = False,
     video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
     words: Words = False,
     constraints: Constraints = '',
@@ -224,8 +239,10 @@ def run(
 
     options = Options(
         time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
-        step_by_step=step_by_step, max_steps=max_steps,
+        step_by_step=step_by_step, max_steps=max_steps, from_current=from_current,
     )  # fmt: skip
+    if set_up:
+        require_set_up(namespace)
     console, done = Console(stderr=as_json), when_kept(as_json)
     spoken = Spoken.read(problem, words, domain, constraints, start)
     if spoken is not None:
@@ -331,8 +348,8 @@ def down() -> None:
 
 
 for verb in (
-    validate, solve, step, rules, history, show, replay, share, stop, reset, release, status,
-    approve, console, policy, doctor, calibrate,
+    validate, solve, step, rules, history, show, replay, share, stop, reset, release,
+    blocks_set_up, status, approve, console, policy, doctor, calibrate,
 ):  # fmt: skip
     app.command()(verb)
 bench.app.command()(faults)

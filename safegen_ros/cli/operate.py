@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen stop`, `reset`, `release`, `status`: what an operator does to a running stack."""
+"""The verbs of an operator: `safegen stop`, `reset`, `release`, `blocks-set-up`, `status`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,24 @@ def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
     from safegen_ros.cli.operator_side import release_tool
 
     raise typer.Exit(release_tool(namespace, as_json))
+
+
+def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
+    """Say that the blocks of a real table stand as the next goal begins. Look at them first."""
+    from safegen_ros.cli.operator_side import state_set_up
+
+    raise typer.Exit(state_set_up(namespace, as_json))
+
+
+def require_set_up(namespace: str) -> None:
+    """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
+    from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.cli.operator_side import call_set_up
+    from safegen_ros.errors import ErrorCode, SafegenError
+
+    answer = call_set_up(absolute_namespace(namespace))
+    if not answer.success:
+        raise SafegenError(f'--blocks-set-up: {answer.message}', ErrorCode.GOAL_REJECTED)
 
 
 def status(namespace: Namespace = '', as_json: AsJson = False) -> None:

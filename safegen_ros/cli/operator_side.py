@@ -164,6 +164,29 @@ def release_tool(namespace: str, as_json: bool) -> int:
     return _print_answer(answer.success, answer.message, as_json)
 
 
+def state_set_up(namespace: str, as_json: bool) -> int:
+    """Calls the service `blocks_set_up`; returns the exit status.
+
+    Raises:
+        SafegenError: there is no executor (`SERVER_LOST`).
+    """
+    answer = call_set_up(absolute_namespace(namespace))
+    return _print_answer(answer.success, answer.message, as_json)
+
+
+def call_set_up(place: str) -> Any:
+    """The answer of the service `blocks_set_up` in an absolute namespace; raises as above."""
+    with Client(place) as client:
+        answer = _call(client, 'blocks_set_up')
+    if answer is None:
+        raise SafegenError(
+            f'no executor is there to be told, in namespace {place} of ROS_DOMAIN_ID '
+            f'{current_domain()}: start the stack first',
+            ErrorCode.SERVER_LOST,
+        )
+    return answer
+
+
 def show_status(namespace: str, as_json: bool) -> int:
     """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
     place = absolute_namespace(namespace)

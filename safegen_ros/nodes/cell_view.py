@@ -51,7 +51,17 @@ class CellView(Closing):
         self._description: Publisher | None = None
         self._publisher = node.create_publisher(MarkerArray, '~/scene', qos.LATCHED)
         self._markers = SceneMarkers(None)
+        self._moving = threading.Event()
         self._forget()
+
+    @property
+    def moving(self) -> bool:
+        """Whether a goal moves the cell now, or makes it ready for that."""
+        return self._moving.is_set()
+
+    def rest(self) -> None:
+        """Takes in that nothing moves the cell any more."""
+        self._moving.clear()
 
     def _forget(self) -> None:
         self._stamp = Time()
@@ -79,7 +89,7 @@ class CellView(Closing):
             self._description.publish(String(data=build_urdf(scene)))
         if simulated:
             if self._clock is None:
-                self._clock = SimulationClock(self._node, lambda: self._node.goals.wait_idle(0.0))
+                self._clock = SimulationClock(self._node, lambda: not self.moving)
             self._clock.factor = real_time_factor or 1.0
         self._running_clock = self._clock if simulated else None
         self._ticker = Ticker(self._node, PERIOD_S, self._tick)
@@ -93,6 +103,12 @@ class CellView(Closing):
         """
         if self._running_clock is not None:
             return self._running_clock.stamp(seconds)
+        return self._node.get_clock().now().to_msg()
+
+    def idle_stamp(self) -> Time:
+        """The stamp of a look at a cell that nothing moves."""
+        if self._running_clock is not None:
+            return self._running_clock.idle_stamp()
         return self._node.get_clock().now().to_msg()
 
     def sample(self, stamp: Time, look: Sample) -> None:
@@ -109,6 +125,8 @@ class CellView(Closing):
 
     def progress(self, progress: ExecutionProgress) -> None:
         """Takes in how far it is."""
+        if progress.phase == 'preparing':
+            self._moving.set()
         verdict = '' if progress.phase == 'verifying' else 'SUCCESS'  # or it would have ended here
         with self._lock:
             self._plan = replace(self._plan, done=progress.step, verdict=verdict)

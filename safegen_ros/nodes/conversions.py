@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Point, Quaternion
+from geometry_msgs.msg import Pose as PoseMessage
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -20,6 +22,7 @@ from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.cell.execution import ExecutionProgress
 from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.pose import Pose
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, plan_of
 from safegen_ros.worlds.table import read_action_task
@@ -253,6 +256,20 @@ def execution_progress_to_msg(progress: ExecutionProgress) -> msg.ExecutionProgr
     if progress.current:
         message.current = step_to_msg(progress.current)
     return message
+
+
+def object_poses(poses: Mapping[str, Pose]) -> list[msg.ObjectPose]:
+    """Poses by name as messages."""
+    return [_object_pose(name, pose) for name, pose in poses.items()]
+
+
+def _object_pose(name: str, pose: Pose) -> msg.ObjectPose:
+    x, y, z = (float(v) for v in pose.position)
+    qx, qy, qz, qw = (float(v) for v in pose.orientation)
+    turn = Quaternion(w=qw, x=qx, y=qy, z=qz)
+    return msg.ObjectPose(
+        name=name, pose=PoseMessage(position=Point(x=x, y=y, z=z), orientation=turn)
+    )
 
 
 def facts_of(state: State) -> list[str]:

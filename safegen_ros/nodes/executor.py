@@ -18,10 +18,8 @@ Interfaces:
     client of service `monitor_step`: the validator judges each observation before the next step. A
         world that has left the proof stops the stack, unless the goal is to be planned for anew.
     topic `~/progress` (safegen_msgs/msg/ExecutionProgress): each phase and step.
-    topic `world_state` (safegen_msgs/msg/WorldState): measured poses [m] in the frame `base_link`;
-        from a symbolic cell the facts that hold, and no poses.
-    topic `joint_states` (sensor_msgs/msg/JointState): measured joints [rad], and fingers [m]; not
-        with a symbolic cell, which has no joints.
+    topics `world_state` and `joint_states`: see `Samples`.
+    services `get_world` and `blocks_set_up`: see `KnownWorld`.
     topics `robot_description`, `~/scene` and `/clock`: see `CellView`.
 
 Stamps are times of the cell's simulation, which `/clock` tells.
@@ -30,19 +28,16 @@ Stamps are times of the cell's simulation, which `/clock` tells.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from geometry_msgs.msg import Point, Pose, Quaternion
 from rclpy.action import CancelResponse
-from rclpy.publisher import Publisher
-from sensor_msgs.msg import JointState
 
 from safegen_msgs.action import ExecutePlan
-from safegen_msgs.msg import ExecutionProgress, ObjectPose, Task, WorldState
+from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.cell_view import CellView
@@ -55,19 +50,17 @@ from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
+from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
+from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stopping import StopServer
 from safegen_ros.nodes.watchdog import Watchdog
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.run import cell_name
-from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
-from safegen_ros.robot.gripper import finger_positions
-from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.robot.pose import Pose as TwinPose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.worlds.task import ActionTask, JointCell
 
@@ -122,11 +115,9 @@ class ExecutorNode(SafegenNode):
     def __init__(self) -> None:
         super().__init__('executor', PARAMETERS)
         self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
-        self._world = self.create_publisher(WorldState, 'world_state', qos.SAMPLES)
         self._view = CellView(self)
+        self._samples = Samples(self, self._view, lambda: task_cells.unseen_in(self._joint))
         self._arm = RealArm(self)
-        self._joints: Publisher | None = None
-        self._last = WorldState()
         self._twin: BlocksworldCell | None = None
         self._joint: JointCell | None = None
         self._cell: Stoppable | None = None
@@ -139,10 +130,12 @@ class ExecutorNode(SafegenNode):
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
         )
         self._release = ReleaseServer(self, lambda: self._twin, self._forget)
+        self._known = KnownWorld(self, lambda: self._twin, lambda: self._joint)
         self._left: _Left | None = None
         self.diagnostics.add(
-            self.goals_health, self._stop.health, self._watchdog.health, self._view.health
-        )
+            self.goals_health, self._stop.health, self._watchdog.health, self._view.health,
+            self._samples.health,
+        )  # fmt: skip
         self._server: GoalServer | None = None
 
     def configure(self) -> None:
@@ -150,31 +143,35 @@ class ExecutorNode(SafegenNode):
         values = self.values
         self.journal.open(values['journal'])
         if values['cell'] == 'twin':
-            self._offer_joints()
+            self._samples.offer_joints()
             scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
             self._view.open(scene, simulated=True, real_time_factor=values['real_time_factor'])
             self._cell = self._twin = simulated_cell(
                 scene,
                 real_time_factor=values['real_time_factor'],
-                sample=self._publish_sample,
+                sample=self._samples.sample,
             )
+            self._samples.open(self._twin.look)
         elif values['cell'] == ARM_CELL:
-            self._offer_joints()
+            if self.get_parameter('use_sim_time').value:
+                raise SafegenError(
+                    'parameter use_sim_time: a real arm has no simulated time, and its samples '
+                    'would be stamped 0: set it to false'
+                )
+            self._samples.offer_joints()
             scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
             self._view.open(scene, simulated=False)
-            self._cell = self._twin = self._arm.open(values, scene, self._publish_sample)
+            self._cell = self._twin = self._arm.open(values, scene, self._samples.sample)
+            self._samples.open(self._twin.look, period_s=ARM_PERIOD_S)
         elif values['cell'] == 'symbolic':
             self._view.open(None, simulated=True, real_time_factor=values['real_time_factor'])
+            self._samples.open(None, period_s=FACTS_PERIOD_S)
         else:
             raise SafegenError(
                 f'parameter cell: {values["cell"]!r} is no cell: use one of '
                 f'{" ".join((*CELLS, ARM_CELL))}'
             )
         self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']
-
-    def _offer_joints(self) -> None:
-        if self._joints is None:
-            self._joints = self.create_publisher(JointState, 'joint_states', qos.SAMPLES)
 
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
@@ -198,9 +195,12 @@ class ExecutorNode(SafegenNode):
     def _forget(self) -> None:
         self._left = None
         self._rehearser.forget()
+        if (assumed := self._known.assumed) is not None:
+            assumed.lapse()
 
     def cleanup(self) -> None:
         """Lets go of the cell."""
+        self._samples.close()
         if self._twin is not None:
             self._twin.close()
         self._view.close()
@@ -286,6 +286,8 @@ class ExecutorNode(SafegenNode):
         task = conversions.task_from_msg(goal.task)
         steps = conversions.steps_from_msg(goal.plan)
         self._view.begin(told.step_texts(goal.plan))
+        if goal.from_current:
+            self._known.require(task.init)
         # A goal that is cancelled before its cell is known finds this out from `cancelled`.
         self._joint = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
         self._cell = cell
@@ -295,6 +297,8 @@ class ExecutorNode(SafegenNode):
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
+            if progress.phase == 'preparing':
+                message.detail = self._known.source(goal)
             # Before the step that it announces, and before anybody is told.
             log.note(message, progress.seen)
             self._view.progress(progress)
@@ -304,9 +308,12 @@ class ExecutorNode(SafegenNode):
         def cancelled() -> bool:
             return goal_id in self._cancelled or stopped() or self.inactive.is_set()
 
+        job = task_cells.job_of(goal, task, steps, cell)
+        if goal.from_current and self.values['cell'] == 'twin' and self._twin is not None:
+            job = replace(job, start=self._twin.home)
         try:
-            return execution.carry_out(
-                task_cells.job_of(goal, task, steps, cell),
+            outcome = execution.carry_out(
+                job,
                 time_budget_s=budget,
                 cancelled=cancelled,
                 notify=notify,
@@ -314,8 +321,14 @@ class ExecutorNode(SafegenNode):
                 watch=self._monitor.watch(goal_handle.goal_id, goal, steps, cancelled),
                 rehearse=self._rehearser.for_goal(goal, task, steps, cancelled),
             )
+        except BaseException as error:
+            self._known.ended(str(error))
+            raise
         finally:
+            self._view.rest()
             self._rehearser.forget()
+        self._known.ended(outcome.message if outcome.error_code in ARM_FAULTS else '')
+        return outcome
 
     def _left_cell(self, goal: ExecutePlan.Goal) -> JointCell:
         """The cell as the goal before has left it; only what is left of that one may go on there.
@@ -334,59 +347,11 @@ class ExecutorNode(SafegenNode):
     def _cell_for(self, task: ActionTask) -> JointCell:
         task_cells.let_go(self._joint)
         return task_cells.cell_for(
-            task, self._twin, self.values, self._publish_facts, self._publish_look
+            task, self._twin, self.values, self._samples.facts, self._samples.look
         )
 
-    def _publish_facts(self, seconds: float, state: State, unseen: Sequence[str] = ()) -> None:
-        world = WorldState(facts=conversions.facts_of(state), unseen=list(unseen))
-        world.header.stamp = self._view.stamp(seconds)
-        self._last = world
-        self._world.publish(world)
-
-    def _publish_sample(self, sample: Sample) -> None:
-        positions = dict(zip(JOINT_NAMES, map(float, sample.joints), strict=True))
-        positions |= finger_positions(sample.opening)
-        stamp = self._publish_look(sample.time, positions, sample.poses)
-        self._view.sample(stamp, sample)
-
-    def _publish_look(
-        self, seconds: float, positions: Mapping[str, float], poses: Mapping[str, TwinPose]
-    ) -> Any:
-        """Publishes joints and poses of one moment; returns its stamp."""
-        joints = JointState(name=list(positions), position=list(positions.values()))
-        joints.header.stamp = self._view.stamp(seconds)
-        joints.header.frame_id = 'base_link'
-        world = WorldState()
-        world.header = joints.header
-        world.unseen = list(task_cells.unseen_in(self._joint))
-        world.objects = [
-            _object_pose(name, pose) for name, pose in poses.items() if name not in world.unseen
-        ]
-        self._last = world
-        if self._joints is not None:
-            self._joints.publish(joints)
-        self._world.publish(world)
-        return world.header.stamp
-
     def _world_state(self, observed: State) -> WorldState:
-        """The last observed world, with the poses as they are measured now where there are any."""
-        world = WorldState(header=self._last.header, facts=conversions.facts_of(observed))
-        world.unseen = list(task_cells.unseen_in(self._joint))
-        world.objects = [
-            _object_pose(name, pose)
-            for name, pose in task_cells.poses_in(self._joint, self._twin).items()
-            if name not in world.unseen
-        ]
-        return world
-
-
-def _object_pose(name: str, pose: TwinPose) -> ObjectPose:
-    x, y, z = (float(v) for v in pose.position)
-    qx, qy, qz, qw = (float(v) for v in pose.orientation)
-    return ObjectPose(
-        name=name,
-        pose=Pose(position=Point(x=x, y=y, z=z), orientation=Quaternion(w=qw, x=qx, y=qy, z=qz)),
-    )
+        return self._samples.world_state(observed, task_cells.poses_in(self._joint, self._twin))
 
 
 def main() -> None:

@@ -94,6 +94,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _in('stopped', 'safegen_msgs/msg/StopState', 'ends the goals when it is stopped', True),
         _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on each attempt'),
         _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'what the twin says of a plan'),
+        _calls('get_world', 'safegen_msgs/srv/GetWorld', 'where a goal with from_current begins'),
         _sends('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a proved plan'),
         _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
         _calls('executor/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
@@ -111,6 +112,10 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _serves('stop', 'std_srvs/srv/Trigger', 'end every goal, hold, and latch'),
         _serves('reset', 'std_srvs/srv/Trigger', 'allow goals again; moves nothing'),
         _serves('release', 'std_srvs/srv/Trigger', 'the tool lets go; refused while a goal runs'),
+        _serves('get_world', 'safegen_msgs/srv/GetWorld', 'the last known world'),
+        _serves(
+            'blocks_set_up', 'std_srvs/srv/Trigger', "a person's statement; for an assumed world"
+        ),
         _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
         _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),

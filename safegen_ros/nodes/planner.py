@@ -33,6 +33,7 @@ from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.attempting import Teller
 from safegen_ros.nodes.base import SafegenNode, run_node
+from safegen_ros.nodes.current import CurrentWorld
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
 from safegen_ros.nodes.goal_server import GoalServer
@@ -71,6 +72,7 @@ class PlannerNode(SafegenNode):
         self._validator = RemoteValidator(self)
         self._stop = StopListener(self)
         self._executor_client = RemoteExecutor(self, self._stop)
+        self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
         self._signs = SignsOfLife(self)
         self._approvals = ApprovalGate(self, self.group)
@@ -173,8 +175,14 @@ class PlannerNode(SafegenNode):
                     heard=lambda: self._silent_s(goal_handle) < LATELY_S,
                     deadline=deadline.start + deadline.seconds,
                     cancelled=deadline.cancelled,
+                    from_current=goal.from_current and not how['resume'],
                     **how,
                 )
+
+            goal = goal_handle.request
+            sent = goal.task
+            if goal.from_current:
+                sent = self._current.task(sent, deadline.cancelled)
 
             def execute(task: msg.Task, replan: bool, resume: bool) -> None:
                 send(task, result, notify=execution, replan=replan, resume=resume)
@@ -184,9 +192,9 @@ class PlannerNode(SafegenNode):
                 'approval_s': self.values['approval_timeout'],
                 'cancelled': lambda: deadline.cancelled() or self._is_lost(goal_handle),
             }
-            if goal_handle.request.step_by_step:
+            if goal.step_by_step:
                 asking = Approving(**approval)
-                return self._step_by_step(goal_handle, result, deadline, send, asking)
+                return self._step_by_step(goal_handle, sent, result, deadline, send, asking)
             parts = RunParts(
                 plan=plan,
                 execute=execute,
@@ -194,13 +202,14 @@ class PlannerNode(SafegenNode):
                 replans=lambda replan: self.journal.note(goal_handle, told.replan_record(replan)),
                 **approval,
             )
-            run_task(goal_handle, result, deadline, parts)
+            run_task(goal_handle, sent, result, deadline, parts)
 
         return self._serve_goal(goal_handle, 'run_task', result, work)
 
     def _step_by_step(
         self,
         goal_handle: Any,
+        task: msg.Task,
         result: RunTask.Result,
         deadline: Deadline,
         send: Callable[..., Any],
@@ -221,7 +230,7 @@ class PlannerNode(SafegenNode):
             note=partial(self.journal.note, goal_handle),
             attempt=self._attempts.publish,
         )
-        run_step_by_step(goal_handle, result, deadline, parts)
+        run_step_by_step(goal_handle, task, result, deadline, parts)
 
     def _opened(self) -> tuple[Backend, PromptStyle]:
         """The model and how it is asked; raises `SafegenError` where there is none."""
@@ -357,8 +366,9 @@ class PlannerNode(SafegenNode):
         judged = self._judged(goal_handle)
         tell = Teller(task, len(before), replan, attempts, judged, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
-        rehearse = self._rehearsals.of(sent, replan > 0, cancelled)
         is_run = isinstance(goal, RunTask.Goal)
+        as_it_is = replan > 0 or (is_run and goal.from_current)
+        rehearse = self._rehearsals.of(sent, as_it_is, cancelled)
         outcome = plan_with_levels(
             levels, verify, deadline.left_s, cancelled=cancelled, notify=tell,
             # What is not to be executed needs no arm.

@@ -96,9 +96,10 @@ class RealArm:
             observe=self._latest if perceived else None,
             sample=sample,
         )
-        if not cell.measured:
+        if cell.assumed is not None:
             self._node.get_logger().warning(
-                'nobody looks at the blocks: their poses are assumed from what the arm did'
+                'nobody looks at the blocks: their poses are assumed from what the arm did, from '
+                'when a person says that they are set up'
             )
         return cell
 

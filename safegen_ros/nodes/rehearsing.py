@@ -22,8 +22,6 @@ from safegen_ros.nodes.watchdog import Asked
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.layout import initial_layout
-from safegen_ros.robot.cell.observed import PerceivedWorld
 from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
 from safegen_ros.robot.pose import Pose, same_place
 from safegen_ros.verdict import Verdict
@@ -60,18 +58,16 @@ class _Found:
 
     Attributes:
         key: the task, the plan, and whether it goes on from what another one left.
-        poses: where the blocks were measured; None where they are put up as the task says.
+        poses: where the blocks stood before it.
     """
 
     key: _Key
-    poses: Mapping[str, Pose] | None
+    poses: Mapping[str, Pose]
     went: Rehearsal
 
-    def counts_for(self, key: _Key, poses: Mapping[str, Pose] | None) -> bool:
+    def counts_for(self, key: _Key, poses: Mapping[str, Pose]) -> bool:
         """Whether the same would be shown again."""
-        if self.key != key or poses is None or self.poses is None:
-            return self.key == key and poses is self.poses
-        return poses.keys() == self.poses.keys() and all(
+        return (self.key, self.poses.keys()) == (key, poses.keys()) and all(
             same_place(pose, self.poses[name], _SAME_PLACE_M, _SAME_TURN)
             for name, pose in poses.items()
         )
@@ -137,10 +133,10 @@ class Rehearser:
                 'here without a rehearsal: send the goal without step_by_step',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        plan = plan_of(steps)
+        plan, as_it_is = plan_of(steps), goal.resume or goal.from_current
 
         def ask(verdict: Verdict) -> Verdict:
-            return self._rehearsed(cell, goal.task, task, plan, verdict, goal.resume, cancelled)[0]
+            return self._rehearsed(cell, goal.task, task, plan, verdict, as_it_is, cancelled)[0]
 
         return ask
 
@@ -193,7 +189,7 @@ class Rehearser:
         """The verdict, and how long the arm would move [s]; what is known is not done again."""
         key = (sent.domain, sent.problem, str(plan), resume)
         with self._lock:  # a twin takes a whole core: one at a time
-            poses, held = _measured(cell, task, resume)
+            poses, held = _start(cell, task, resume)
             if self._found is None or not self._found.counts_for(key, poses):
                 went = rehearse(
                     task.problem,
@@ -213,21 +209,17 @@ class Rehearser:
             return self._found.went.verdict, self._found.went.simulated_s
 
 
-def _measured(
+def _start(
     cell: BlocksworldCell, task: Pddl3Task, resume: bool
-) -> tuple[dict[str, Pose] | None, str | None]:
-    """Where the blocks are, and the one that the arm takes first; None for as the task says.
+) -> tuple[dict[str, Pose], str | None]:
+    """Where the blocks stand before the plan, and the one that the arm takes first.
 
     Raises:
-        RobotError: they are not as the task says (`STATE_MISMATCH`), or nobody sees them.
+        RobotError: they are not as the task says (`STATE_MISMATCH`), or nobody knows.
     """
     if resume:
         return cell.poses(), None
-    if not isinstance(cell.world, PerceivedWorld):
-        return None, None
-    layout = initial_layout(cell.scene, tuple(task.problem.objects), task.problem.init)
-    cell.world.reset(layout.poses)
-    return cell.poses(), layout.held
+    return cell.start_of(tuple(task.problem.objects), task.problem.init)
 
 
 class RemoteRehearsal:

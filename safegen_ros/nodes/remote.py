@@ -167,6 +167,7 @@ class RemoteExecutor:
         cancelled: Callable[[], bool],
         replan: bool = False,
         resume: bool = False,
+        from_current: bool = False,
         step_by_step: bool = False,
         look: str = '',
     ) -> Any:
@@ -184,6 +185,7 @@ class RemoteExecutor:
             cancelled: whether the caller wants to stop; the arm is then stopped first.
             replan: whether the caller plans anew where the world is not as proved.
             resume: whether the task is what was left by the execution before.
+            from_current: whether the initial state of the task is the world as it is.
             step_by_step: whether it is a step, or none, of a task worked on step by step; then a
                 world that is not as proved is a result as any other.
             look: the object that is to be looked at, where there is no step.
@@ -203,6 +205,7 @@ class RemoteExecutor:
             plan=result.plan,
             replan=replan or step_by_step,
             resume=resume,
+            from_current=from_current,
             step_by_step=step_by_step,
             look=look,
         )

@@ -51,14 +51,16 @@ class RunParts(Approving):
     replans: Callable[[msg.Replan], None]
 
 
-def run_task(goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts: RunParts) -> None:
-    """Brings a goal to its end, and fills in its result on the way.
+def run_task(
+    goal_handle: Any, task: msg.Task, result: RunTask.Result, deadline: Deadline, parts: RunParts
+) -> None:
+    """Brings a goal for a task to its end, and fills in its result on the way.
 
     Raises:
         SafegenError: with what ended it.
     """
     goal = goal_handle.request
-    task, resume = parts.plan(goal.task), False
+    task, resume = parts.plan(task), False
     approve(goal_handle, task, result, deadline, parts)
     with parts.executor.turn(deadline.with_cancelled(parts.cancelled)):
         while True:

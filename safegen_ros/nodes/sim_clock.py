@@ -26,16 +26,16 @@ _NANO = 1_000_000_000
 class SimulationClock:
     """Simulated time as one clock that never goes back, over all worlds of a cell.
 
-    While a goal runs it is the cell's own time, added to what had passed before its world was made.
-    Between goals it passes as it would if the cell moved, so that a timer of a node that follows it
-    does not stand still.
+    While a goal moves the cell it is the cell's own time, added to what had passed before its world
+    was made. Else it passes as it would if the cell moved, so that a timer of a node that follows
+    it does not stand still.
 
     Interfaces:
         topic `/clock` (rosgraph_msgs/msg/Clock).
 
     Args:
         node: publishes.
-        idle: whether no goal runs now.
+        idle: whether no goal moves the cell now.
 
     Attributes:
         factor: simulated seconds per second of the wall clock between goals [1].
@@ -74,11 +74,23 @@ class SimulationClock:
         """Lets time pass between goals; tells everybody how late it is."""
         idle = self._idle()
         with self._lock:
-            now = time.monotonic()
-            if idle:
-                self._now += round((now - self._looked) * self.factor * _NANO)
-            self._looked = now
+            self._pass(idle)
             self._publish()
+
+    def idle_stamp(self) -> Time:
+        """The time of a look at a cell that rests."""
+        idle = self._idle()
+        with self._lock:
+            self._pass(idle)
+            self._now += self._now == self._stamped
+            self._stamped = self._now
+            return _message(self._now)
+
+    def _pass(self, idle: bool) -> None:
+        now = time.monotonic()
+        if idle:
+            self._now += round((now - self._looked) * self.factor * _NANO)
+        self._looked = now
 
     def _publish(self) -> None:
         self._published = self._looked

@@ -62,15 +62,14 @@ class StepParts:
 
 
 def run_step_by_step(
-    goal_handle: Any, result: RunTask.Result, deadline: Deadline, parts: StepParts
+    goal_handle: Any, sent: msg.Task, result: RunTask.Result, deadline: Deadline, parts: StepParts
 ) -> None:
-    """Brings a goal to its end, and fills in its result on the way.
+    """Brings a goal for a task to its end, and fills in its result on the way.
 
     Raises:
         SafegenError: with what ended it.
     """
-    goal = goal_handle.request
-    task = conversions.task_from_msg(goal.task)
+    task = conversions.task_from_msg(sent)
 
     def observed(observation: msg.Observation) -> None:
         goal_handle.publish_feedback(
@@ -87,7 +86,7 @@ def run_step_by_step(
         result.approved_by = step.approved_by
 
     told_of = Told(parts.note, observed, progress, approved)
-    link = StepLink(goal.task, result, parts.execute, told_of)
+    link = StepLink(sent, result, parts.execute, told_of)
     run = _Run(goal_handle, result, deadline, parts, link)
     with parts.executor.turn(deadline.with_cancelled(parts.asking.cancelled)):
         if isinstance(task, Pddl3Task):

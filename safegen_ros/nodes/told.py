@@ -104,7 +104,7 @@ def progress_event(
     if message.phase == 'observed':
         facts = None if seen is None else tuple(conversions.facts_of(seen))
         return ObservedEvent(message.step, at, facts)
-    return PhaseEvent(message.phase, at)
+    return PhaseEvent(message.phase, at, message.detail)
 
 
 def observation_events(

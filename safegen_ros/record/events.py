@@ -98,10 +98,12 @@ class PhaseEvent:
     Attributes:
         phase: 'verifying', 'preparing' or 'done'.
         at: from the start of the execution, in wall time [s].
+        detail: of 'preparing', where the initial state comes from.
     """
 
     phase: str
     at: float
+    detail: str = ''
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,16 @@ class Arm(Protocol):
 class World(Protocol):
     """Where the blocks are: the twin, or a perception system."""
 
+    def expect(self, blocks: Mapping[str, Pose]) -> dict[str, Pose]:
+        """Where the blocks will stand when a task begins with them at these poses.
+
+        Raises:
+            RobotError: `STATE_MISMATCH` when they stand on each other otherwise.
+        """
+        ...
+
     def reset(self, blocks: Mapping[str, Pose]) -> None:
-        """Sets the blocks up at these poses, or has them set up."""
+        """Places the blocks at these poses where it can; else raises as `expect`."""
         ...
 
     def block_poses(self) -> dict[str, Pose]:

@@ -59,6 +59,7 @@ class WorldJob:
         monitor: judges what is observed.
         step_by_step: whether it is one step, or none, of a task worked on step by step.
         glance: what is done before the world is looked at first.
+        start: in place of the preparation of the cell, where that is in the initial state already.
     """
 
     task: ActionTask
@@ -67,6 +68,7 @@ class WorldJob:
     monitor: TaskMonitor
     step_by_step: bool = False
     glance: Callable[[], None] = lambda: None
+    start: Callable[[], None] | None = None
 
     def verify(self) -> Verdict:
         """The world's verdict on the steps."""
@@ -74,6 +76,9 @@ class WorldJob:
 
     def prepare(self) -> None:
         """Brings the cell into the initial state of the task; raises as the cell does."""
+        if self.start is not None:
+            self.start()
+            return
         self.cell.prepare(self.task.objects, self.task.init)
 
     def take(self, step: JointStep) -> None:

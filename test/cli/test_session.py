@@ -401,10 +401,12 @@ def test_the_screen_tells_an_empty_plan_and_unread_words_from_nothing() -> None:
     empty = _attempt(2, Category.SUCCESS)
     empty.text, empty.plan = '', msg.Plan(source='model')
     display.feedback(_judged(empty))
-    display.feedback(_progress('preparing', 0))
-    assert 'set up' not in screen.getvalue()
+    preparing = _progress('preparing', 0)
+    preparing.execution.detail = 'blocks seen by the perception system'
+    display.feedback(preparing)
+    assert 'initial state' not in screen.getvalue()
     display.feedback(_progress('done', 0))
     text = screen.getvalue()
     assert 'hm  (as the model wrote it)' in text
     assert 'the empty plan is proved: the goal holds already' in text
-    assert 'the initial state is set up' in text
+    assert 'initial state: blocks seen by the perception system' in text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMsg
@@ -18,6 +19,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
+from safegen_ros.nodes.setting_up import STATED
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.layout import initial_layout
@@ -70,7 +72,7 @@ def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: 
         at = Point(x=0.0, y=-0.175, z=0.015)
         world = WorldState(objects=[ObjectPose(name='a', pose=PoseMsg(position=at))])
         timer = client.node.create_timer(0.05, lambda: camera.publish(world))
-        assert cell.measured
+        assert cell.assumed is None
         assert ('on-table', 'a') in cell.observe()
         assert seen[-1].poses['a'].position == (at.x, at.y, at.z)
         client.node.destroy_timer(timer)
@@ -90,11 +92,28 @@ def test_poses_in_another_frame_or_of_one_name_twice_are_not_taken(client: Clien
     assert seen.poses['a'].position == (0.2, 0.0, 0.015)
 
 
+def said(client: Client, service: str) -> tuple[bool, str]:
+    """The answer of a service of the operator."""
+    caller = client.node.create_client(Trigger, service)
+    answer = wait_for(caller.call_async(Trigger.Request()), 30.0, service, ErrorCode.SERVER_LOST)
+    return answer.success, answer.message
+
+
 def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     client: Client, emulator: Emulator
 ) -> None:
+    nowhere = emulator.firmware.twin.joint_positions()
     result = client.execute(TASK, PLAN)
+    assert result.error_code == ErrorCode.STATE_MISMATCH
+    assert 'nobody knows where the blocks are' in result.error_msg
+    np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), nowhere, atol=1e-3)
+    assert said(client, 'blocks_set_up')[0]
+    feedback: list[str] = []
+    result = client.execute(
+        TASK, PLAN, on_feedback=lambda told: feedback.append(told.progress.detail)
+    )
     assert (result.error_code, result.error_msg) == (ErrorCode.NONE, '')
+    assert [text for text in feedback if text] == [STATED]
     assert list(result.final_state.facts) == ['(holding a)']
     (assumed,) = result.final_state.objects
     measured = emulator.firmware.twin.block_poses()['a'].position
@@ -106,10 +125,14 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     assert result.error_code == ErrorCode.STATE_MISMATCH
     assert 'still holds what the last goal left there' in result.error_msg
     assert emulator.firmware.twin.tool_on()
-    release = client.node.create_client(Trigger, 'release')
-    answer = wait_for(release.call_async(Trigger.Request()), 30.0, 'release', ErrorCode.SERVER_LOST)
-    assert (answer.success, answer.message) == (True, 'the pump is off; what it held is let go')
+    assert said(client, 'release') == (True, 'the pump is off; what it held is let go')
     assert not emulator.firmware.twin.tool_on()
+    # It fell. Nobody has said where it is.
+    result = client.execute(TASK, PLAN)
+    assert result.error_code == ErrorCode.STATE_MISMATCH
+    assert 'rests on nothing' in result.error_msg
+    assert not emulator.firmware.twin.tool_on()
+    assert said(client, 'blocks_set_up')[0]
     emulator.close()
     result = client.execute(TASK, PLAN)
     assert result.error_code == ErrorCode.ARM_UNREACHABLE

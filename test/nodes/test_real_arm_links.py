@@ -100,15 +100,17 @@ def test_a_goal_is_reached_and_the_next_is_stopped_in_mid_motion(
     client: Client, emulator: Emulator
 ) -> None:
     twin = emulator.firmware.twin
+    operator = Operator(client)
+    assert operator.call('blocks_set_up').success
     result = client.run(TASK, options=BY_SEARCH)
     assert (result.error_code, result.error_msg) == (ErrorCode.NONE, '')
     assert twin.tool_on()
     assert twin.block_poses()['a'].position[2] > 1.5 * SCENE.block_size
-    operator = Operator(client)
     answer = operator.call('release')
     assert answer.success, answer.message
     assert not twin.tool_on()
 
+    assert operator.call('blocks_set_up').success
     moving = Feedback(lambda f: (f.progress.phase, f.progress.step) == ('moving', 2))
     goal = client.start_execute(TASK, LONG, on_feedback=moving)
     moving.wait()

@@ -100,7 +100,7 @@ def test_a_task_runs_from_goal_to_measured_goal(client: Client, motion: Motion) 
     assert observed() == list(range(1, len(result.plan.steps) + 1))
     samples = motion.samples()
     assert len(samples) > 100
-    assert samples[-1][0] == stamp_of(result.final_state)
+    motion.assert_ended_with(result)
     low, high = JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1]
     assert all((low <= q).all() and (q <= high).all() for _, q in samples)
 

@@ -238,6 +238,7 @@ def test_the_vendors_library_picks_a_block_with_the_gripper():
             lambda tell: MyCobot(robot, AdaptiveGripper, sample=tell),
             sample=samples.append,
         ) as cell:
+            cell.assumed.confirm()
             cell.prepare(('a',), ALONE)
             cell.execute('pickup', ('a',))
             assert cell.arm.tool_on()

@@ -13,7 +13,7 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, Sample, World
-from safegen_ros.robot.cell.grounding import Tool, ground
+from safegen_ros.robot.cell.grounding import Tool, difference, ground, text_of
 from safegen_ros.robot.cell.layout import free_slot, initial_layout
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.program import ProgramArm, Recorder
@@ -71,9 +71,18 @@ class BlocksworldCell(Closing):
         measured = self.observe()
         if measured != init:
             raise RobotError(
-                f'the table does not show the initial state: {_difference(init, measured)}',
+                f'the table does not show the initial state: {difference(init, measured)}',
                 ErrorCode.STATE_MISMATCH,
             )
+
+    def start_of(self, objects: Sequence[str], init: State) -> tuple[dict[str, Pose], str | None]:
+        """Where the blocks will stand when a task begins, and the one that the arm takes first.
+
+        Raises:
+            RobotError: as `prepare`; nothing moves.
+        """
+        layout = initial_layout(self.scene, objects, init)
+        return self.world.expect(layout.poses), layout.held
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
         """Executes one action and checks its effect on the measured blocks.
@@ -105,7 +114,7 @@ class BlocksworldCell(Closing):
         measured = self.observe()
         if effect not in measured:
             raise RobotError(
-                f'{call} did not make ({" ".join(effect)}) true; measured: {_text(measured)}',
+                f'{call} did not make ({" ".join(effect)}) true; measured: {text_of(measured)}',
                 ErrorCode.STATE_MISMATCH,
             )
 
@@ -116,6 +125,15 @@ class BlocksworldCell(Closing):
             RobotError: `STATE_MISMATCH` when the poses make no Blocksworld state.
         """
         return ground(self.poses(), self._tool(), self.scene.block_size)
+
+    def known(self) -> State:
+        """The last known state, between goals; raises as `observe`."""
+        return self.observe()
+
+    def look(self) -> Sample | None:
+        """Measures an idle arm; None where the reading itself is told on."""
+        arm = self.arm
+        return Sample(0.0, arm.joint_positions(), self.poses(), arm.tool_on(), arm.opening())
 
     def poses(self) -> dict[str, Pose]:
         """Measured pose of each block."""
@@ -246,14 +264,6 @@ def simulated_cell(
 
     twin = MujocoTwin(scene, real_time_factor=real_time_factor, sample=sample)
     return BlocksworldCell(scene, twin, twin, target_error=target_error)
-
-
-def _difference(expected: State, measured: State) -> str:
-    return f'missing: {_text(expected - measured)}; unexpected: {_text(measured - expected)}'
-
-
-def _text(atoms: State) -> str:
-    return ' '.join(f'({" ".join(atom)})' for atom in sorted(atoms)) or 'nothing'
 
 
 def _usage() -> str:

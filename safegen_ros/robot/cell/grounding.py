@@ -70,6 +70,16 @@ def ground(poses: Mapping[str, Pose], tool: Tool, block_size: float) -> State:
     return frozenset(atoms)
 
 
+def difference(expected: State, found: State) -> str:
+    """The atoms in which two states differ, as text."""
+    return f'missing: {text_of(expected - found)}; unexpected: {text_of(found - expected)}'
+
+
+def text_of(atoms: State) -> str:
+    """Atoms as PDDL text."""
+    return ' '.join(f'({" ".join(atom)})' for atom in sorted(atoms)) or 'nothing'
+
+
 # Markers that no PDDL name can equal.
 _TABLE = '<table>'
 _HELD = '<held>'

@@ -14,7 +14,14 @@ from safegen_ros.profiles import TRANSPORTS
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.observed import AssumedWorld, Observation, PerceivedWorld
+from safegen_ros.robot.cell.grounding import ground
+from safegen_ros.robot.cell.observed import (
+    NOWHERE,
+    STILL_HOLDS,
+    AssumedWorld,
+    Observation,
+    PerceivedWorld,
+)
 from safegen_ros.robot.scene import Scene
 
 if TYPE_CHECKING:
@@ -96,17 +103,27 @@ class MyCobotCell(BlocksworldCell):
                 letting go would drop.
         """
         if self.arm.tool_on():
-            raise RobotError(
-                'the tool still holds what the last goal left there: hold a hand under the block, '
-                'and call `safegen release`',
-                ErrorCode.STATE_MISMATCH,
-            )
+            raise RobotError(STILL_HOLDS, ErrorCode.STATE_MISMATCH)
         super().prepare(objects, init)
 
+    def known(self) -> State:
+        """The last known state, with an empty tool; the arm is not asked.
+
+        Raises:
+            RobotError: `STATE_MISMATCH` when nobody knows, or the tool holds on to a block.
+        """
+        if self._assumed is not None:
+            self._assumed.require_empty_tool()
+        return ground(self.poses(), NOWHERE, self.scene.block_size)
+
+    def look(self) -> None:
+        """Reads the idle arm, which tells `sample`; raises `RobotError` without an answer."""
+        self.arm.joint_positions()
+
     @property
-    def measured(self) -> bool:
-        """Whether the blocks are measured, or only assumed."""
-        return self._assumed is None
+    def assumed(self) -> AssumedWorld | None:
+        """The belief where the blocks are; None where they are measured."""
+        return self._assumed
 
     def _sampled(self, sample: Sample) -> None:
         if self._assumed is not None:

@@ -175,6 +175,8 @@ def test_a_gripper_picks_a_block_and_its_opening_is_heard_of(bench: Bench) -> No
             return AgentArm(bench.address, remote, sample=tell)
 
         with MyCobotCell(scene, connect, sample=samples.append) as cell:
+            assert cell.assumed is not None
+            cell.assumed.confirm()
             cell.world.reset(blocks)
             cell.execute('pickup', ('a',))
             assert twin.block_poses()['a'].position[2] > 1.5 * scene.block_size

@@ -1,0 +1,168 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The last known world of the executor: who is told of it, and who says that it is another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from std_srvs.srv import Trigger
+
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.srv import GetWorld
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.nodes import conversions, task_cells
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.pddl.model import State
+from safegen_ros.robot.cell.blocks import BlocksworldCell
+from safegen_ros.robot.cell.grounding import difference
+from safegen_ros.robot.cell.observed import AssumedWorld
+from safegen_ros.robot.cell.real import MyCobotCell
+from safegen_ros.robot.cell.view import ALL
+from safegen_ros.worlds.job import OneRobot
+from safegen_ros.worlds.task import JointCell
+
+SET_UP, WORLD = 'blocks_set_up', 'get_world'
+
+SIMULATED = 'blocks placed for this task by the simulator'
+CURRENT = 'the simulated world as it is'
+FACTS = 'facts set for this task by the simulator'
+LEFT = 'the world as the goal before has left it'
+SEEN = 'blocks seen by the perception system'
+STATED = 'blocks set up by a person, as an operator says; nobody has looked'
+BELIEVED = 'blocks where the last goal has left them; nobody has looked'
+
+
+class KnownWorld:
+    """The last known world, of an arm's cell or of a symbolic one.
+
+    Interfaces:
+        service `get_world` (safegen_msgs/srv/GetWorld): the facts that a goal with `from_current`
+            starts from. Refused while a goal runs.
+        service `blocks_set_up` (std_srvs/Trigger): a person's statement that the blocks stand as
+            the next goal begins; only with a real arm and `world:=assumed`. It counts for one
+            goal of `execute_plan`, until the tool lets go. Refused while a goal runs.
+
+    Args:
+        node: the executor.
+        arm: the cell of the arm; None where there is none.
+        cell: that of the last goal; None before the first one.
+    """
+
+    def __init__(
+        self,
+        node: SafegenNode,
+        arm: Callable[[], BlocksworldCell | None],
+        cell: Callable[[], JointCell | None],
+    ) -> None:
+        self._node, self._arm, self._cell = node, arm, cell
+        group = node.group
+        self._services = (
+            node.create_service(GetWorld, WORLD, self._serve_world, callback_group=group),
+            node.create_service(Trigger, SET_UP, self._serve_set_up, callback_group=group),
+        )
+
+    @property
+    def assumed(self) -> AssumedWorld | None:
+        """The belief where the blocks are; None where they are measured or simulated."""
+        arm = self._arm()
+        return arm.assumed if isinstance(arm, MyCobotCell) else None
+
+    def state(self) -> State:
+        """The atoms that hold now.
+
+        Raises:
+            SafegenError: nobody knows (`STATE_MISMATCH`), or a part is out of view
+                (`UNSUPPORTED_FEATURE`).
+        """
+        if self._node.values['view'] != ALL:
+            raise SafegenError(
+                'a part of the world is out of view, and no goal starts from a guess: start the '
+                'stack with view:=all, or send the goal without from_current',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        if (arm := self._arm()) is not None:
+            return arm.known()
+        cell = self._cell()
+        if not isinstance(cell, OneRobot):
+            raise RobotError(
+                'there is no last known world of facts here: send a PDDL task without '
+                'from_current first',
+                ErrorCode.STATE_MISMATCH,
+            )
+        return cell.observe()
+
+    def require(self, init: State) -> None:
+        """Raises `RobotError` (`STATE_MISMATCH`) unless just these atoms hold; also as `state`."""
+        known = self.state()
+        if known != init:
+            raise RobotError(
+                'the world is not in the initial state of this task: '
+                f'{difference(init, known)}: plan again from where it is',
+                ErrorCode.STATE_MISMATCH,
+            )
+
+    def source(self, goal: ExecutePlan.Goal) -> str:
+        """Where the initial state of a goal of `execute_plan` comes from, in words."""
+        arm = self._arm()
+        if goal.resume:
+            return LEFT
+        if isinstance(arm, MyCobotCell):
+            if arm.assumed is None:
+                return SEEN
+            return STATED if arm.assumed.confirmed else BELIEVED
+        if goal.from_current:
+            return CURRENT
+        return FACTS if arm is None else SIMULATED
+
+    def ended(self, fault: str) -> None:
+        """Takes in that a goal has ended, and by what fault of the arm; empty for none."""
+        if (assumed := self.assumed) is None:
+            return
+        assumed.lapse()
+        if fault:
+            assumed.forget(f'the last goal ended by a fault of the arm ({fault})')
+
+    def _serve_world(self, request: GetWorld.Request, response: GetWorld.Response) -> Any:
+        response.error_code = int(ErrorCode.UNKNOWN)
+        try:
+            self._require_idle()
+            response.world.facts = conversions.facts_of(self.state())
+            response.world.objects = conversions.object_poses(
+                task_cells.poses_in(self._cell(), self._arm())
+            )
+            response.source = str(self._node.values['cell'])
+            if isinstance(self._arm(), MyCobotCell):
+                response.source = str(self._node.values['world'])
+            response.error_code = int(ErrorCode.NONE)
+        except SafegenError as error:
+            response.error_code, response.error_msg = int(error.code), error.message
+        except Exception as error:  # the answer must not read as success
+            code, response.error_msg = self._node.unexpected(error)
+            response.error_code = int(code)
+        return response
+
+    def _serve_set_up(self, request: Trigger.Request, response: Trigger.Response) -> Any:
+        try:
+            self._require_idle()
+            if (assumed := self.assumed) is None:
+                raise SafegenError(
+                    'nothing to say here: the blocks are measured, or placed by a simulator'
+                )
+            assumed.confirm()
+            response.message = 'the next goal begins with the blocks as its task has them'
+            response.success = True
+            self._node.get_logger().warning(f'the service {SET_UP} was called: {response.message}')
+        except SafegenError as error:
+            response.message = error.message
+        return response
+
+    def _require_idle(self) -> None:
+        node, unavailable = self._node, ErrorCode.EXECUTOR_UNAVAILABLE
+        if node.inactive.is_set():
+            raise SafegenError(f'the {node.get_name()} is {node.state}: activate it', unavailable)
+        if not node.goals.wait_idle(0.0):
+            raise SafegenError(
+                'a goal is running, and changes the world: wait or cancel it', unavailable
+            )
