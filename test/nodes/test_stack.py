@@ -12,7 +12,7 @@ from action_msgs.msg import GoalStatus
 from blocks_small import THREE_TEXT as THREE
 from builtin_interfaces.msg import Duration
 from goals import WAIT_S, Endings, Feedback
-from motion import Motion, stamp_of
+from motion import Motion
 from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator
 from waiting import wait_until
 
