@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.model_names import named_model
+from safegen_ros.parameter_files import ParameterFileError, check_parameter_file
 from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.profiles import (
     ARM_CELL,
     CELLS,
@@ -78,11 +80,14 @@ def _checked(spec: ArgSpec, value: str) -> str:
         raise BringupError(f'argument namespace: {value!r} is not a ROS name, such as lab/arm1')
     if spec.kind in ('int', 'float'):
         _check_number(spec, value)
-    if spec.kind in ('path', 'model'):
+    if spec.kind in ('path', 'params', 'model'):
         try:
-            return named_model(value) if spec.kind == 'model' else str(data_path(value))
-        except DataNotFoundError as error:
+            found = named_model(value) if spec.kind == 'model' else str(data_path(value))
+            if spec.kind == 'params':
+                check_parameter_file(found)
+        except (DataNotFoundError, ParameterFileError) as error:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
+        return found
     return value
 
 
@@ -127,7 +132,10 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
     given = {name: str(value) for name, value in (values or {}).items()}
     for name in given:
         if name not in known:
-            raise BringupError(f'argument {name} does not exist (arguments: {", ".join(known)})')
+            raise BringupError(
+                f'argument {name} does not exist: {suggestion(name, known)}'
+                f'(arguments: {", ".join(known)})'
+            )
     checked = {name: _checked(spec, given.get(name, spec.default)) for name, spec in known.items()}
     return chosen.build(checked)
 

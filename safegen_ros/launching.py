@@ -7,12 +7,20 @@ Only the files in `launch/` import this: launch is not there where ROS comes fro
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from safegen_ros import bringup
+from safegen_ros.pddl.diagnostics import suggestion
+
+_LOG = logging.getLogger(
+    'launch'
+)  # launch shows what this logger is given, on screen and in its file
 
 
 def declare(spec: bringup.ArgSpec) -> DeclareLaunchArgument:
@@ -23,8 +31,13 @@ def declare(spec: bringup.ArgSpec) -> DeclareLaunchArgument:
     )
 
 
-def node(spec: bringup.NodeSpec) -> Node:
-    """One node of the table as launch wants it."""
+def node(spec: bringup.NodeSpec, namespace: str = '') -> Node:
+    """One node of the table as launch wants it.
+
+    Args:
+        spec: the node.
+        namespace: as it was given; absolute with a slash before it.
+    """
     death = {'on_exit': Shutdown(reason=f'{spec.name} ended')} if spec.required else {}
     if spec.max_respawns:
         death = {'respawn': True, 'respawn_max_retries': spec.max_respawns, 'respawn_delay': 1.0}
@@ -32,7 +45,8 @@ def node(spec: bringup.NodeSpec) -> Node:
         package=bringup.PACKAGE,
         executable=spec.executable,
         name=spec.name,
-        namespace=spec.namespace,
+        # Without one, or with a relative one, the namespaces that PushRosNamespace has set count.
+        namespace=namespace or None,
         parameters=[*spec.params_files, *([dict(spec.params)] if spec.params else [])],
         remappings=list(spec.remaps),
         ros_arguments=['--log-level', spec.log_level],
@@ -40,6 +54,29 @@ def node(spec: bringup.NodeSpec) -> Node:
         output='screen',
         **death,
     )
+
+
+def check_names(profile: str, given: Iterable[str]) -> None:
+    """Warn of launch arguments that a profile does not have, which launch takes in silence.
+
+    What is like no argument may belong to a launch file that includes this one.
+
+    Args:
+        profile: name in `bringup.PROFILES`.
+        given: names of all launch configurations.
+
+    Raises:
+        BringupError: one is nearly an argument of the profile, which moves the real arm.
+    """
+    known = [spec.name for spec in bringup.profile_of(profile).args]
+    unknown = {name: suggestion(name, known).strip() for name in given if name not in known}
+    if not unknown:
+        return
+    told = ', '.join(f'{name} ({hint})' if hint else name for name, hint in unknown.items())
+    message = f'{profile} has no launch arguments of these names: {told}'
+    if profile == bringup.ARM_CELL and any(unknown.values()):
+        raise bringup.BringupError(message)
+    _LOG.warning(message)
 
 
 def describe(profile: str) -> LaunchDescription:
@@ -51,7 +88,8 @@ def describe(profile: str) -> LaunchDescription:
     specs = bringup.profile_of(profile).args
 
     def nodes(context: LaunchContext) -> list[Node]:
+        check_names(profile, context.launch_configurations)
         values = {spec.name: LaunchConfiguration(spec.name).perform(context) for spec in specs}
-        return [node(spec) for spec in bringup.node_specs(profile, values)]
+        return [node(spec, values['namespace']) for spec in bringup.node_specs(profile, values)]
 
     return LaunchDescription([*map(declare, specs), OpaqueFunction(function=nodes)])

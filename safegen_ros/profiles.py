@@ -34,8 +34,8 @@ class ArgSpec:
         help: what it does, with its unit and range.
         choices: the only values allowed; empty for any. An empty choice leaves the matter to the
             parameter file.
-        kind: 'text', 'int', 'float', 'path' or 'model'; an empty value is always allowed for these
-            and leaves the matter to the parameter file.
+        kind: 'text', 'int', 'float', 'path', 'params' (a parameter file) or 'model'; an empty value
+            is always allowed for these and leaves the matter to the parameter file.
         low: smallest value of a number.
         high: largest value of a number.
     """
@@ -122,7 +122,7 @@ class Profile:
 
 _STACK_ARGS = (
     ArgSpec('namespace', '', 'Namespace of all nodes, topics and actions; empty for none.'),
-    ArgSpec('params_file', 'config/sim.yaml', 'Parameter file of the nodes.', kind='path'),
+    ArgSpec('params_file', 'config/sim.yaml', 'Parameter file of the nodes.', kind='params'),
     ArgSpec(
         'model',
         '',
@@ -220,7 +220,7 @@ MYCOBOT_ARGS = (
         'arm_file',
         'config/mycobot.yaml',
         'Parameter file of the arm, on top of params_file.',
-        kind='path',
+        kind='params',
     ),
     ArgSpec(
         'transport',
@@ -341,12 +341,14 @@ def _stack(
             module=f'{PACKAGE}.nodes.{name}',
             namespace='/' + args['namespace'].strip('/'),
             params_files=((args['params_file'],) if args['params_file'] else ()) + files,
-            params=params + _overrides(args, 'autostart', 'use_sim_time'),
+            params=(*params, *_overrides(args, 'autostart', 'use_sim_time'), *every),
             log_level=args['log_level'],
             # Otherwise it waits for somebody to lead it.
             ready=None if args['autostart'] == 'false' else ready,
         )
 
+    # At the real arm a setting that is not in force is no matter of a warning.
+    every = (('refuse_unknown_parameters', True),) if ('cell', ARM_CELL) in cell else ()
     page = (_console(args),) if args['console'] == 'true' else ()
     return (
         node('validator', Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan')),

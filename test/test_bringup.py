@@ -89,11 +89,12 @@ def test_mycobot_is_the_same_stack_with_the_real_arm():
     assert list(specs) == [spec.name for spec in node_specs('sim')]
     assert dict(specs['executor'].params) == {
         'cell': 'mycobot', 'port': '/dev/ttyACM0', 'baud': 1000000, 'speed_limit': 0.2,
+        'refuse_unknown_parameters': True,
     }  # fmt: skip
     assert [Path(file).name for file in specs['executor'].params_files] == [
         'sim.yaml', 'mycobot.yaml',
     ]  # fmt: skip
-    assert dict(specs['planner'].params) == {'seed': 7}
+    assert dict(specs['planner'].params) == {'seed': 7, 'refuse_unknown_parameters': True}
     assert [Path(file).name for file in specs['planner'].params_files] == ['sim.yaml']
 
 

@@ -28,7 +28,11 @@ class Recorded:
 
 class Configuration(Recorded):
     def perform(self, context):
-        return context[self.args[0]]
+        return context.launch_configurations[self.args[0]]
+
+
+def context_of(**values):
+    return types.SimpleNamespace(launch_configurations=values)
 
 
 @pytest.fixture
@@ -84,13 +88,15 @@ def test_launch_declares_the_arguments_of_the_table(launching, profile):
 def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
     values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
     values |= {'namespace': 'lab', 'seed': '3', 'model': str(tmp_path), 'log_level': 'warn'}
-    made = [node.kwargs for node in entities_of(profile)[-1].kwargs['function'](values)]
+    made = [
+        node.kwargs for node in entities_of(profile)[-1].kwargs['function'](context_of(**values))
+    ]
     specs = node_specs(profile, values)
     assert [m['name'] for m in made] == [spec.name for spec in specs]
     for node, spec in zip(made, specs, strict=True):
         assert node['package'] == 'safegen_ros'
         assert node['executable'] == spec.executable
-        assert node['namespace'] == '/lab'
+        assert node['namespace'] == 'lab'
         assert node['remappings'] == list(spec.remaps)
         assert node['ros_arguments'] == ['--log-level', 'warn']
         assert node['parameters'][: len(spec.params_files)] == list(spec.params_files)
@@ -98,6 +104,32 @@ def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
             node['parameters'][len(spec.params_files) :] == [dict(spec.params)][: bool(spec.params)]
         )
         assert type(node['on_exit']).__name__ == 'Shutdown'
+
+
+@pytest.mark.parametrize(
+    ('given', 'passed'), [('', None), ('lab/arm1', 'lab/arm1'), ('/lab', '/lab'), ('/', '/')]
+)
+def test_a_namespace_that_a_group_has_pushed_counts(launching, given, passed):
+    values = {spec.name: spec.default for spec in bringup.PROFILES['sim'].args}
+    make = entities_of('sim')[-1].kwargs['function']
+    nodes = make(context_of(**(values | {'namespace': given})))
+    assert {node.kwargs['namespace'] for node in nodes} == {passed}
+
+
+def test_a_mistyped_argument_is_a_warning_on_the_twin_and_an_error_on_the_arm(launching, caplog):
+    def make(profile, **more):
+        values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
+        return entities_of(profile)[-1].kwargs['function'](context_of(**values, **more))
+
+    assert make('sim', cel='symbolic', speed_limt='0.1')
+    (record,) = caplog.records
+    assert record.levelname == 'WARNING'
+    assert "names: cel (did you mean 'cell'?), speed_limt" in record.getMessage()
+    with pytest.raises(bringup.BringupError, match=r"speed_limt \(did you mean 'speed_limit'\?\)"):
+        make('mycobot', speed_limt='0.1')
+    caplog.clear()
+    assert make('mycobot', robot_of_the_parent='x')  # its launch file may include this one
+    assert 'robot_of_the_parent' in caplog.text
 
 
 def test_launch_respawns_only_nodes_that_are_not_required(launching):

@@ -15,7 +15,7 @@ from typing import Any
 
 import rclpy
 from rclpy.action import CancelResponse, GoalResponse
-from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
@@ -32,6 +32,7 @@ from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.silence import Silence
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.parameter_files import check_parameter_file, parameter_files
 from safegen_ros.planning.goal_queue import GoalQueue
 
 POLL_S = 0.02
@@ -324,6 +325,14 @@ def _exit_now(number: int, frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
+def _init() -> None:
+    """Connects to ROS; raises `SafegenError` where an argument or a parameter file is wrong."""
+    try:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # the errors of rcl have no public name
+        raise SafegenError(str(error).splitlines()[0]) from error
+
+
 def run_node(make: Callable[[], SafegenNode]) -> int:
     """Runs a node until the process is told to end.
 
@@ -336,14 +345,12 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     stop = threading.Event()
     sys.setswitchinterval(SWITCH_S)
     _on_stop_signals(_exit_now)  # nothing runs yet that would have to be ended in order
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
+        for path in parameter_files(sys.argv):
+            check_parameter_file(path)
+        _init()
         node = make()
-    except (
-        InvalidParameterTypeException,
-        InvalidParameterValueException,
-        SafegenError,
-    ) as error:
+    except (ParameterException, SafegenError) as error:
         print(f'cannot start: {error}', file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1

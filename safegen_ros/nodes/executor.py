@@ -43,7 +43,7 @@ from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
 from safegen_ros.nodes.goal_server import GoalServer
-from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import OFF_THE_PROOF, MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
@@ -66,6 +66,7 @@ from safegen_ros.worlds.task import ActionTask, JointCell
 
 PARAMETERS = (
     AUTOSTART,
+    REFUSE_UNKNOWN,
     JOURNAL,
     Parameter(
         'cell',
@@ -137,6 +138,10 @@ class ExecutorNode(SafegenNode):
             self._samples.health,
         )  # fmt: skip
         self._server: GoalServer | None = None
+
+    def refuses_unknown(self) -> bool:
+        """For the real arm always: a limit that is not in force is no limit."""
+        return super().refuses_unknown() or self.values['cell'] == ARM_CELL
 
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""

@@ -25,10 +25,17 @@ from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallba
 from rclpy.node import Node
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes.parameters import Parameter, declare, read
+from safegen_ros.nodes.parameters import Parameter, declare, read, unknown_overrides
 
 AUTOSTART = Parameter(
     'autostart', True, 'whether the node configures and activates itself when it starts'
+)
+
+REFUSE_UNKNOWN = Parameter(
+    'refuse_unknown_parameters',
+    False,
+    'whether a parameter that no node has is an error, as it always is for the real arm, and not '
+    'a warning',
 )
 
 ASK_STATE_S = 0.1
@@ -46,7 +53,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
     Args:
         name: of the node.
-        parameters: all of them; `AUTOSTART` is one.
+        parameters: all of them; `AUTOSTART` and `REFUSE_UNKNOWN` are two.
 
     Attributes:
         AFTER: names of the nodes that have to be active before this one starts itself.
@@ -87,6 +94,10 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
     # What subclasses say
 
+    def refuses_unknown(self) -> bool:
+        """Whether a parameter that no node has keeps the node from being configured."""
+        return bool(self.values[REFUSE_UNKNOWN.name])
+
     def configure(self) -> None:
         """Opens what the parameters name; nothing moves. Raises `SafegenError` with the reason."""
 
@@ -116,6 +127,11 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
         def work() -> None:
             self.values = read(self, self._declared)
+            if unknown := unknown_overrides(self):
+                problem = f'no node has these parameters: {unknown}'
+                if self.refuses_unknown():
+                    raise SafegenError(f'{problem}: correct their names, or take them out')
+                self.get_logger().warning(problem)
             self.configure()
 
         done = self._transition('configured', work)

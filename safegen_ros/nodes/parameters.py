@@ -5,11 +5,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.paths import PACKAGE
+from safegen_ros.pddl.diagnostics import suggestion
 
 MAX_TEXT = 4096
 """Most characters of a parameter: names, paths and addresses, not texts."""
@@ -71,15 +78,69 @@ class Parameter:
         return descriptor
 
 
+def _overrides(node: Node) -> dict[str, RosParameter]:
+    """What files and arguments say about a node, by parameter; rclpy has no public name for it."""
+    given: dict[str, RosParameter] = node._parameter_overrides
+    return given
+
+
 def declare(node: Node, parameters: tuple[Parameter, ...]) -> None:
     """Declares parameters, with the values that the node was started with.
 
+    A whole number is taken for a parameter that is not one, such as 2 for 2.0.
+
     Raises:
+        SafegenError: an override has another type.
         rclpy.exceptions.InvalidParameterValueException: an override is out of range.
-        rclpy.exceptions.InvalidParameterTypeException: an override has another type.
     """
+    given = _overrides(node)
     for p in parameters:
+        if p.name in given:
+            given[p.name] = RosParameter(p.name, value=_converted(p, given[p.name].value))
         node.declare_parameter(p.name, p.default, p.descriptor())
+
+
+_KINDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'a text'}
+
+
+def _converted(p: Parameter, value: object) -> object:
+    """An override as the type of its parameter; raises `SafegenError` where it is another one."""
+    if type(p.default) is float and type(value) is int:
+        return float(value)
+    if type(value) is type(p.default):
+        return value
+    shown = str(value).lower() if isinstance(value, bool) else repr(value)
+    cure = (
+        f'put it in quotes, such as {p.default!r}'
+        if isinstance(p.default, str)
+        else (f'write it without quotes, such as {str(p.default).lower()}')
+    )
+    raise SafegenError(f'parameter {p.name}: {shown[:80]} is not {_KINDS[type(p.default)]}: {cure}')
+
+
+def unknown_overrides(node: Node) -> str:
+    """Parameters that were given to a node and that no node of the stack has, with their likes.
+
+    A file may set a parameter of another node for all of them (`/**`), which is no mistake.
+    """
+    known = set(node.get_parameters_by_prefix(''))
+    unknown = sorted(n for n in _overrides(node) if not _is_known(n, known))
+    if unknown:
+        known |= _parameters_of_stack()
+    return ', '.join(
+        f'{name} ({suggestion(name, sorted(known)).strip() or "no name is like it"})'
+        for name in unknown
+        if not _is_known(name, known)
+    )
+
+
+def _is_known(name: str, known: Iterable[str]) -> bool:
+    return name in known or name.startswith('qos_overrides.')
+
+
+def _parameters_of_stack() -> set[str]:
+    modules = (import_module(f'{PACKAGE}.nodes.{n}') for n in ('planner', 'validator', 'executor'))
+    return {p.name for module in modules for p in module.PARAMETERS}
 
 
 def read(node: Node, parameters: tuple[Parameter, ...]) -> dict[str, Any]:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from safegen_ros.llm.openai_client import KEY_ENV
 from safegen_ros.nodes.goal_journal import JOURNAL
-from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK
 from safegen_ros.planning.levels import DEFAULT, LEVELS
 
 PARAMETERS = (
     AUTOSTART,
+    REFUSE_UNKNOWN,
     JOURNAL,
     Parameter(
         'model',

@@ -20,7 +20,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Latency
-from safegen_ros.nodes.managed import AUTOSTART
+from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import MonitorServer
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.text_limits import check_texts
@@ -32,6 +32,7 @@ from safegen_ros.worlds.task import ActionTask
 
 PARAMETERS = (
     AUTOSTART,
+    REFUSE_UNKNOWN,
     Parameter(
         'second_opinion',
         False,

@@ -1,0 +1,153 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A parameter file that rcl would refuse is refused before, with its line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.bringup import BringupError, node_specs
+from safegen_ros.parameter_files import ParameterFileError, check_parameter_file
+from safegen_ros.paths import share_dir
+
+BROKEN = {
+    'a tab': ('/**/executor:\n  ros__parameters:\n\tcell: symbolic\n', 3, 'is no YAML'),
+    'no ros__parameters': ('/**/executor:\n  cell: symbolic\n', 2, 'ros__parameters is missing'),
+    'no value': ('/**/executor:\n  ros__parameters:\n    cell:\n', 3, 'cell has no value'),
+    'no parameter': ('/**/executor:\n  ros__parameters:\n', 2, 'there is no parameter below'),
+    'a text': ('cell\n', 1, 'ros__parameters is missing'),
+    'a list': ('- cell\n', 1, 'ros__parameters is missing'),
+    'an open bracket': ('/**: {ros__parameters: {cell: [1}\n', 1, 'is no YAML'),
+}
+
+
+@pytest.mark.parametrize(('text', 'line', 'problem'), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_named_with_its_line(
+    tmp_path: Path, text: str, line: int, problem: str
+) -> None:
+    path = tmp_path / 'p.yaml'
+    path.write_text(text)
+    with pytest.raises(ParameterFileError) as caught:
+        check_parameter_file(path)
+    assert caught.value.message.startswith(f'{path}:{line}: ')
+    assert problem in caught.value.message
+    assert '\n' not in caught.value.message
+    with pytest.raises(BringupError, match='argument params_file: '):
+        node_specs('sim', {'params_file': path})
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    for harm in (b'/**: \xff', b'/**: \x00', b'[' * 100_000):
+        (tmp_path / 'p.yaml').write_bytes(harm)
+        with pytest.raises(ParameterFileError, match=r'p\.yaml'):
+            check_parameter_file(tmp_path / 'p.yaml')
+    with pytest.raises(ParameterFileError, match='cannot be read'):
+        check_parameter_file(tmp_path)
+
+
+@pytest.mark.parametrize('name', ['sim.yaml', 'mycobot.yaml', 'mycobot_ssh.yaml'])
+def test_the_shipped_files_are_whole(name: str) -> None:
+    check_parameter_file(share_dir() / 'config' / name)
+
+
+def run(folder: Path, domain: int, text: str, node: str = 'executor') -> list[str]:
+    """What a node says that is started with a parameter file, and then told to end."""
+    path = folder / 'p.yaml'
+    path.write_text(text)
+    kept = {'SAFEGEN_RUNS_DIR': str(folder), 'SAFEGEN_STATE_DIR': str(folder)}
+    process = subprocess.Popen(
+        [sys.executable, '-m', f'safegen_ros.nodes.{node}', '--ros-args', '--params-file', path],
+        env={**os.environ, **kept, 'ROS_DOMAIN_ID': str(domain)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        said = []
+        for line in process.stdout or ():
+            said.append(line.rstrip())
+            if 'journal: ' in line or 'autostart is off' in line:
+                process.terminate()
+    return said
+
+
+def _of(values: str, key: str = '/**/executor') -> str:
+    return f'{key}:\n  ros__parameters:\n    cell: symbolic\n' + ''.join(
+        f'    {line}\n' for line in values.split('\n')
+    )
+
+
+@pytest.mark.parametrize('key', ['/**/executor', '/**'])
+def test_a_mistyped_parameter_is_named_with_its_like(
+    tmp_path: Path, ros_domain: int, key: str
+) -> None:
+    said = '\n'.join(run(tmp_path, ros_domain, _of('real_time_facto: 2.0\nrehearze: always', key)))
+    assert '[WARN]' in said
+    assert (
+        "no node has these parameters: real_time_facto (did you mean 'real_time_factor'?), " in said
+    )
+    assert "rehearze (did you mean 'rehearse'?)" in said
+    assert 'journal: ' in said  # it was configured
+
+
+def test_parameters_of_other_nodes_and_of_rclpy_are_no_mistake(
+    tmp_path: Path, ros_domain: int
+) -> None:
+    others = 'temperature: 0.5\nsecond_opinion: true\nuse_sim_time: false\nqos_overrides./x.y: 1'
+    said = '\n'.join(run(tmp_path, ros_domain, _of(others, '/**')))
+    assert 'WARN' not in said
+    assert 'journal: ' in said
+
+
+@pytest.mark.parametrize('node', ['executor', 'validator'])
+def test_a_mistyped_parameter_keeps_the_stack_of_the_real_arm_from_starting(
+    tmp_path: Path, ros_domain: int, node: str
+) -> None:
+    (spec,) = (spec for spec in node_specs('mycobot') if spec.name == node)
+    told = dict(spec.params)
+    assert told['refuse_unknown_parameters'] is True
+    more = 'cell: mycobot' if node == 'executor' else 'refuse_unknown_parameters: true'
+    text = f'/**:\n  ros__parameters:\n    speed_limt: 0.1\n    {more}\n'
+    *_, last = run(tmp_path, ros_domain, text, node)
+    assert last.startswith(
+        "cannot start: no node has these parameters: speed_limt (did you mean 'speed_limit'?): "
+    )
+
+
+def test_a_whole_number_is_taken_for_any_number(tmp_path: Path, ros_domain: int) -> None:
+    said = '\n'.join(run(tmp_path, ros_domain, _of('real_time_factor: 2\nheartbeat_timeout: 5')))
+    assert 'journal: ' in said
+
+
+@pytest.mark.parametrize(
+    ('value', 'words'),
+    [
+        ('view: on', "parameter view: true is not a text: put it in quotes, such as 'all'"),
+        ('scene_file: 5', 'parameter scene_file: 5 is not a text: put it in quotes'),
+        ('real_time_factor: "2"', "real_time_factor: '2' is not a number: write it without quotes"),
+        (
+            'autostart: 1',
+            'autostart: 1 is not true or false: write it without quotes, such as true',
+        ),
+    ],
+)
+def test_a_value_of_another_type_has_one_line_with_its_cure(
+    tmp_path: Path, ros_domain: int, value: str, words: str
+) -> None:
+    said = run(tmp_path, ros_domain, _of(value))
+    assert len(said) == 1
+    assert said[0].startswith('cannot start: ')
+    assert words in said[0]
+
+
+def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(
+    tmp_path: Path, ros_domain: int
+) -> None:
+    said = run(tmp_path, ros_domain, BROKEN['a tab'][0])
+    assert len(said) == 1
+    assert f'cannot start: {tmp_path}/p.yaml:3: is no YAML' in said[0]
