@@ -8,7 +8,6 @@ Only the files in `launch/` import this: launch is not there where ROS comes fro
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
@@ -56,20 +55,23 @@ def node(spec: bringup.NodeSpec, namespace: str = '') -> Node:
     )
 
 
-def check_names(profile: str, given: Iterable[str]) -> None:
+def check_names(profile: str, context: LaunchContext) -> None:
     """Warn of launch arguments that a profile does not have, which launch takes in silence.
 
-    What is like no argument may belong to a launch file that includes this one.
+    Names that are like no argument count where they are on the command line: the others are those
+    of launch files that include this one, and of launch itself.
 
     Args:
         profile: name in `bringup.PROFILES`.
-        given: names of all launch configurations.
+        context: of the launch.
 
     Raises:
         BringupError: one is nearly an argument of the profile, which moves the real arm.
     """
     known = [spec.name for spec in bringup.profile_of(profile).args]
-    unknown = {name: suggestion(name, known).strip() for name in given if name not in known}
+    hints = {n: suggestion(n, known).strip() for n in context.launch_configurations}
+    typed = {argument.partition(':=')[0] for argument in context.argv}
+    unknown = {n: hint for n, hint in hints.items() if n not in known and (hint or n in typed)}
     if not unknown:
         return
     told = ', '.join(f'{name} ({hint})' if hint else name for name, hint in unknown.items())
@@ -88,7 +90,7 @@ def describe(profile: str) -> LaunchDescription:
     specs = bringup.profile_of(profile).args
 
     def nodes(context: LaunchContext) -> list[Node]:
-        check_names(profile, context.launch_configurations)
+        check_names(profile, context)
         values = {spec.name: LaunchConfiguration(spec.name).perform(context) for spec in specs}
         return [node(spec, values['namespace']) for spec in bringup.node_specs(profile, values)]
 

@@ -80,6 +80,7 @@ class Supervisor:
         self._specs = tuple(specs)
         self._extra = dict(environment or {})
         self.domain = current_domain({**os.environ, **self._extra})
+        self.namespace = self._specs[0].namespace if self._specs else '/'
         self.log_dir = Path(log_dir or tempfile.mkdtemp(prefix='safegen-')).absolute()
         self.log_file = self.log_dir / 'stack.log'
         self.killed = False
@@ -99,14 +100,14 @@ class Supervisor:
     # Start and readiness
 
     def start(self) -> None:
-        """Take the domain and start every node; they come up side by side.
+        """Take the namespace and start every node; they come up side by side.
 
         Raises:
-            BringupError: the domain is taken, or this is not the main thread.
+            BringupError: the namespace is taken, or this is not the main thread.
         """
         if threading.current_thread() is not threading.main_thread():
             raise BringupError('the supervisor must run in the main thread')
-        self._lock = DomainLock(self.domain)
+        self._lock = DomainLock(self.domain, self.namespace)
         try:
             self.log_dir.mkdir(parents=True, exist_ok=True)
             self.log_file.touch()
@@ -286,7 +287,8 @@ class Supervisor:
         self._status = status
         if self._lock is not None:
             nodes = {child.spec.full_name: child.pid for child in self._children}
-            state = StackState(self.domain, os.getpid(), status, str(self.log_file), nodes)
+            pid, log = os.getpid(), str(self.log_file)
+            state = StackState(self.domain, pid, status, log, nodes, namespace=self.namespace)
             self._lock.write(state)
 
     def __enter__(self) -> Supervisor:

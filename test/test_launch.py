@@ -31,8 +31,8 @@ class Configuration(Recorded):
         return context.launch_configurations[self.args[0]]
 
 
-def context_of(**values):
-    return types.SimpleNamespace(launch_configurations=values)
+def context_of(*argv, **values):
+    return types.SimpleNamespace(launch_configurations=values, argv=argv)
 
 
 @pytest.fixture
@@ -117,19 +117,19 @@ def test_a_namespace_that_a_group_has_pushed_counts(launching, given, passed):
 
 
 def test_a_mistyped_argument_is_a_warning_on_the_twin_and_an_error_on_the_arm(launching, caplog):
-    def make(profile, **more):
+    def make(profile, *argv, **more):
         values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
-        return entities_of(profile)[-1].kwargs['function'](context_of(**values, **more))
+        return entities_of(profile)[-1].kwargs['function'](context_of(*argv, **values, **more))
 
-    assert make('sim', cel='symbolic', speed_limt='0.1')
+    assert make('sim', 'speed_limt:=0.1', cel='symbolic', speed_limt='0.1', ros_namespace='/lab')
     (record,) = caplog.records
     assert record.levelname == 'WARNING'
     assert "names: cel (did you mean 'cell'?), speed_limt" in record.getMessage()
     with pytest.raises(bringup.BringupError, match=r"speed_limt \(did you mean 'speed_limit'\?\)"):
         make('mycobot', speed_limt='0.1')
     caplog.clear()
-    assert make('mycobot', robot_of_the_parent='x')  # its launch file may include this one
-    assert 'robot_of_the_parent' in caplog.text
+    assert make('mycobot', 'robot:=x', robot='x')  # its launch file may include this one
+    assert 'robot' in caplog.text
 
 
 def test_launch_respawns_only_nodes_that_are_not_required(launching):

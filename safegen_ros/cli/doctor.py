@@ -72,7 +72,7 @@ def doctor(
     executor = parameters(specs['executor'])
     checks = [
         Check('ROS 2 and the interfaces', _ros, 'make setup'),
-        Check('another stack in this ROS domain', _stack),
+        Check('stacks in this ROS domain', _stacks),
         Check('model', partial(_model, parameters(specs['planner'])), 'make setup'),
         Check('VAL', _val, "pip install 'safegen_ros[proof]'"),
         Check('Fast Downward', _fast_downward),
@@ -126,12 +126,15 @@ def _ros() -> str:
     return f'{probe.stdout.strip()}, domain {domain}, discovery {where}'
 
 
-def _stack() -> str:
-    from safegen_ros.processes.state import current_domain, read_state
+def _stacks() -> str:
+    """The stacks of this user; that one runs is no fault."""
+    from safegen_ros.processes.state import current_domain, running_stacks
 
-    if read_state(current_domain()) is None:
-        return 'none'
-    raise Wrong(f'one is up in domain {current_domain()}', 'safegen down')
+    found = [
+        f'{each.status} in namespace {each.namespace} (process {each.pid})'
+        for each in running_stacks(current_domain())
+    ]
+    return ', '.join(found) or 'none'
 
 
 def _model(planner: Mapping[str, Any]) -> str:

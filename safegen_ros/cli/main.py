@@ -339,12 +339,24 @@ def up(
 
 
 @app.command()
-def down() -> None:
-    """Stop the stack that is up in this ROS_DOMAIN_ID."""
-    from safegen_ros.processes.state import current_domain, stop_running
+def down(
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+) -> None:
+    """Stop the stack that is up in this ROS_DOMAIN_ID and namespace."""
+    from safegen_ros.processes.state import (
+        current_domain,
+        down_command,
+        running_stacks,
+        stop_running,
+    )
 
-    stopped = stop_running(current_domain())
-    print('stopped' if stopped else f'nothing is up in ROS domain {current_domain()}')
+    domain, place = current_domain(), '/' + namespace.strip('/')
+    if stop_running(domain, namespace=place):
+        print('stopped')
+        return
+    others = ' or '.join(f"'{down_command(each.namespace)}'" for each in running_stacks(domain))
+    cure = f'; use {others}' if others else ''
+    print(f'nothing is up in namespace {place} of ROS domain {domain}{cure}')
 
 
 for verb in (

@@ -190,7 +190,7 @@ def call_set_up(place: str) -> Any:
 def show_status(namespace: str, as_json: bool) -> int:
     """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
     place = absolute_namespace(namespace)
-    status = stack_status(place, read_state(current_domain()))
+    status = stack_status(place, read_state(current_domain(), place))
     if as_json:
         print(json.dumps({**asdict(status), 'up': status.up}))
     else:

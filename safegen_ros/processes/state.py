@@ -1,8 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is known on disk about the stack of a ROS domain: a lock, and a file beside it.
+"""What is known on disk about a stack: a lock, and a file beside it.
 
-The lock says whether a stack runs (the kernel drops it with its owner); the file says which.
+A stack has one namespace of one ROS domain. The lock says whether it runs (the kernel drops it with
+its owner); the file says which it is.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class StackState:
         status: 'starting', 'ready' or 'stopping'.
         log: file with the output of all nodes.
         nodes: process id by full node name.
+        namespace: of its nodes, absolute.
     """
 
     domain: int
@@ -41,6 +43,7 @@ class StackState:
     status: str
     log: str
     nodes: dict[str, int] = field(default_factory=dict)
+    namespace: str = '/'
 
 
 def current_domain(environ: dict[str, str] | None = None) -> int:
@@ -55,25 +58,23 @@ def current_domain(environ: dict[str, str] | None = None) -> int:
     return int(text)
 
 
-def _lock_file(domain: int) -> Path:
-    return runtime_dir() / f'domain-{domain}.lock'
-
-
-def _state_file(domain: int) -> Path:
-    return runtime_dir() / f'domain-{domain}.json'
+def _file(domain: int, namespace: str, kind: str) -> Path:
+    # A name of ROS has no dot, so that no two namespaces share a file.
+    place = '.'.join([str(domain), *namespace.strip('/').split('/')]).rstrip('.')
+    return runtime_dir() / f'domain-{place}.{kind}'
 
 
 class DomainLock:
-    """Holds a domain for one stack; the kernel frees it when this process ends in any way."""
+    """Holds a namespace of a domain for one stack; the kernel frees it when this process ends."""
 
-    def __init__(self, domain: int) -> None:
-        """Take the domain.
+    def __init__(self, domain: int, namespace: str = '/') -> None:
+        """Take the namespace.
 
         Raises:
             BringupError: another stack of this user holds it.
         """
-        self.domain = domain
-        self._file = _lock_file(domain).open('a')
+        self.domain, self.namespace = domain, namespace
+        self._file = _file(domain, namespace, 'lock').open('a')
         # Whoever asks for the state holds the lock for an instant, so one refusal proves nothing.
         for _ in range(10):
             try:
@@ -82,30 +83,37 @@ class DomainLock:
             except OSError:
                 time.sleep(0.02)
         self._file.close()
-        state = read_state(domain)
+        state = read_state(domain, namespace)
         owner = f' (process {state.pid})' if state else ''
         raise BringupError(
-            f'a stack runs in ROS domain {domain} already{owner}: '
-            'stop it with `safegen down`, or choose another ROS_DOMAIN_ID'
+            f'a stack runs in ROS domain {domain} already, in namespace {namespace}{owner}: stop '
+            f'it with `{down_command(namespace)}`, or choose another namespace:=NAME or '
+            'ROS_DOMAIN_ID'
         )
 
     def write(self, state: StackState) -> None:
         """Replace the state file in one step, so that no reader sees half of it."""
-        target = _state_file(self.domain)
-        scratch = target.with_suffix('.tmp')
+        target = _file(self.domain, self.namespace, 'json')
+        scratch = target.with_name(f'{target.name}.tmp')
         scratch.write_text(json.dumps(asdict(state)))
         scratch.replace(target)
 
     def release(self) -> None:
         """Give the domain back. The lock file stays: removing it would race with the next owner."""
         if not self._file.closed:
-            _state_file(self.domain).unlink(missing_ok=True)
+            _file(self.domain, self.namespace, 'json').unlink(missing_ok=True)
             self._file.close()
 
 
-def _is_held(domain: int) -> bool:
+def down_command(namespace: str) -> str:
+    """What stops a stack, for messages."""
+    return f'safegen down --namespace {namespace}' if namespace != '/' else 'safegen down'
+
+
+def is_held(domain: int, namespace: str = '/') -> bool:
+    """Whether a stack runs in a namespace; also where that cannot be found out."""
     try:
-        with _lock_file(domain).open() as file:
+        with _file(domain, namespace, 'lock').open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
@@ -114,23 +122,35 @@ def _is_held(domain: int) -> bool:
     return False
 
 
-def read_state(domain: int) -> StackState | None:
-    """The stack that runs in a domain; None when none does, whatever an old file says."""
-    if not _is_held(domain):
+def read_state(domain: int, namespace: str = '/') -> StackState | None:
+    """The stack that runs in a namespace; None when none does, whatever an old file says."""
+    if not is_held(domain, namespace):
         return None
     try:
-        data: dict[str, Any] = json.loads(_state_file(domain).read_text())
-    except FileNotFoundError:  # It has the lock and has not written yet, or is about to end.
+        data: dict[str, Any] = json.loads(_file(domain, namespace, 'json').read_text())
+        return StackState(**data)
+    # It has the lock and has not written yet, or is about to end; or it is of another version.
+    except (FileNotFoundError, ValueError, TypeError):
         return None
-    return StackState(**data)
 
 
-def stop_running(domain: int, timeout_s: float = 15.0) -> bool:
-    """Ask the supervisor of a domain to stop, and wait until it has.
+def running_stacks(domain: int) -> list[StackState]:
+    """The stacks of this user in a domain, sorted by their namespace."""
+    found = []
+    for path in runtime_dir().glob(f'domain-{domain}.*lock'):
+        _, *parts = path.name.removesuffix('.lock').split('.')
+        state = read_state(domain, '/' + '/'.join(parts))
+        found += [state] if state else []
+    return sorted(found, key=lambda state: state.namespace)
+
+
+def stop_running(domain: int, timeout_s: float = 15.0, namespace: str = '/') -> bool:
+    """Ask the supervisor of a stack to stop, and wait until it has.
 
     Args:
         domain: ROS domain id.
         timeout_s: how long to wait [s]; a supervisor takes up to 10 s when a node hangs.
+        namespace: of its nodes, absolute.
 
     Returns:
         Whether a stack was stopped; False when none ran.
@@ -138,13 +158,13 @@ def stop_running(domain: int, timeout_s: float = 15.0) -> bool:
     Raises:
         BringupError: it still runs after that time.
     """
-    state = read_state(domain)
+    state = read_state(domain, namespace)
     if state is None:
         return False
     with suppress(ProcessLookupError):  # it was about to end
         os.kill(state.pid, signal.SIGTERM)
     deadline = time.monotonic() + timeout_s
-    while _is_held(domain):
+    while is_held(domain, namespace):
         if time.monotonic() > deadline:
             raise BringupError(
                 f'the stack of ROS domain {domain} (process {state.pid}) still runs after '

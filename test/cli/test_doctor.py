@@ -15,10 +15,11 @@ from command_line import CommandLine
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine
-from safegen_ros.cli.doctor import parameters
+from safegen_ros.cli.doctor import _stacks, parameters
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
+from safegen_ros.processes.state import DomainLock, StackState
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.faults import parse_fault
 from safegen_ros.robot.scene import load_scene
@@ -47,6 +48,19 @@ def test_the_shipped_stack_is_healthy(safegen: CommandLine, ros_domain: int) -> 
     assert (code, report['ok']) == (int(bool(wrong)), not wrong)
     names = {each['name'] for each in report['checks']}
     assert {'ROS 2 and the interfaces', 'model', 'VAL', 'MuJoCo twin', 'offscreen OpenGL'} <= names
+
+
+def test_the_own_stack_is_no_fault(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path))
+    look = Check('stacks in this ROS domain', _stacks)
+    assert [each.found for each in examine([look])] == ['none']
+    lock = DomainLock(ros_domain, '/lab')
+    lock.write(StackState(ros_domain, 17, 'ready', '', namespace='/lab'))
+    (found,) = examine([look])
+    lock.release()
+    assert (found.state, found.found) == (OK, 'ready in namespace /lab (process 17)')
 
 
 def test_what_is_wrong_is_named_with_its_cure(

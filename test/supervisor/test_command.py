@@ -102,6 +102,21 @@ def test_a_second_stack_in_the_same_domain_is_refused(command, ros_domain):
     assert up.process.poll() is None
 
 
+def test_stacks_in_other_namespaces_of_the_domain_are_left_alone(command, ros_domain):
+    first = command(spec('steady', namespace='/lab/arm1'))
+    second = command(spec('steady', namespace='/lab/arm2'))
+    first.expect('[steady] up', 'READY')
+    second.expect('[steady] up', 'READY')
+    again = command(spec('steady', namespace='/lab/arm1'))
+    assert again.end() == 2
+    assert 'in namespace /lab/arm1 (process' in again.output[0]
+    assert '`safegen down --namespace /lab/arm1`' in again.output[0]
+    assert not stop_running(ros_domain)
+    assert stop_running(ros_domain, namespace='/lab/arm1')
+    assert first.end() == 0
+    assert second.process.poll() is None
+
+
 def test_stop_running_stops_the_stack_of_a_domain(command, ros_domain):
     up = command(spec('steady'))
     up.expect('[steady] up', 'READY')

@@ -44,7 +44,7 @@ def test_readiness_is_seen_in_the_ros_graph_under_a_namespace(world, ros_domain)
     with Supervisor([node], log_dir=world / 'log', on_event=events.append) as stack:
         stack.wait_ready()
         assert ('ready', '/lab/gate') in [(event.kind, event.node) for event in events]
-        assert read_state(ros_domain).status == 'ready'
+        assert read_state(ros_domain, '/lab').status == 'ready'
         assert stack.check() is None
     assert '[gate] parameter 5\n' in stack.log_file.read_text()
 
