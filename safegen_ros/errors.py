@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
+from safegen_ros.untrusted import visible
+
 
 class ErrorCode(IntEnum):
     """What ended a goal. 0 is success; everything else comes with a message."""
@@ -82,8 +84,8 @@ class SafegenError(Exception):
     """
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.UNKNOWN) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = visible(message)
+        super().__init__(self.message)
         self.code = code
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,11 +113,11 @@ class TextError(SafegenError):
     ) -> None:
         text = f'{source}:{line}:{column}: {what}' if line else f'{source}: {what}'
         super().__init__(f'{text}: {cure}' if cure else text, code)
-        self.what = what
-        self.source = source
+        self.what = visible(what)
+        self.source = visible(source)
         self.line = line
         self.column = column
-        self.cure = cure
+        self.cure = visible(cure)
         self.excerpt = ''
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from safegen_ros.paths import share_dir
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import write_durably
+from safegen_ros.terminal import Console
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.progress import bars, stages
 from safegen_ros.console.compact import keep_compact
 from safegen_ros.paths import runs_dir
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.benchmarks.jobs import NotifyOutcome

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
 from safegen_ros.cli.dataset import build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.given import given_words
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.boxnet.model import Plan, Task

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.evaluation.boxnet3d import Agreement, Planned

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.terminal import Console
 
 #: Longest time of one check [s]; opening an arm over SSH takes 5 s on a slow computer.
 CHECK_TIMEOUT_S = 60.0

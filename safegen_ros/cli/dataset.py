@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.pddl3.dataset.assemble import Notify

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -34,6 +33,7 @@ from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.boxnet.goal import BoxnetGoal
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 from safegen_ros.worlds.task import ActionTask

@@ -8,12 +8,12 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
 from rich.spinner import Spinner
 
 from safegen_ros.nodes.conversions import step_text
+from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category
 
 _COLOURS = {

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.console import Console
 
 from safegen_ros.bringup import (
     ARM_CELL,
@@ -28,6 +27,7 @@ from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_jso
 from safegen_ros.cli.completion import complete_profile, complete_profile_argument
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.paths import data_path
+from safegen_ros.terminal import Console
 
 #: Makes a node and finds itself in the graph, as a node of the stack would.
 _ROS_PROBE = """

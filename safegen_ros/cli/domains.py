@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, Verbose, guarded, print_error
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.pddl3.domains.correlation import Correlation

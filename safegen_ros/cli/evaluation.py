@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.dataset import BENCH
 from safegen_ros.cli.given import given_words
@@ -19,6 +18,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named
 from safegen_ros.planning.levels import LEVELS, level_names
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.evaluation.comparison import Comparison

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.robot.emulator.fault_runs import FaultRun

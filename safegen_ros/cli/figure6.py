@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed
 from safegen_ros.paths import data_path, runs_dir
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.evaluation.figure6 import Side

@@ -10,8 +10,6 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
 
-from rich.console import Console
-
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
@@ -30,6 +28,7 @@ from safegen_ros.record.history import (
     recorded_task,
 )
 from safegen_ros.record.run import RunRecord
+from safegen_ros.terminal import Console
 
 UNREADABLE = 'UNREADABLE'
 FAILED = 'FAILED'

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros import __version__
 from safegen_ros.bringup import PROFILES, argument_values
@@ -57,6 +56,7 @@ from safegen_ros.cli.words import Constraints, Spoken, Start, Words, Yes, run_re
 from safegen_ros.errors import SafegenError
 from safegen_ros.planning.feedback import FEEDBACK
 from safegen_ros.planning.levels import LEVELS
+from safegen_ros.terminal import Console, guard
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -413,6 +413,7 @@ def version(
     show: Annotated[bool, typer.Option('--version', help='print the version and end')] = False,
 ) -> None:
     """Print the version when asked."""
+    guard()
     if show:
         print(__version__)
         raise typer.Exit

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_msgs.action import ExecutePlan, RunTask
@@ -25,6 +24,7 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions, told
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.pddl3.task import WORDS
 
 CLIENT = 'client'

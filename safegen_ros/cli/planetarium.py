@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.dataset import build_with, check_with
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.worlds.planetarium.dataset.recipe import Recipe

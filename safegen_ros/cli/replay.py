@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
@@ -25,6 +24,7 @@ from safegen_ros.record.replay import (
 )
 from safegen_ros.record.run import TWIN
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.terminal import Console
 
 
 def replay_run(name: str, execute: bool, scene: Path | None, as_json: bool) -> int:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.progress import stages
+from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend, Sampling

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_OK
@@ -22,6 +21,7 @@ from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.json_form import plain
 from safegen_ros.record.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.pddl3.task import WORDS
 
 _LONGEST = 120  # of the values of an event on one line [characters]
@@ -76,6 +76,8 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
         _line(console, '[bold]no attempt[/]')
     for attempt in kept.record.attempts:
         _attempt(console, attempt)
+    for reason in kept.record.passed:
+        _line(console, f'[bold]next planner[/] was asked, since {escape(reason)}')
     for line in _plan(kept.record):
         _line(console, line)
     for line in _end(kept.record):

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_OK
 from safegen_ros.cli.named_run import with_run
 from safegen_ros.console.compare import Difference, compare_runs
 from safegen_ros.record.events import KeptRun
+from safegen_ros.terminal import Console
 
 
 def show_two(name: str, other: str, as_json: bool) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.cli.cells import CellChoice
@@ -54,6 +53,7 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
-from rich.console import Console
 
 from safegen_ros.cli.completion import complete_problem
 from safegen_ros.cli.failures import (
@@ -31,6 +30,7 @@ from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.cost import Ranking, rank
 from safegen_ros.worlds.pddl3.files import read_stream

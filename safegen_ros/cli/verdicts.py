@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 
+from safegen_ros.terminal import Console
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.cost import Ranking
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.cli.files import find_problem, read_text
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.task import WORDS, load_task
 

@@ -9,7 +9,8 @@ other text has to go through `escaped` first.
 from __future__ import annotations
 
 import html
-import unicodedata
+
+from safegen_ros.untrusted import visible
 
 LONGEST = 4000
 """Most characters of one text on a page."""
@@ -30,10 +31,6 @@ PARTS_CSS = """
 """
 """How what is drawn here looks; a page has it in a style element. All ink is `currentColor`."""
 
-_KEPT = '\n\t'
-_HIDDEN = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
-"""Categories of characters that are not seen, or that turn the order of those around them."""
-
 
 def escaped(text: str, limit: int = LONGEST) -> str:
     """A text as it may stand in HTML, between tags or in a quoted attribute.
@@ -45,18 +42,6 @@ def escaped(text: str, limit: int = LONGEST) -> str:
     left = len(text) - limit
     shown = html.escape(visible(text[:limit] if left > 0 else text))
     return f'{shown} … ({left:,} more characters)' if left > 0 else shown
-
-
-def visible(text: str) -> str:
-    """A text in which characters that are not seen stand as their numbers, such as ⟨U+202E⟩."""
-    if text.isascii() and text.isprintable():
-        return text
-    return ''.join(
-        character
-        if character in _KEPT or unicodedata.category(character) not in _HIDDEN
-        else f'⟨U+{ord(character):04X}⟩'
-        for character in text
-    )
 
 
 def element(name: str, *children: str, **attributes: object) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import fmean
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.boxnet.dataset.build import RECIPE
 from safegen_ros.worlds.boxnet.dataset.recipe import load_recipe
 from safegen_ros.worlds.boxnet.dataset.rows import Row, read_rows

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.pddl3.dataset.split import SPLITS
 from safegen_ros.worlds.pddl3.dataset.statistics import BARE_NEW, longer_rows, ranges_text
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.evaluation.planetarium import (
@@ -19,6 +18,7 @@ from safegen_ros.evaluation.planetarium import (
     Shares,
 )
 from safegen_ros.evaluation.statistics import wilson
+from safegen_ros.terminal import Console
 from safegen_ros.worlds.planetarium.dataset import recipe, statistics
 from safegen_ros.worlds.planetarium.dataset.pairs import ABSTRACTIONS, SIZES
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from safegen_ros.evaluation.comparison import CLASSES, Comparison, Figures, Line
 from safegen_ros.evaluation.evaluate import Report, Result
 from safegen_ros.evaluation.statistics import Tally
+from safegen_ros.terminal import Console
 
 _EXPLAINED = {
     'greedy': 'single shot, greedy',

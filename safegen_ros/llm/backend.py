@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
+from safegen_ros.untrusted import visible
 
 if TYPE_CHECKING:
     from safegen_ros.llm.beam_result import BeamResult
@@ -53,7 +54,8 @@ class Completion:
     """What a model answered.
 
     Attributes:
-        text: the answer without special tokens and without the stop string that ended it.
+        text: the answer without special tokens and without the stop string that ended it, as
+            `visible` shows it.
         prompt_tokens: length of the prompt; 0 where a server does not tell.
         completion_tokens: length of the answer, its end mark included; where a server does not
             tell, the pieces that came.
@@ -68,6 +70,10 @@ class Completion:
     seconds: float
     finish_reason: str
     first_token_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        # What is judged, sent, recorded and shown is one text, which each of these can carry.
+        object.__setattr__(self, 'text', visible(self.text.replace('\r\n', '\n')))
 
     @property
     def tokens_per_s(self) -> float:

@@ -12,6 +12,7 @@ from rclpy.task import Future
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.text_limits import check_sendable
 
 AGAIN_S = 1.0
 """After how long a request is made again for the first time; then after twice as long [s]."""
@@ -39,8 +40,9 @@ def answer_of(
         given_up: asked while waiting; true ends the wait.
 
     Raises:
-        SafegenError: with `code`.
+        SafegenError: with `code`; or as `check_sendable`.
     """
+    check_sendable(request)
     answered: Any = Future()
     sent: list[Any] = []
     next_at, pause_s = time.monotonic(), AGAIN_S

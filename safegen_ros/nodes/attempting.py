@@ -23,6 +23,7 @@ class Teller:
         replan: number of the replan.
         attempts: most that there will be, without the search.
         judged: told of each attempt first; what it raises ends the planning.
+        passed: told likewise why the next planner is asked.
         notify: told of everything.
     """
 
@@ -31,6 +32,7 @@ class Teller:
     replan: int
     attempts: int
     judged: Callable[[msg.Attempt], None]
+    passed: Callable[[str], None]
     notify: Callable[[msg.PlanningProgress], None]
 
     def message(self, attempt: Attempt) -> msg.Attempt:
@@ -40,6 +42,8 @@ class Teller:
 
     def __call__(self, progress: Progress) -> None:
         """Tells it."""
+        if progress.detail:
+            self.passed(progress.detail)
         message = msg.PlanningProgress(
             phase=progress.phase,
             source=progress.source,

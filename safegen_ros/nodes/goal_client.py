@@ -18,6 +18,7 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.silence import Silence
+from safegen_ros.nodes.text_limits import check_sendable
 
 ASK_AGAIN_S = 0.25
 """How long an answer that shows that a server is ready may take before it is asked again [s]."""
@@ -169,7 +170,8 @@ class GoalClient(ActionClient):
         return False
 
     def send_goal_async(self, *arguments: Any, **keywords: Any) -> Any:
-        """See `ActionClient.send_goal_async`."""
+        """See `ActionClient.send_goal_async`; raises as `check_sendable`."""
+        check_sendable(arguments[0] if arguments else keywords['goal'])
         with self._lock:
             for goal in list(self._feedback_callbacks)[:-_KEPT_GOALS]:
                 del self._feedback_callbacks[goal]

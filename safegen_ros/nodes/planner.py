@@ -51,7 +51,7 @@ from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
-from safegen_ros.record.events import GoalEvent
+from safegen_ros.record.events import GoalEvent, PassedEvent
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -364,7 +364,11 @@ class PlannerNode(SafegenNode):
         )
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
         judged = self._judged(goal_handle)
-        tell = Teller(task, len(before), replan, attempts, judged, notify)
+
+        def passed(reason: str) -> None:
+            self.journal.note(goal_handle, PassedEvent(reason))
+
+        tell = Teller(task, len(before), replan, attempts, judged, passed, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
         is_run = isinstance(goal, RunTask.Goal)
         as_it_is = replan > 0 or (is_run and goal.from_current)

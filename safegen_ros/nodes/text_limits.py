@@ -9,6 +9,7 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
+from safegen_ros.untrusted import hidden
 
 MAX_NAME = 4096
 """Most characters of a text that is no task and no plan: names, atoms, reasons."""
@@ -22,20 +23,56 @@ _WITHOUT = {'ValidatePlan_Request': ('plan',)}
 
 
 def check_texts(message: Any, place: str = '') -> None:
-    """Looks at the length of every text and every list of a message.
+    """Looks at every text and the length of every list of a message.
 
     Args:
         message: of any type.
         place: the field that it stands in.
 
     Raises:
-        SafegenError: `TASK_TOO_LARGE`, with the first field that is too long.
+        SafegenError: `TASK_TOO_LARGE`, with the first field that is too long; or as
+            `check_characters`.
     """
     kind = type(message).__name__
     for name in message.get_fields_and_field_types():
         if name not in _WITHOUT.get(kind, ()):
             limit = _TASK.get(name, MAX_NAME) if kind == 'Task' else MAX_NAME
             _check(getattr(message, name), f'{place}.{name}' if place else name, limit)
+
+
+def check_sendable(message: Any, place: str = '') -> None:
+    """Looks for such characters in every text of a message that is to be sent.
+
+    Raises:
+        SafegenError: as `check_characters`.
+    """
+    for name in message.get_fields_and_field_types():
+        _check_sendable(getattr(message, name), f'{place}.{name}' if place else name)
+
+
+def _check_sendable(value: Any, place: str) -> None:
+    if isinstance(value, str):
+        check_characters(value, place)
+    elif hasattr(value, 'get_fields_and_field_types'):
+        check_sendable(value, place)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check_sendable(item, f'{place}[{index}]')
+
+
+def check_characters(text: str, place: str) -> None:
+    """Looks for characters in a text that DDS does not carry, or that hide what the text says.
+
+    Raises:
+        SafegenError: `BAD_PDDL`, with the field and the first such character.
+    """
+    character = hidden(text)
+    if character:
+        raise SafegenError(
+            f'{place}: holds the character {character}, which is not seen or cut off on its way: '
+            'remove it',
+            ErrorCode.BAD_PDDL,
+        )
 
 
 def _check(value: Any, place: str, limit: int) -> None:
@@ -45,6 +82,7 @@ def _check(value: Any, place: str, limit: int) -> None:
                 f'{place}: {len(value):,} characters are more than the limit of {limit:,}',
                 ErrorCode.TASK_TOO_LARGE,
             )
+        check_characters(value, place)
     elif hasattr(value, 'get_fields_and_field_types'):
         check_texts(value, place)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):

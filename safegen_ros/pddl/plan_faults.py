@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.untrusted import numbered
 
 ONLY_STEPS = 'write only steps, each in parentheses'
 
@@ -80,6 +81,8 @@ def found_at(text: str, position: int) -> tuple[str, str]:
 
 def _kind(text: str, position: int, line: str) -> str:
     first = line[0]
+    if number := numbered(line):
+        return f'the character {number}'
     if not first.isascii() or not first.isprintable():
         return f'the character U+{ord(first):04X}'
     if first == '(':
@@ -88,6 +91,9 @@ def _kind(text: str, position: int, line: str) -> str:
         for pattern, kind in _STEP_PARTS:
             if pattern.match(step):
                 return kind
+        for place, character in enumerate(step):
+            if character == '\u27e8' and (number := numbered(step[place:])):
+                return f'the character {number} in a step'
         strange = next(
             (c for c in step if not (c.isascii() and c.isprintable()) and c not in '\t\r\n'), ''
         )

@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 
-from safegen_ros.errors import Canceled, ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.verdict import Category, Verdict
 
@@ -156,8 +156,8 @@ History = Sequence[Attempt]
 Proposals = Callable[[History, Deadline], Generator[str, None, None]]
 """Yields plan texts, one for each attempt, and is closed when no more are wanted.
 
-Raises `Skipped` where it cannot propose anything, `BackendError` when the model does not answer,
-and `Canceled` soon after `Deadline.over` turned true.
+Raises `Skipped` where it cannot propose anything, `BackendError` when the model does not answer, so
+that the search planner is asked next, and `Canceled` soon after `Deadline.over` turned true.
 """
 
 Verify = Callable[[str], Verdict]
@@ -250,6 +250,7 @@ class _Loop:
         self.told = 0  # how many of these were told
         self.unrehearsed: set[Plan | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
+        self.failed: BackendError | None = None  # the first time that the model did not answer
 
     def run(self) -> Outcome:
         try:
@@ -275,6 +276,12 @@ class _Loop:
             count = len(self.attempts)
             try:
                 plan = self._try(level)
+            except BackendError as error:
+                # Every other level of the model would ask the same server.
+                self.failed = self.failed or error
+                self.news.append((level.name, error.message))
+                until = SEARCH
+                continue
             except Skipped as error:
                 until = error.until or until
                 self.skipped.append(error)
@@ -288,6 +295,10 @@ class _Loop:
 
     def _given_up(self) -> SafegenError:
         why = _told(self.news)
+        if self.failed is not None:
+            others = [each for each in self.news if each[1] != self.failed.message]
+            more = f' ({_told(others)})' if others else ''
+            return BackendError(f'{self.failed.message}{more}', self.failed.code)
         if not self.attempts:
             code = self.skipped[0].code if self.skipped else ErrorCode.ATTEMPTS_EXHAUSTED
             return SafegenError(f'no level could answer ({why}): name another one', code)

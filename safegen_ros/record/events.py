@@ -77,6 +77,13 @@ class PlanEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedEvent:
+    """The next planner is asked; `reason` says why, of each that was passed over."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StopEvent:
     """The stack was stopped or, where `stopped` is false, reset; of the journal of a node.
 
@@ -190,7 +197,7 @@ class FilesEvent:
 Event = (
     TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
     | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
-    | AnswerRecord | UnderstoodRecord | ReleaseRecord
+    | AnswerRecord | UnderstoodRecord | ReleaseRecord | PassedEvent
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
@@ -200,6 +207,7 @@ EVENTS: dict[str, type] = {
     'answer': AnswerRecord,
     'understood': UnderstoodRecord,
     'attempt': AttemptRecord,
+    'passed': PassedEvent,
     'replan': ReplanRecord,
     'plan': PlanEvent,
     'stop': StopEvent,
@@ -318,6 +326,8 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
         return _with_understood(record, event)
     if isinstance(event, AttemptRecord):
         return _with_attempt(record, event)
+    if isinstance(event, PassedEvent):
+        return replace(record, passed=(*record.passed, event.reason))
     if isinstance(event, ReplanRecord):
         return replace(record, replans=(*record.replans, event))
     if isinstance(event, ReleaseRecord):

@@ -91,12 +91,14 @@ def _followed(kept: KeptRun, goals: KeptGoals) -> KeptRun:
     """The run of a folder; how it went on after its process was killed is known to the nodes."""
     known = [goals.runs[goal.id][1] for goal in kept.goals if goal.id in goals.runs]
     if known:
-        kept = replace(kept, record=replace(kept.record, releases=known[0].record.releases))
+        theirs = known[0].record
+        record = replace(kept.record, releases=theirs.releases, passed=theirs.passed)
+        kept = replace(kept, record=record)
     if kept.state is not RunState.CUT_OFF or not known:
         return kept
-    ours, theirs = kept.record, known[0]
-    record = replace(theirs.record, run_id=ours.run_id, started=ours.started, task=ours.task)
-    return replace(theirs, record=record, goals=kept.goals)
+    ours, whole = kept.record, known[0]
+    record = replace(whole.record, run_id=ours.run_id, started=ours.started, task=ours.task)
+    return replace(whole, record=record, goals=kept.goals)
 
 
 def find_run(root: Path, name: str) -> tuple[Path, KeptRun]:

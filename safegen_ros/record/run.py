@@ -260,6 +260,7 @@ class RunRecord:
         approved_by: who allowed the last plan; empty where nobody was asked.
         answers: what a model wrote for a task in words.
         understood: what those words were understood as; None where there were none, or nothing was.
+        passed: why planners were passed over, in order.
         releases: what an operator had the tool let go of, after it and before the next run.
     """
 
@@ -290,6 +291,7 @@ class RunRecord:
     answers: tuple[AnswerRecord, ...] = ()
     understood: UnderstoodRecord | None = None
     releases: tuple[ReleaseRecord, ...] = ()
+    passed: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from transformers import TrainerCallback
 
+from safegen_ros.terminal import Console
 from safegen_ros.training.checkpoints import write_whole
 
 METRICS = 'metrics.jsonl'

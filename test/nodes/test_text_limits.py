@@ -14,7 +14,7 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Plan, Step, WorldState
 from safegen_msgs.srv import Approve, MonitorStep, ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.text_limits import MAX_ITEMS, MAX_NAME, check_texts
+from safegen_ros.nodes.text_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT
 from safegen_ros.pddl.sexpr import MAX_TEXT
@@ -45,7 +45,7 @@ def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:
         elif kind == 'sequence<string>':
             value.append('')
             yield value, '', f'{here}[0]'
-        elif kind.startswith('sequence<'):
+        elif kind.startswith('sequence<') and '/' in kind:
             inner = getattr(msg, kind[:-1].split('/')[-1])
             value.append(inner())
             yield from texts(value[0], f'{here}[0]')
@@ -76,6 +76,24 @@ def test_every_text_has_a_limit(kind: Any) -> None:
         assert caught.value.code is ErrorCode.TASK_TOO_LARGE
         assert caught.value.message.startswith(f'{place}: {limit + 1:,} characters'), place
         fill(holder, name, '')
+
+
+@pytest.mark.parametrize('character', ['\0', '\ud800', '\x1b', '\x9b', '\u202e', '\u2028'])
+@pytest.mark.parametrize('kind', INCOMING, ids=lambda kind: kind.__name__)
+def test_no_text_hides_a_character(kind: Any, character: str) -> None:
+    message = kind()
+    for holder, name, place in list(texts(message)):
+        fill(holder, name, f'a{character}b\n\t')
+        with pytest.raises(
+            SafegenError, match=f'holds the character U.{ord(character):04X}'
+        ) as why:
+            check_sendable(message)
+        assert why.value.message.startswith(f'{place}: ')
+        if (kind, place) != (ValidatePlan.Request, 'plan'):  # which has a verdict of its own
+            with pytest.raises(SafegenError, match='holds the character'):
+                check_texts(message)
+        fill(holder, name, 'für\n\tb1')
+        check_sendable(message)
 
 
 def test_lists_have_a_limit() -> None:

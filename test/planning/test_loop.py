@@ -165,9 +165,28 @@ def test_a_verifier_that_fails_ends_the_loop(error: SafegenError) -> None:
 
 def test_a_dead_backend_is_named_and_ends_the_loop(tower_order: Pddl3Task) -> None:
     dead = Script(BackendError('the model ran out of memory')).level()
-    outcome, _ = run(tower_order.verify, dead, searching(tower_order))
-    assert outcome.error_code is ErrorCode.BACKEND_FAILED
-    assert outcome.message == 'the model ran out of memory'
+    for levels in ([dead], [dead, search_level(None)], [dead, dead]):
+        outcome, _ = run(tower_order.verify, *levels)
+        assert outcome.error_code is ErrorCode.BACKEND_FAILED
+        assert outcome.message.startswith('the model ran out of memory')
+
+
+def test_a_dead_backend_leaves_the_task_to_the_search(tower_order: Pddl3Task) -> None:
+    dead = Script(BackendError('HTTP 429'))
+    unasked = Script('x')
+    levels = dead.level(), unasked.level('samples 4'), searching(tower_order)
+    outcome, heard = run(tower_order.verify, *levels)
+    assert outcome.error_code is ErrorCode.NONE
+    assert [a.source for a in outcome.attempts] == [SEARCH]
+    assert not unasked.shown  # of the same server
+    assert [p.detail for p in heard if p.phase == 'searching'] == ['model: HTTP 429']
+
+
+def test_a_backend_that_dies_after_an_answer_keeps_it(tower_order: Pddl3Task) -> None:
+    dying = Script('no plan', BackendError('gone'))
+    outcome, _ = run(tower_order.verify, dying.level(), searching(tower_order))
+    assert [a.source for a in outcome.attempts] == [MODEL, SEARCH]
+    assert outcome.plan is not None
 
 
 def test_a_task_that_the_model_cannot_be_asked_goes_to_the_next_level(

@@ -1,0 +1,55 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Text that came from a model, a file or the wire, made fit for each border that it crosses.
+
+Characters that are not seen, or that turn the order of those around them, stand as their numbers
+there: terminal escapes, bidi overrides, NUL, lone surrogates. `visible` is for terminals, HTML,
+error messages and the answers of models; `hidden` tells a message over DDS what to refuse.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_KEPT = '\n\t'
+_HIDDEN = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
+
+_NUMBERED = re.compile('\u27e8(U\\+[0-9A-F]{4,6})\u27e9')
+_HIDING = re.compile(
+    '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
+)
+
+
+def visible(text: str) -> str:
+    """A text in which characters that are not seen stand as their numbers, such as ⟨U+202E⟩.
+
+    Line feeds and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return ''.join(map(_shown, text))
+
+
+@lru_cache(4096)
+def _shown(character: str) -> str:
+    if character in _KEPT or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return f'\u27e8U+{ord(character):04X}\u27e9'
+
+
+def numbered(text: str) -> str:
+    """The number with which a text begins that `visible` put there, `U+202E`; empty for another."""
+    match = _NUMBERED.match(text)
+    return match[1] if match else ''
+
+
+def hidden(text: str) -> str:
+    """The first character of a text that no message may hold, as `U+202E`; empty without one.
+
+    DDS ends a text at NUL and cannot carry half of a surrogate pair; control characters and marks
+    of the writing direction make a text read otherwise than it is.
+    """
+    found = _HIDING.search(text)
+    return f'U+{ord(found[0]):04X}' if found else ''
