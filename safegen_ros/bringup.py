@@ -13,9 +13,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.model_names import named_model
+from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.parameter_files import ParameterFileError, check_parameter_file
 from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
 from safegen_ros.pddl.diagnostics import suggestion
@@ -43,8 +47,10 @@ __all__ = [
     'Ready',
     'argument_values',
     'environment_defaults',
+    'key_variables',
     'node_arguments',
     'node_specs',
+    'parameters',
     'params_yaml',
     'profile_of',
     'use_stack_discovery',
@@ -138,6 +144,22 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
             )
     checked = {name: _checked(spec, given.get(name, spec.default)) for name, spec in known.items()}
     return chosen.build(checked)
+
+
+def parameters(spec: NodeSpec) -> dict[str, Any]:
+    """The parameters that a node would be started with, but for those that no file names."""
+    values: dict[str, Any] = {}
+    for path in spec.params_files:
+        document = yaml.safe_load(Path(path).read_text(encoding='utf-8')) or {}
+        for key in ('/**', f'/**/{spec.name}', spec.name, spec.full_name):
+            values |= document.get(key, {}).get('ros__parameters', {})
+    return values | dict(spec.params)
+
+
+def key_variables(specs: Sequence[NodeSpec]) -> set[str]:
+    """Environment variables that hold the keys of model servers, for `NodeSpec.holds_keys`."""
+    named = {str(parameters(spec).get('api_key_env', '')) for spec in specs if spec.holds_keys}
+    return (named | {KEY_ENV}) - {''}
 
 
 def params_yaml(spec: NodeSpec) -> str:

@@ -5,12 +5,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 from safegen_ros.errors import SafegenError
 
 PACKAGE = 'safegen_ros'
+
+LOG_DIRS = 50
+"""Logs of stacks that are kept."""
 
 
 class DataNotFoundError(SafegenError):
@@ -112,6 +118,23 @@ def state_dir() -> Path:
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise DataNotFoundError(f'{folder} cannot be written: {cure}')
     return folder
+
+
+def new_log_dir() -> Path:
+    """A new folder for the logs of a stack, below `state_dir`; the oldest ones make room for it.
+
+    A temporary folder where that cannot be written.
+    """
+    try:
+        root = state_dir() / 'logs'
+        root.mkdir(mode=0o700, exist_ok=True)
+        stamp = datetime.now(timezone.utc).strftime('%Y%m%dT%H%M%SZ-')
+        made = Path(tempfile.mkdtemp(prefix=stamp, dir=root))
+    except (DataNotFoundError, OSError):
+        return Path(tempfile.mkdtemp(prefix='safegen-'))
+    for old in sorted(root.iterdir())[:-LOG_DIRS]:
+        shutil.rmtree(old, ignore_errors=True)
+    return made
 
 
 def _state_home() -> Path:

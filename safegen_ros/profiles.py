@@ -83,6 +83,7 @@ class NodeSpec:
         required: whether its death ends the whole stack.
         max_respawns: how often a node that is not required is started again.
         ready: when it can take work; None when running is enough.
+        holds_keys: whether it gets the environment variables with the keys of model servers.
     """
 
     name: str
@@ -96,6 +97,7 @@ class NodeSpec:
     required: bool = True
     max_respawns: int = 0
     ready: Ready | None = None
+    holds_keys: bool = False
 
     @property
     def full_name(self) -> str:
@@ -345,6 +347,7 @@ def _stack(
             log_level=args['log_level'],
             # Otherwise it waits for somebody to lead it.
             ready=None if args['autostart'] == 'false' else ready,
+            holds_keys=name == 'planner',
         )
 
     # At the real arm a setting that is not in force is no matter of a warning.

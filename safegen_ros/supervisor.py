@@ -23,7 +23,6 @@ import os
 import queue
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,11 +33,13 @@ from safegen_ros.bringup import (
     BringupError,
     NodeSpec,
     environment_defaults,
+    key_variables,
     node_arguments,
     node_specs,
     params_yaml,
 )
 from safegen_ros.errors import Canceled, SafegenError
+from safegen_ros.paths import new_log_dir
 from safegen_ros.processes.events import ExitCode, NodeDiedError, NotReadyError, StackEvent
 from safegen_ros.processes.process import ManagedProcess, child_environment, describe_exit
 from safegen_ros.processes.readiness import GraphProbe
@@ -71,8 +72,8 @@ class Supervisor:
 
         Args:
             specs: the nodes in the order of their start.
-            log_dir: folder for `stack.log`, the ROS logs and the parameter files; a temporary
-                folder when None.
+            log_dir: folder for `stack.log`, the ROS logs and the parameter files; that of
+                `new_log_dir` when None.
             screen: whether the output of the nodes is also printed.
             environment: variables that the nodes get on top of those of this process.
             on_event: called from any thread as things happen; must not block.
@@ -81,7 +82,7 @@ class Supervisor:
         self._extra = dict(environment or {})
         self.domain = current_domain({**os.environ, **self._extra})
         self.namespace = self._specs[0].namespace if self._specs else '/'
-        self.log_dir = Path(log_dir or tempfile.mkdtemp(prefix='safegen-')).absolute()
+        self.log_dir = Path(log_dir or new_log_dir()).absolute()
         self.log_file = self.log_dir / 'stack.log'
         self.killed = False
         self._screen = screen
@@ -92,6 +93,7 @@ class Supervisor:
         # A SimpleQueue may be fed from a signal handler; a Condition may not.
         self._news: queue.SimpleQueue[ManagedProcess | signal.Signals] = queue.SimpleQueue()
         self._output = threading.Lock()
+        self._log_error = ''
         self._lock: DomainLock | None = None
         self._status = 'starting'
         self._died: NodeDiedError | None = None
@@ -123,7 +125,9 @@ class Supervisor:
             file = self.log_dir / f'params{spec.full_name.replace("/", ".")}.yaml'
             file.write_text(params_yaml(spec), encoding='utf-8')
             overrides = str(file)
-        environ = {'ROS_LOG_DIR': str(self.log_dir / 'ros'), **os.environ}
+        hidden = () if spec.holds_keys else key_variables(self._specs)
+        environ = {name: value for name, value in os.environ.items() if name not in hidden}
+        environ.setdefault('ROS_LOG_DIR', str(self.log_dir / 'ros'))
         child = ManagedProcess(
             spec,
             node_arguments(spec, overrides),
@@ -231,7 +235,8 @@ class Supervisor:
             return
         self._due.clear()
         with _signals_to(self._news):
-            self._write_state('stopping')
+            with contextlib.suppress(OSError):  # a full disk must not keep the nodes running
+                self._write_state('stopping')
             for number, seconds in STOP_STEPS:
                 # A Ctrl-C that comes of what the signals did is a new one, however late this thread
                 # gets to wait.
@@ -270,8 +275,16 @@ class Supervisor:
     def _write(self, name: str, line: str) -> None:
         text = f'[{name}] {line}\n'
         with self._output:
-            with self.log_file.open('a', encoding='utf-8') as log:
-                log.write(text)
+            try:
+                with self.log_file.open('a', encoding='utf-8') as log:
+                    log.write(text)
+                self._log_error = ''
+            except OSError as error:
+                # The nodes must not block for that, and the screen has it.
+                if self._screen and not self._log_error:
+                    why = error.strerror or str(error)
+                    self._print(f'[safegen] {self.log_file} cannot be written: {why}\n')
+                self._log_error = str(error)
             if self._screen:
                 self._print(text)
 

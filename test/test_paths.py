@@ -110,3 +110,22 @@ def test_code_without_data_of_its_own_takes_those_of_the_index_alone(tmp_path: P
     assert nowhere.startswith('DataNotFoundError ')
     assert nowhere.endswith('install it again')
     assert indexed == str(share)
+
+
+def test_logs_of_a_stack_have_a_folder_of_their_own_and_old_ones_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
+    monkeypatch.setattr(paths, 'LOG_DIRS', 3)
+    (tmp_path / 'safegen').mkdir(mode=0o700)
+    (tmp_path / 'safegen' / 'logs').mkdir()
+    for name in ('20260101T000000Z-a', '20260102T000000Z-b', '20260103T000000Z-c'):
+        (tmp_path / 'safegen' / 'logs' / name).mkdir()
+    made = paths.new_log_dir()
+    assert made.stat().st_mode & 0o777 == 0o700
+    kept = sorted(each.name for each in made.parent.iterdir())
+    assert kept == ['20260102T000000Z-b', '20260103T000000Z-c', made.name]
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', '/dev/null')
+    elsewhere = paths.new_log_dir()
+    assert elsewhere.name.startswith('safegen-')
+    elsewhere.rmdir()

@@ -10,18 +10,16 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from safegen_ros.bringup import (
     ARM_CELL,
-    NodeSpec,
     argument_values,
     environment_defaults,
     node_specs,
+    parameters,
 )
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
 from safegen_ros.cli.completion import complete_profile, complete_profile_argument
@@ -93,16 +91,6 @@ def doctor(
     else:
         show(findings, Console())
     raise typer.Exit(EXIT_OK if healthy(findings) else EXIT_FAILED)
-
-
-def parameters(spec: NodeSpec) -> dict[str, Any]:
-    """The parameters that a node would be started with, but for those that no file names."""
-    values: dict[str, Any] = {}
-    for path in spec.params_files:
-        document = yaml.safe_load(Path(path).read_text(encoding='utf-8')) or {}
-        for key in ('/**', f'/**/{spec.name}', spec.name, spec.full_name):
-            values |= document.get(key, {}).get('ros__parameters', {})
-    return values | dict(spec.params)
 
 
 def _ros() -> str:

@@ -10,6 +10,9 @@ from safegen_ros.paths import data_path
 
 VLLM = 'vllm:'
 
+KEY_ENV = 'SAFEGEN_API_KEY'
+"""The environment variable with the key of a server, where no other one is named."""
+
 
 def is_server(spec: str) -> bool:
     """Whether a model is named by an address, not by a folder."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend
-from safegen_ros.llm.model_names import VLLM, is_server
+from safegen_ros.llm.model_names import KEY_ENV, VLLM, is_server
 from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.openai_client import KEY_ENV, Patience
+from safegen_ros.llm.openai_client import Patience
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.llm.vllm_backend import VllmBackend
 

@@ -29,10 +29,10 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.loop_thread import LoopThread
+from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.llm.openai_answer import AnswerReader, Ask
 from safegen_ros.llm.openai_client import (
     ASK,
-    KEY_ENV,
     Patience,
     check_url,
     client_library,

@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.llm.openai_answer import Ask
 from safegen_ros.llm.openai_errors import Namer
 
-KEY_ENV = 'SAFEGEN_API_KEY'
 LOOPBACK = ('localhost', '127.0.0.1', '::1')
 
 ASK: ContextVar[Ask] = ContextVar('ask')

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from safegen_ros.llm.openai_client import KEY_ENV
+from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.parameters import Parameter

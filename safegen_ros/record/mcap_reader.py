@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from mcap.exceptions import EndOfFile, McapError
+from mcap.exceptions import EndOfFile
 from mcap.reader import McapReader, NonSeekingReader, SeekingReader
 from mcap_ros2.decoder import DecoderFactory
 
@@ -56,11 +56,12 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
                 topics=chosen, log_time_order=isinstance(reader, SeekingReader)
             ):
                 yield Recorded(channel.topic, message.log_time, decoded)
-        except (McapError, struct.error) as error:
-            # Both of these are how the library says that the stream ends in the middle.
+        except Exception as error:  # the library raises any kind for what is damaged
+            # Both of these are how it says that the stream ends in the middle.
             if isinstance(reader, NonSeekingReader) and isinstance(error, _CUT_OFF):
                 return
-            raise RecordError(f'{path}: is not a readable MCAP file: {error}') from error
+            why = str(error) or type(error).__name__
+            raise RecordError(f'{path}: is not a readable MCAP file: {why}') from error
 
 
 def _reader_for(file: IO[bytes]) -> McapReader:
@@ -71,5 +72,5 @@ def _reader_for(file: IO[bytes]) -> McapReader:
     file.seek(0)
     decoders = [DecoderFactory()]
     if whole:
-        return SeekingReader(file, decoder_factories=decoders)
-    return NonSeekingReader(file, decoder_factories=decoders)
+        return SeekingReader(file, validate_crcs=True, decoder_factories=decoders)
+    return NonSeekingReader(file, validate_crcs=True, decoder_factories=decoders)

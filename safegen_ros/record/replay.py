@@ -368,8 +368,14 @@ def _with_poses(
 
 
 def _changed_facts(record: RunRecord, outcome: ExecutionOutcome) -> Iterator[str]:
-    """How the last world differs; where none was observed then or now, nothing can be said."""
+    """How the last world differs; where none was observed then or now, nothing can be said.
+
+    A run that ended within a step was looked at last where this step had left the world, which
+    carrying out the steps before it does not show.
+    """
     at_the_end = [world for world in record.worlds if world.done == record.steps_done]
+    if any(step.index >= record.steps_done for step in record.steps):
+        at_the_end = at_the_end[:-1]
     if not at_the_end or outcome.observed is None:
         return
     recorded = frozenset(map(_atom, at_the_end[-1].facts))

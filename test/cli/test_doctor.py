@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from command_line import CommandLine
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup import node_specs, parameters
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine
-from safegen_ros.cli.doctor import _stacks, parameters
+from safegen_ros.cli.doctor import _stacks
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 
 from safegen_ros.bringup import use_stack_discovery
+from safegen_ros.console.motion import load_motion
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic
@@ -195,6 +197,28 @@ def test_a_recording_that_was_cut_off_is_read_as_far_as_it_goes(recording_node, 
     cut.write_bytes(b'not a recording at all')
     with pytest.raises(RecordError, match='is not a readable MCAP file'):
         list(read_messages(cut))
+
+
+def test_damage_anywhere_is_a_record_error_or_changes_no_field(recording_node, tmp_path):
+    whole, harmed = tmp_path / 'run.mcap', tmp_path / 'harmed.mcap'
+    record(recording_node, whole)
+    data = whole.read_bytes()
+    types = {item.topic: type(item.message).__name__ for item in read_messages(whole)}
+    chance = random.Random(7)
+    found = 0
+    for _ in range(200):
+        flipped = bytearray(data[: chance.choice((len(data), len(data) // 2))])
+        for _ in range(chance.choice((1, 1, 8))):
+            flipped[chance.randrange(len(flipped))] = chance.randrange(256)
+        harmed.write_bytes(flipped)
+        try:
+            for item in read_messages(harmed):
+                assert type(item.message).__name__ == types[item.topic]
+        except RecordError:
+            found += 1
+        with pytest.raises(RecordError):  # no arm moved in it
+            load_motion(harmed)
+    assert 20 < found < 200
 
 
 def test_a_file_is_never_overwritten(recording_node, tmp_path):

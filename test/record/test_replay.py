@@ -103,6 +103,17 @@ def test_a_run_that_was_cancelled_is_carried_out_as_far_as_it_came(record: RunRe
     assert check.outcome.error_code is ErrorCode.EXECUTION_CANCELED
 
 
+def test_what_a_step_that_never_counted_has_left_is_no_difference(record: RunRecord) -> None:
+    """The arm had done step 2, and was stopped while the validator was asked about it."""
+    seen = WorldRecord(1, ('(clear b)', '(holding a)', '(on-table b)'))
+    stopped = replace(record, error_code=ErrorCode.EXECUTION_STOPPED, steps_done=1)
+    left = WorldRecord(1, END)
+    for worlds in ((left,), (seen, left)):
+        assert not reexecute(replace(stopped, worlds=worlds), load_scene()).differences
+    other = replace(seen, facts=('(clear a)',))
+    assert reexecute(replace(stopped, worlds=(other, left)), load_scene()).differences
+
+
 def test_the_twin_puts_the_blocks_where_they_were_recorded(record: RunRecord) -> None:
     scene = load_scene()
     twin = replace(record, cell='twin')

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from node_programs import spec, wait_gone
@@ -17,7 +19,7 @@ from waiting import WAIT_S, wait_until
 from safegen_ros import supervisor as supervisor_module
 from safegen_ros.bringup import BringupError, NodeSpec, Ready
 from safegen_ros.processes.readiness import GraphProbe
-from safegen_ros.processes.state import read_state
+from safegen_ros.processes.state import DomainLock, read_state
 from safegen_ros.supervisor import NodeDiedError, Supervisor
 
 
@@ -35,6 +37,54 @@ def test_nodes_start_in_order_and_are_stopped_in_reverse(world, monkeypatch):
     seen = [(event.kind, event.node) for event in events]
     assert [node for kind, node in seen if kind == 'started'] == ['/a', '/b', '/c']
     assert [node for kind, node in seen if kind == 'stopping'][:3] == ['/c', '/b', '/a']
+
+
+def test_a_log_that_cannot_be_written_loses_neither_the_screen_nor_what_comes_later(
+    world, monkeypatch, capsys
+):
+    tell = world / 'tell'
+    os.mkfifo(tell)
+    monkeypatch.setenv('TELL', str(tell))
+    with Supervisor([spec('dies_when_told')], log_dir=world / 'log', screen=True) as stack:
+        wait_until(lambda: '[dies_when_told] up' in stack.log_file.read_text(), 'the first line')
+        stack.log_file.rename(world / 'old.log')
+        stack.log_file.mkdir()  # as a full disk: opening it to write is an OSError
+        stack._write('other', 'one')
+        stack._write('other', 'two')
+        stack.log_file.rmdir()
+        tell.write_text('go')
+        wait_until(lambda: stack.poll() is not None, 'the death')
+        assert '[dies_when_told] told to go' in stack.log_file.read_text()
+    screen = capsys.readouterr().out
+    assert screen.count('stack.log cannot be written: ') == 1
+    assert '[other] one\n[other] two\n' in screen
+
+
+def test_a_state_that_cannot_be_written_keeps_no_node_running(world, monkeypatch):
+    def full(self, state):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Supervisor([spec('steady')], log_dir=world / 'log') as stack:
+        stack.wait_ready()
+        (child,) = stack._children
+        monkeypatch.setattr(DomainLock, 'write', full)
+    assert not child.alive
+
+
+def test_only_the_node_that_asks_a_model_server_has_its_key(world, monkeypatch):
+    monkeypatch.setenv('SAFEGEN_API_KEY', 'secret-1')
+    monkeypatch.setenv('MY_KEY', 'secret-2')
+    file = world / 'p.yaml'
+    file.write_text('/**/keeper: {ros__parameters: {api_key_env: MY_KEY}}\n')
+    specs = [
+        spec('steady', 'keeper', params_files=(str(file),), holds_keys=True),
+        spec('steady', 'other', params_files=(str(file),)),
+    ]
+    with Supervisor(specs, log_dir=world / 'log') as stack:
+        keeper, other = (Path(f'/proc/{c.pid}/environ').read_text() for c in stack._children)
+    assert 'secret-1' in keeper
+    assert 'secret-2' in keeper
+    assert 'secret' not in other
 
 
 def test_readiness_is_seen_in_the_ros_graph_under_a_namespace(world, ros_domain):
