@@ -98,6 +98,7 @@ class Supervisor:
         self._status = 'starting'
         self._died: NodeDiedError | None = None
         self._stop_requested = False
+        self._reason = 'its owner has closed it'
 
     # Start and readiness
 
@@ -204,6 +205,7 @@ class Supervisor:
             while True:
                 if isinstance(news, signal.Signals):
                     self._stop_requested = True
+                    self._reason = f'it was asked to stop ({news.name})'
                 else:
                     self._take_death(news)
                 news = self._news.get_nowait()
@@ -216,6 +218,8 @@ class Supervisor:
         spec = child.spec
         self._on_event(StackEvent('died', spec.full_name, describe_exit(code)))
         if spec.required:
+            if self._died is None:
+                self._reason = f'{spec.full_name} ended with {describe_exit(code)}'
             self._died = self._died or NodeDiedError(spec.full_name, code, tuple(child.lines))
             return
         self._write(spec.name, f'ended with {describe_exit(code)}')
@@ -301,8 +305,10 @@ class Supervisor:
         if self._lock is not None:
             nodes = {child.spec.full_name: child.pid for child in self._children}
             pid, log = os.getpid(), str(self.log_file)
-            state = StackState(self.domain, pid, status, log, nodes, namespace=self.namespace)
-            self._lock.write(state)
+            reason = self._reason if status == 'stopping' else ''
+            self._lock.write(
+                StackState(self.domain, pid, status, log, nodes, self.namespace, reason)
+            )
 
     def __enter__(self) -> Supervisor:
         self.start()

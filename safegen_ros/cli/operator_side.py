@@ -25,10 +25,11 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.graph import stacks_elsewhere
 from safegen_ros.nodes.managed import StateClient
-from safegen_ros.nodes.stop_latch import StopLatch, stop_file
+from safegen_ros.nodes.release_store import NEW, RELEASED, ReleaseStore
 from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.processes.state import StackState, current_domain, read_state
+from safegen_ros.processes.state import StackState, current_domain, is_held, read_state
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""
@@ -112,38 +113,95 @@ def stop_stack(namespace: str, as_json: bool) -> int:
     """Calls the service `stop`; returns the exit status.
 
     Raises:
-        SafegenError: there is no executor (`SERVER_LOST`); this has stopped nothing then.
+        SafegenError: no executor answers (`SERVER_LOST`). The stop is stored, so that an executor
+            that is frozen stops when it goes on, and one that starts here is stopped.
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:
         caller = _caller(client, 'stop')
+        found = stacks_elsewhere(client.node, place)
         # Asked again and again, as it does no harm twice; the other two are said once.
         what, lost = 'the service stop of the executor', ErrorCode.SERVER_LOST
-        answer = caller and answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
-    if answer is None:
-        raise SafegenError(
-            f'no executor is there to stop, in namespace {place} of ROS_DOMAIN_ID '
-            f'{current_domain()}: nothing was stopped by this; if something moves, use the '
-            'emergency stop of the arm',
-            ErrorCode.SERVER_LOST,
-        )
-    return _print_answer(answer.success, answer.message, as_json)
+        try:
+            if caller is not None:
+                answer = answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
+                return _print_answer(answer.success, answer.message, as_json)
+        except SafegenError as error:
+            if error.code is not lost:
+                raise
+    raise SafegenError(
+        f'no executor answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}'
+        f'{found}: {_store_stop(place)}; if something moves, use the emergency stop of the arm',
+        ErrorCode.SERVER_LOST,
+    )
+
+
+def _store_stop(place: str) -> str:
+    """Stores a stop for an executor that does not answer; what came of it, in words."""
+    try:
+        store = ReleaseStore(current_domain(), place)
+        store.add_stop('safegen stop was called, and no executor answered', store.read().count + 1)
+    except (OSError, SafegenError) as error:
+        return f'NOTHING WAS STOPPED, and the stop could not be stored: {error}'
+    return (
+        'the stop is stored: an executor of this user that goes on or starts there is stopped '
+        'until a reset'
+    )
 
 
 def reset_stack(namespace: str, as_json: bool) -> int:
     """Calls the service `reset`; returns the exit status.
 
-    Without an executor, the stop that the next one would come with is taken back.
+    Without any executor, a simulated cell is released: the real arm is only with its stack running.
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:
         answer = _call(client, 'reset')
-        domain = client.node.context.get_domain_id()
+        found = stacks_elsewhere(client.node, place)
     if answer is not None:
         return _print_answer(answer.success, answer.message, as_json)
-    was_stopped = StopLatch(stop_file(domain, place)).reset()
-    found = 'the stop that was left is taken back' if was_stopped else 'and no stop was left'
-    return _print_answer(True, f'no executor is there, {found}', as_json)
+    try:
+        return _print_answer(True, _release_stored(place, found), as_json)
+    except OSError as error:
+        return _print_answer(False, f'it stays stopped: {error}', as_json)
+
+
+def _release_stored(place: str, found: str) -> str:
+    """Releases a simulated cell whose executor does not run; what was done, in words.
+
+    Raises:
+        OSError: it cannot be told that none runs, or the release could not be stored.
+        SafegenError: an executor may run, or the stack does, where this process finds none.
+    """
+    domain = current_domain()
+    where = f'namespace {place} of ROS_DOMAIN_ID {domain}'
+    if is_held(domain, place):
+        running = read_state(domain, place)
+        process = f' (process {running.pid})' if running else ''
+        raise SafegenError(
+            f'a stack runs in {where}{process}, but its executor does not answer: nothing is '
+            'reset. Look at `safegen status` and the log of the stack',
+            ErrorCode.SERVER_LOST,
+        )
+    with ReleaseStore(domain, place) as store:
+        if store.read().state == NEW:
+            return f'no executor is there, and nothing was ever stopped in {where}{found}'
+        if not store.own():
+            raise SafegenError(
+                f'the executor of {where} runs ({store.owner()}) and does not answer: nothing is '
+                'reset. End it, or find out why it does not answer',
+                ErrorCode.SERVER_LOST,
+            )
+        stored = store.read()
+        if stored.state == RELEASED:
+            return f'no executor is there, and no stop was left in {where}'
+        stored = store.release(store.stops(), arm=False, count=stored.count)
+    if stored.state != RELEASED:
+        raise OSError(stored.reason)
+    return (
+        f'no executor is there: a simulated cell may move again in {where}; the real arm needs a '
+        'reset while its stack runs'
+    )
 
 
 def release_tool(namespace: str, as_json: bool) -> int:
@@ -155,10 +213,11 @@ def release_tool(namespace: str, as_json: bool) -> int:
     place = absolute_namespace(namespace)
     with Client(place) as client:
         answer = _call(client, 'release')
+        found = stacks_elsewhere(client.node, place)
     if answer is None:
         raise SafegenError(
             f'no executor is there to let go, in namespace {place} of ROS_DOMAIN_ID '
-            f'{current_domain()}: start the stack first',
+            f'{current_domain()}{found}: start the stack first',
             ErrorCode.SERVER_LOST,
         )
     return _print_answer(answer.success, answer.message, as_json)

@@ -44,8 +44,9 @@ from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
 from safegen_ros.nodes.goal_server import GoalServer
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
-from safegen_ros.nodes.monitoring import OFF_THE_PROOF, MonitorClient, may_replan
+from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.protective_stop import ProtectiveStop
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
@@ -53,7 +54,7 @@ from safegen_ros.nodes.releasing import ReleaseServer
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.stop_latch import CURE
-from safegen_ros.nodes.stopping import StopServer
+from safegen_ros.nodes.stop_server import StopServer
 from safegen_ros.nodes.watchdog import Watchdog
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
@@ -124,7 +125,8 @@ class ExecutorNode(SafegenNode):
         self._cell: Stoppable | None = None
         self._cancelled: set[bytes] = set()
         # Before anything can be configured: a stop is never out of place.
-        self._stop = StopServer(self, self.halt)
+        self._stop = StopServer(self, self.halt, self._rearm)
+        self._protect = ProtectiveStop(self, self._stop)
         self._watchdog = Watchdog(self, self._stop.stop)
         self._monitor = MonitorClient(self)
         self._rehearser = Rehearser(
@@ -177,9 +179,11 @@ class ExecutorNode(SafegenNode):
                 f'{" ".join((*CELLS, ARM_CELL))}'
             )
         self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']
+        self._stop.commission(values['cell'] == ARM_CELL)
 
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
+        self._stop.claim()
         if self._server is None:
             self._server = self.serve(ExecutePlan, 'execute_plan', self._execute, self._cancel)
         self._rehearser.activate()
@@ -196,6 +200,16 @@ class ExecutorNode(SafegenNode):
         """Stops the cell; only a new goal lets it move again."""
         if self._cell is not None:
             self._cell.stop()
+
+    def _rearm(self) -> None:
+        """Makes the arm fit to move again, where it can tell; raises where it is not."""
+        if rearm := getattr(self._twin, 'rearm', None):
+            rearm()
+
+    def end(self) -> None:
+        """The last transition; then the next executor may have this domain and namespace."""
+        super().end()
+        self._stop.close()
 
     def _forget(self) -> None:
         self._left = None
@@ -215,6 +229,7 @@ class ExecutorNode(SafegenNode):
 
     def refusal(self, goal: object) -> str:
         """No goal is taken while the stack is stopped."""
+        self._stop.look()
         stop = self._stop.state
         return f'the stack is stopped: {stop.reason}: {CURE}' if stop.stopped else ''
 
@@ -235,9 +250,16 @@ class ExecutorNode(SafegenNode):
 
         stops = self._stop.state.count
 
-        def work() -> tuple[ErrorCode, str]:
+        def run() -> execution.ExecutionOutcome:
             with self._watchdog.watching(bytes(goal_handle.goal_id.uuid)):
-                outcome = self._run(goal_handle, lambda: self._stopped_since(stops))
+                return self._run(goal_handle, lambda: self._stopped_since(stops))
+
+        def work() -> tuple[ErrorCode, str]:
+            outcome = self._protect.carry_out(
+                run,
+                replan=goal_handle.request.replan,
+                cancelled=lambda: bytes(goal_handle.goal_id.uuid) in self._cancelled,
+            )
             self._view.end(outcome.verdict, outcome.message)
             result.verdict = conversions.verdict_to_msg(outcome.verdict)
             # Of a step that is taken by itself it is told whether it was, whatever came of it.
@@ -247,7 +269,7 @@ class ExecutorNode(SafegenNode):
             if outcome.observed is not None:
                 result.final_state = self._world_state(outcome.observed)
                 result.observation = task_cells.words_of(self._joint)
-            self._stop_off_the_proof(outcome, goal_handle.request, result)
+            self._keep_rest(outcome, goal_handle.request, result)
             if outcome.error_code in _ENDED_BY_STOP and self._stopped_since(stops):
                 return ErrorCode.EXECUTION_STOPPED, self._stopped_because()
             return outcome.error_code, outcome.message
@@ -257,21 +279,16 @@ class ExecutorNode(SafegenNode):
         self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
         return result
 
-    def _stop_off_the_proof(
+    def _keep_rest(
         self, outcome: execution.ExecutionOutcome, goal: ExecutePlan.Goal, result: Any
     ) -> None:
-        """Stops the stack where the world has left the proof, unless it is planned for anew."""
+        """Keeps what is left of a goal that may go on from here."""
         code, rest = outcome.error_code, outcome.remaining
         goes_on = may_replan(code, goal.replan) or (goal.step_by_step and code is ErrorCode.NONE)
         if goes_on and rest is not None and self._joint is not None:
             task = conversions.task_from_msg(goal.task)
             result.remaining = conversions.remaining_to_msg(rest, task)
             self._left = _Left(result.remaining, self._joint)
-        elif (
-            code in (*OFF_THE_PROOF, ErrorCode.VALIDATOR_UNAVAILABLE)
-            and outcome.observed is not None
-        ):
-            self._stop.stop(outcome.message)
 
     def _stopped_since(self, stops: int) -> bool:
         """Whether the stack is stopped, or was after so many stops, even if it has been reset."""
@@ -306,6 +323,10 @@ class ExecutorNode(SafegenNode):
                 message.detail = self._known.source(goal)
             # Before the step that it announces, and before anybody is told.
             log.note(message, progress.seen)
+            if progress.phase == 'preparing':
+                self._stop.begin_motion(f'goal {goal_id.hex()[:8]}, {progress.total} steps')
+            elif progress.phase == 'moving':
+                self._stop.look()
             self._view.progress(progress)
             self._progress.publish(message)
             goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))

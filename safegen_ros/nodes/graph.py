@@ -50,3 +50,17 @@ def interfaces_of(watcher: Node, name: str, namespace: str = '/') -> Seen:
         )
     except NodeNameNonExistentError:
         return frozenset()
+
+
+def stacks_elsewhere(watcher: Node, namespace: str) -> str:
+    """The other namespaces that have an executor, for the end of a sentence; empty where none has.
+
+    Args:
+        watcher: any node of the same domain.
+        namespace: that is looked into already.
+    """
+    found = watcher.get_node_names_and_namespaces()
+    others = sorted({place for name, place in found if name == 'executor' and place != namespace})
+    if not others:
+        return ''
+    return f' (executors are in namespace {", ".join(others)}: use --namespace)'

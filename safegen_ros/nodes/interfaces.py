@@ -117,6 +117,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
             'blocks_set_up', 'std_srvs/srv/Trigger', "a person's statement; for an assumed world"
         ),
         _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'a stop of another node, obeyed', True),
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
         _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),
         _out('world_state', 'safegen_msgs/msg/WorldState', 'measured blocks, or the facts'),

@@ -36,6 +36,7 @@ class StackState:
         log: file with the output of all nodes.
         nodes: process id by full node name.
         namespace: of its nodes, absolute.
+        reason: why it is stopping.
     """
 
     domain: int
@@ -44,6 +45,7 @@ class StackState:
     log: str
     nodes: dict[str, int] = field(default_factory=dict)
     namespace: str = '/'
+    reason: str = ''
 
 
 def current_domain(environ: dict[str, str] | None = None) -> int:

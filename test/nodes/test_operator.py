@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +14,13 @@ import pytest
 from command_line import CommandLine
 from goals import WAIT_S, Feedback
 from stopping import BY_SEARCH, LONG, execution, stoppable_stack
+from waiting import wait_until
 
 from safegen_ros.cli import operator_side
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.stop_latch import stop_file
+from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
+from safegen_ros.processes.state import read_state
 from safegen_ros.supervisor import Supervisor
 
 
@@ -83,21 +87,72 @@ def test_a_server_that_never_had_a_goal_says_so_at_once(
     assert 'no goal is under way' not in out
 
 
-def test_the_verbs_without_a_stack(
-    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+def test_the_verbs_where_no_stack_is(
+    stack: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:
-    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
-    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 0.3)
+    for name in ('SAFEGEN_STATE_DIR', 'SAFEGEN_RUNTIME_DIR'):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
-    code, _, error = safegen('stop', *nowhere)
-    assert code == 1
-    assert 'nothing was stopped' in error
     code, _, error = safegen('release', *nowhere)
     assert (code, 'no executor is there to let go' in error) == (1, True)
+    assert 'executors are in namespace /: use --namespace' in error
     code, out, _ = safegen('status', *nowhere, '--json')
     assert (code, json.loads(out)['stop']) == (1, None)
-    left = stop_file(ros_domain, '/nowhere')
-    left.touch()
-    assert 'the stop that was left is taken back' in safegen('reset', *nowhere)[1]
-    assert not left.exists()
-    assert 'no stop was left' in safegen('reset', *nowhere)[1]
+    assert 'nothing was ever stopped' in safegen('reset', *nowhere)[1]
+    code, _, error = safegen('stop', *nowhere)
+    assert code == 1
+    assert 'no executor answers in namespace /nowhere' in error
+    assert 'the stop is stored' in error
+    with ReleaseStore(stack.domain, '/nowhere') as store:
+        assert store.read().state == STOPPED
+        code, out, _ = safegen('reset', *nowhere)
+        assert (code, 'a simulated cell may move again' in out) == (0, True)
+        assert (store.read().state, store.read().arm) == (RELEASED, False)
+        assert 'no stop was left' in safegen('reset', *nowhere)[1]
+
+
+def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
+    stack: Supervisor, client: Client, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    """As with other settings of discovery, or while the executor hangs."""
+    assert safegen('stop')[0] == 0
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
+    monkeypatch.setattr(operator_side, '_caller', lambda client, service: None)
+    code, _, error = safegen('reset')
+    assert code == 1
+    assert f'a stack runs in namespace / of ROS_DOMAIN_ID {stack.domain} (process ' in error
+    # One that was not started by `safegen up`.
+    monkeypatch.setattr(operator_side, 'is_held', lambda domain: False)
+    code, _, error = safegen('reset')
+    assert (code, 'runs (process ' in error, 'nothing is reset' in error) == (1, True, True)
+    with ReleaseStore(stack.domain, '/') as store:
+        assert store.read().reason == 'the service stop was called'
+    monkeypatch.undo()
+    assert safegen('reset')[0] == 0
+
+
+def test_a_frozen_executor_that_was_stopped_meanwhile_does_not_go_on(
+    stack: Supervisor, client: Client, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    feedback = Feedback(execution('moving'))
+    goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
+    feedback.wait()
+    state = read_state(stack.domain)
+    assert state is not None
+    pid = state.nodes['/executor']
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
+    monkeypatch.setattr(operator_side, 'ANSWER_S', 0.5)
+    os.killpg(pid, signal.SIGSTOP)
+    try:
+        code, _, error = safegen('stop')
+        assert (code, 'the stop is stored' in error) == (1, True)
+    finally:
+        os.killpg(pid, signal.SIGCONT)
+    # The planner may have given the executor up before.
+    ended = (ErrorCode.EXECUTION_STOPPED, ErrorCode.EXECUTOR_UNAVAILABLE)
+    assert ErrorCode(goal.result().error_code) in ended
+    monkeypatch.undo()
+    wait_until(lambda: 'STOPPED since' in safegen('status')[1], 'the stop')
+    assert 'no goal is under way' in safegen('status')[1]
+    assert safegen('reset')[0] == 0

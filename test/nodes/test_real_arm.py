@@ -11,11 +11,12 @@ import pytest
 from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMsg
 from std_srvs.srv import Trigger
+from stopping import Operator
 
 from safegen_msgs.msg import ObjectPose, WorldState
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
@@ -97,6 +98,16 @@ def said(client: Client, service: str) -> tuple[bool, str]:
     caller = client.node.create_client(Trigger, service)
     answer = wait_for(caller.call_async(Trigger.Request()), 30.0, service, ErrorCode.SERVER_LOST)
     return answer.success, answer.message
+
+
+def test_the_first_start_is_stopped_until_an_operator_resets(
+    client: Client, emulator: Emulator
+) -> None:
+    with pytest.raises(SafegenError, match='no operator has released the real arm') as caught:
+        client.execute(TASK, PLAN)
+    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    assert emulator.last_motion == 0
+    Operator(client, planner=False).reset()
 
 
 def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(

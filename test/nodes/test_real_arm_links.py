@@ -93,6 +93,7 @@ def client(
         with Supervisor(specs, log_dir=folder, environment=environment) as running:
             running.wait_ready()
             with Client() as connected:
+                Operator(connected).reset()
                 yield connected
 
 

@@ -1,78 +1,213 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The latch of a stop: it halts first, is written down, and only a reset ends it."""
+"""The latch of a stop: it halts first, is stored, and only a reset ends it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from safegen_ros.nodes.stop_latch import StopLatch, stop_file
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import release_store
+from safegen_ros.nodes.release_store import MOVING, RELEASED, STOPPED, ReleaseStore
+from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, ARM_NOT_RELEASED, StopLatch
 from safegen_ros.paths import DataNotFoundError
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / 'stopped.json'
+class Process:
+    """What an executor keeps about its stop, from its start to its end."""
+
+    def __init__(self, halt: Callable[[], None] = lambda: None, *, arm: bool = False) -> None:
+        self.store = ReleaseStore(1, '/')
+        self.latch = StopLatch(self.store, halt)
+        self.first = self.latch.commission(arm)
+
+    def killed(self) -> None:
+        self.store.close()  # as the kernel does
 
 
-def test_it_halts_before_it_is_written_down(file: Path) -> None:
-    seen: list[tuple[bool, bool]] = []
-    latch = StopLatch(file, lambda: seen.append((latch.state.stopped, file.exists())))
-    assert latch.stop('a test')
-    assert seen == [(True, False)]
-    assert file.exists()
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
 
 
-def test_a_second_stop_halts_again_and_keeps_the_first_reason(file: Path) -> None:
+def test_it_halts_before_it_is_stored() -> None:
+    seen: list[tuple[bool, str]] = []
+    process = Process(
+        lambda: seen.append((process.latch.state.stopped, process.store.read().state))
+    )
+    assert process.latch.stop('a test')
+    assert seen == [(True, RELEASED)]
+    assert process.store.read().state == STOPPED
+
+
+def test_a_halt_that_fails_is_stored_all_the_same() -> None:
+    def fail() -> None:
+        raise RuntimeError('no arm')
+
+    process = Process(fail)
+    with pytest.raises(RuntimeError, match='no arm'):
+        process.latch.stop('a test')
+    assert process.store.read().reason == 'a test'
+
+
+def test_a_second_stop_halts_again_and_keeps_the_first_reason() -> None:
     halts: list[int] = []
-    latch = StopLatch(file, lambda: halts.append(1))
+    latch = Process(lambda: halts.append(1)).latch
     assert latch.stop('first')
     assert not latch.stop('second')
     assert (latch.state.reason, latch.state.count, len(halts)) == ('first', 1, 2)
 
 
-def test_a_new_process_comes_back_stopped_until_it_is_reset(file: Path) -> None:
-    StopLatch(file).stop('a test')
-    again = StopLatch(file)
-    assert again.state.stopped
-    assert (again.state.reason, again.state.count) == ('a test', 1)
-    assert again.reset()
-    assert not again.reset()
-    assert not again.state.stopped
-    assert not StopLatch(file).state.stopped
+def test_a_new_process_comes_back_stopped_until_it_is_reset() -> None:
+    first = Process()
+    assert first.first
+    first.latch.stop('a test')
+    first.killed()
+    again = Process()
+    assert not again.first
+    assert (again.latch.state.reason, again.latch.state.count) == ('a test', 1)
+    assert again.latch.reset()
+    assert not again.latch.reset()
+    again.killed()
+    assert not Process().latch.state.stopped
 
 
-@pytest.mark.parametrize('text', ['', '{', '[]', '{"reason": "x"}', '{"reason": 1, "count": "x"}'])
-def test_a_file_that_cannot_be_read_means_stopped(file: Path, text: str) -> None:
-    file.write_text(text)
-    latch = StopLatch(file)
-    assert latch.state.stopped
-    assert str(file) in latch.state.reason
-    assert latch.reset()
-    assert not StopLatch(file).state.stopped
+def test_a_process_that_was_killed_in_a_motion_comes_back_stopped() -> None:
+    process = Process()
+    process.latch.begin_motion('goal 1')
+    assert process.store.read().state == MOVING
+    process.killed()
+    again = Process()
+    assert again.latch.state.stopped
+    assert again.latch.state.reason == 'the executor ended while it carried out goal 1'
+    assert again.store.read().state == STOPPED
 
 
-def test_what_cannot_be_written_down_is_stopped_all_the_same(tmp_path: Path) -> None:
+def test_a_motion_that_ends_well_leaves_the_release() -> None:
+    process = Process()
+    process.latch.begin_motion('goal 1')
+    process.latch.end_motion()
+    process.killed()
+    assert not Process().latch.state.stopped
+
+
+def test_a_stop_in_a_motion_stays_when_the_motion_ends() -> None:
+    process = Process()
+    process.latch.begin_motion('goal 1')
+    process.latch.stop('a test')
+    process.latch.end_motion()
+    assert process.store.read().reason == 'a test'
+    with pytest.raises(SafegenError, match='a test') as caught:
+        process.latch.begin_motion('goal 2')
+    assert caught.value.code is ErrorCode.EXECUTION_STOPPED
+
+
+@pytest.mark.parametrize('moving', [False, True])
+def test_a_stop_that_somebody_else_stored_stops(moving: bool) -> None:
     halts: list[int] = []
-    latch = StopLatch(tmp_path / 'none' / 'stopped.json', lambda: halts.append(1))
-    with pytest.raises(OSError, match='none'):
-        latch.stop('a test')
-    assert latch.state.stopped
-    assert halts
+    process = Process(lambda: halts.append(1))
+    if moving:
+        process.latch.begin_motion('goal 1')
+    process.latch.look()
+    assert not process.latch.state.stopped
+    ReleaseStore(1, '/').add_stop('safegen stop', 1)
+    process.latch.look()
+    assert (process.latch.state.reason, len(halts)) == ('safegen stop', 1)
 
 
-def test_each_domain_and_namespace_has_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize('damage', [Path.unlink, Path.touch, lambda file: file.write_text('{}')])
+def test_a_release_that_is_lost_while_it_runs_stops(damage: Callable[[Path], object]) -> None:
+    process = Process()
+    file = process.store.folder / 'state.json'
+    damage(file)
+    process.latch.look()
+    assert process.latch.state.stopped is (damage is not Path.touch)
+    shutil.rmtree(process.store.folder)
+    process.latch.look()
+    assert process.latch.state.stopped
+
+
+def test_nothing_moves_where_that_cannot_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process()
+    monkeypatch.setattr(release_store, '_write', _full)
+    with pytest.raises(OSError, match='No space'):
+        process.latch.begin_motion('goal 1')
+
+
+def test_a_stop_that_could_not_be_stored_is_a_stop_and_is_stored_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
-    places = [(0, '/'), (1, '/'), (1, '/lab'), (1, '/lab/arm1')]
-    assert len({stop_file(*place) for place in places}) == len(places)
-    assert stop_file(1, '/lab/arm1').name == 'stopped-1.lab.arm1.json'
+    halts: list[int] = []
+    process = Process(lambda: halts.append(1))
+    with monkeypatch.context() as full:
+        full.setattr(release_store, '_write', _full)
+        for _ in range(2):
+            with pytest.raises(OSError, match='No space'):
+                process.latch.stop('a test')
+        assert process.latch.state.stopped
+        assert len(halts) == 2
+        with pytest.raises(OSError, match='No space'):
+            process.latch.reset()
+        assert process.latch.state.stopped
+    assert process.store.read().state == STOPPED
+    process.latch.stop('again')
+    assert process.store.read().reason == 'a test'
+
+
+def _full(*arguments: object) -> None:
+    raise OSError(28, 'No space left on device')
+
+
+def test_a_stop_during_a_reset_is_not_lost() -> None:
+    latch = Process().latch
+    latch.stop('first')
+    asked = latch.calls
+    latch.stop('while it was reset')
+    with pytest.raises(SafegenError, match='stopped again meanwhile'):
+        latch.reset(asked)
+    assert latch.state.stopped
+    assert latch.reset(latch.calls)
+
+
+def test_only_an_operator_releases_the_real_arm() -> None:
+    arm = Process(arm=True)
+    assert not arm.first
+    assert (arm.latch.state.stopped, arm.latch.state.reason) == (True, ARM_NOT_RELEASED)
+    arm.killed()
+    twin = Process()
+    assert twin.first
+    twin.latch.stop('a test')
+    twin.latch.reset()
+    twin.killed()
+    # What was released was a simulated cell.
+    arm = Process(arm=True)
+    assert arm.latch.state.reason == ARM_NOT_RELEASED
+    assert arm.latch.reset()
+    arm.latch.begin_motion('goal 1')
+    arm.latch.end_motion()
+    arm.killed()
+    assert not Process(arm=True).latch.state.stopped
+
+
+def test_a_second_executor_is_stopped_and_takes_nothing() -> None:
+    first = Process()
+    first.latch.begin_motion('goal 1')
+    second = Process()
+    assert ANOTHER_EXECUTOR in second.latch.state.reason
+    with pytest.raises(SafegenError, match=ANOTHER_EXECUTOR):
+        second.latch.reset()
+    assert first.store.read().state == MOVING
+    first.latch.end_motion()
+    first.killed()
+    assert second.latch.open()
+    assert not second.latch.state.stopped
 
 
 def test_it_outlives_the_session_of_the_user(
@@ -82,20 +217,24 @@ def test_it_outlives_the_session_of_the_user(
         monkeypatch.delenv(name)
     monkeypatch.setenv('XDG_STATE_HOME', str(tmp_path / 'state'))
     monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path / 'run'))
-    StopLatch(stop_file(1, '/')).stop('a test')
+    process = Process()
+    process.latch.stop('a test')
+    process.killed()
     # As systemd does at the last logout, and a reboot does with /tmp.
     assert not (tmp_path / 'run').exists()
-    assert stop_file(1, '/').parent == tmp_path / 'state' / 'safegen'
-    assert StopLatch(stop_file(1, '/')).state.reason == 'a test'
+    assert process.store.folder == tmp_path / 'state' / 'safegen' / 'executors' / '1'
+    assert Process().latch.state.reason == 'a test'
 
 
 def test_the_folder_is_on_disk_before_a_stop_is_acknowledged(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    process = Process()
     synced: list[str] = []
     monkeypatch.setattr(os, 'fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}')))
-    StopLatch(file).stop('a test')
-    assert synced == [str(file.with_suffix('.tmp')), str(file.parent)]
+    process.latch.stop('a test')
+    assert [Path(name).suffix for name in synced] == ['.tmp', '']
+    assert synced[1] == str(process.store.folder)
 
 
 def test_without_a_place_to_keep_a_stop_nothing_begins(
@@ -104,15 +243,15 @@ def test_without_a_place_to_keep_a_stop_nothing_begins(
     (tmp_path / 'taken').write_text('a file')
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path / 'taken'))
     with pytest.raises(DataNotFoundError, match=r'taken.* cannot be made .*set SAFEGEN_STATE_DIR'):
-        stop_file(1, '/')
+        ReleaseStore(1, '/')
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
     # Whoever runs the tests may be allowed to write everywhere.
     monkeypatch.setattr(os, 'access', lambda path, mode: False)
     with pytest.raises(DataNotFoundError, match='cannot be written: set SAFEGEN_STATE_DIR'):
-        stop_file(1, '/')
+        ReleaseStore(1, '/')
     monkeypatch.setattr(os, 'getuid', lambda: -2)
     with pytest.raises(DataNotFoundError, match='belongs to another user'):
-        stop_file(1, '/')
+        ReleaseStore(1, '/')
 
 
 def test_an_executor_that_could_not_keep_a_stop_does_not_start(

@@ -1,0 +1,283 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The executor's side of the stop: its services, its topic, and its stored release."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from builtin_interfaces.msg import Time
+from rclpy.duration import Duration
+from std_srvs.srv import Trigger
+
+from safegen_msgs.msg import StopState
+from safegen_ros.closing import Closing
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes import diagnostics, qos
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.diagnostics import Health
+from safegen_ros.nodes.release_store import ReleaseStore
+from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, CURE, NEVER_RELEASED, Stop, StopLatch
+from safegen_ros.nodes.stopping import NEWS_TIMEOUT_S, TOPIC
+from safegen_ros.nodes.ticker import Ticker
+
+ENDED_S = 8.0
+"""How long a goal that is stopped may take to end [s]; whoever calls waits a little longer."""
+
+LOOK_S = 0.1
+"""How often the executor looks whether somebody else has stored a stop [s]."""
+
+_REMEMBERED = 16
+"""States of its own that the executor knows again on the topic."""
+
+HELD_UP_S = 2.0
+"""After a hold-up of this time [s] a reset is refused for the same time: it may be an old one."""
+
+
+class StopServer(Closing):
+    """Lets everybody stop the arm, and an operator allow goals again.
+
+    Interfaces:
+        service `stop` (std_srvs/Trigger): latches; answers when the arm is at rest.
+        service `reset` (std_srvs/Trigger): ends a stop; moves nothing.
+        topic `stopped` (safegen_msgs/msg/StopState, latched). A stop that another node publishes
+            there is obeyed.
+
+    Args:
+        node: whose goals are ended by a stop.
+        halt: ends all motion; see `StopLatch`.
+        rearm: makes the arm fit to move again, for a reset; raises `SafegenError` where it is not.
+    """
+
+    def __init__(
+        self, node: SafegenNode, halt: Callable[[], None], rearm: Callable[[], None]
+    ) -> None:
+        self._node = node
+        self._rearm = rearm
+        self._resetting = threading.Lock()
+        self._store = ReleaseStore(node.context.get_domain_id(), node.get_namespace())
+        self._latch = StopLatch(self._store, halt)
+        self._published: deque[StopState] = deque(maxlen=_REMEMBERED)
+        self._publisher = node.create_publisher(StopState, TOPIC, qos.LATCHED)
+        self._publishing = threading.Lock()
+        self._services = [
+            node.create_service(Trigger, 'stop', self._serve_stop, callback_group=node.group),
+            node.create_service(Trigger, 'reset', self._serve_reset, callback_group=node.group),
+        ]
+        self._looked, self._woke = _now(), -math.inf
+        if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
+            self._publish()
+        node.create_subscription(
+            StopState, TOPIC, self._obey, qos.LATCHED, callback_group=node.group
+        )
+        self._looks = Ticker(node, LOOK_S, self.look)
+
+    @property
+    def state(self) -> Stop:
+        """How it stands now."""
+        return self._latch.state
+
+    def claim(self) -> None:
+        """Makes sure that no other executor of this user has this domain and namespace.
+
+        Raises:
+            SafegenError: one has.
+        """
+        if not self._store.own():
+            self._latch.open()
+            self._publish()
+            raise SafegenError(f'{self.state.reason}: end one of the two')
+        if self.state.reason.startswith(ANOTHER_EXECUTOR):
+            self._latch.open()
+            self._publish()
+
+    def commission(self, arm: bool) -> None:
+        """Says whether the real arm moves; a simulated cell is released at its very first start.
+
+        Raises:
+            SafegenError: that release could not be stored.
+        """
+        before = self.state
+        try:
+            first = self._latch.commission(arm)
+        except OSError as error:
+            raise SafegenError(f'the first release cannot be stored: {error}') from error
+        log = self._node.get_logger()
+        if first:
+            log.info('the first start of a simulated cell here: released without a reset')
+        if self.state != before:
+            self._publish()
+        if self.state.stopped:
+            log.error(f'stopped since before the start: {self.state.reason}: {CURE}')
+
+    @property
+    def moving(self) -> bool:
+        """Whether a motion is stored that has not ended."""
+        return self._latch.moving
+
+    def health(self) -> Health:
+        """An operator has to mend a stop."""
+        stop = self.state
+        return Health(
+            'stop',
+            diagnostics.ERROR if stop.stopped else diagnostics.OK,
+            f'stopped: {stop.reason}: {CURE}' if stop.stopped else 'not stopped',
+            {'stops': stop.count},
+        )
+
+    def look(self) -> None:
+        """Stops where somebody else has stored a stop, or the stored release is gone."""
+        now = _now()
+        if now - self._looked > HELD_UP_S:
+            self._woke = now
+        self._looked = now
+        if self.state.stopped:
+            return
+        try:
+            self._latch.look()
+        except OSError as error:
+            self._node.get_logger().error(f'the stop cannot be stored: {error}')
+        if self.state.stopped:
+            self._tell()
+
+    def begin_motion(self, what: str) -> None:
+        """Stores that something is carried out, before anything moves.
+
+        Raises:
+            SafegenError: it is stopped, or cannot be stored, which is a stop.
+        """
+        try:
+            self._latch.begin_motion(what)
+        except OSError as error:
+            self.stop(f'the state of the executor cannot be stored: {error}')
+            raise SafegenError(
+                f'nothing moves that a restart would not know of: {error}',
+                ErrorCode.EXECUTION_STOPPED,
+            ) from error
+
+    def end_motion(self) -> None:
+        """Stores that nothing is carried out any more; where that fails, it is a stop."""
+        try:
+            self._latch.end_motion()
+        except OSError as error:
+            self.stop(f'the state of the executor cannot be stored: {error}')
+
+    def stop(self, reason: str) -> str:
+        """Ends all motion and all goals, until a reset.
+
+        Returns:
+            What happened, for whoever asked.
+        """
+        return self._stop(reason)[0]
+
+    def _stop(self, reason: str) -> tuple[str, bool]:
+        """What happened, and whether the stop is stored."""
+        before, failed = self.state, ''
+        try:
+            self._latch.stop(reason)
+        except OSError as error:
+            failed = f'; but the stop could not be stored: {error}'
+            self._node.get_logger().error(f'the stop could not be stored: {error}')
+        if not before.stopped:
+            failed += self._tell()
+        said = f'was stopped already: {before.reason}' if before.stopped else 'stopped'
+        return said + failed, not failed
+
+    def _tell(self) -> str:
+        """Publishes a new stop and writes it down; what to add to the answer where that fails."""
+        self._publish()
+        stop = self.state
+        failed = self._write_down(stop.reason)
+        self._node.get_logger().error(f'stopped: {stop.reason}: {CURE}')
+        return failed
+
+    def _obey(self, message: StopState) -> None:
+        if not message.stopped or self.state.stopped:
+            return
+        with self._publishing:
+            own = message in self._published
+        if not own:
+            self.stop(f'another executor in this namespace is stopped: {message.reason}')
+
+    def _serve_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.message, stored = self._stop('the service stop was called')
+        ended = self._node.goals.wait_idle(ENDED_S)
+        if not ended:
+            response.message += '; but its goal has not ended: look at the cell'
+        response.success = stored and ended
+        return response
+
+    def _serve_reset(
+        self, request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        calls = self._latch.calls
+        with self._resetting:
+            try:
+                was_stopped = self._reset(calls)
+            except (OSError, SafegenError) as error:
+                response.message = f'it stays stopped: {error}'
+                return response
+        response.success = True
+        response.message = 'the next goal may move' if was_stopped else 'it was not stopped'
+        return response
+
+    def _reset(self, calls: int) -> bool:
+        if not self.state.stopped:
+            return False
+        if _now() - self._woke < HELD_UP_S or _now() - self._looked > HELD_UP_S:
+            raise SafegenError(
+                'the executor was held up, and this reset may have waited for it: look at the '
+                'cell, then reset it again'
+            )
+        if not self._node.goals.wait_idle(ENDED_S):
+            raise SafegenError('the goal that was stopped has not ended yet: reset it later')
+        self._rearm()
+        self._node.journal.stop(False, 'the service reset was called', time.time())
+        was_stopped = self._latch.reset(calls)
+        self._publish()
+        # Whoever calls this sends a goal next, to a node that has to know of it by then. Not
+        # every middleware can tell.
+        with contextlib.suppress(RuntimeError):
+            self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
+        self._node.get_logger().warning('the stop was reset: the next goal may move')
+        return was_stopped
+
+    def _write_down(self, reason: str) -> str:
+        """What to add to the answer where a stop cannot be written into the journal."""
+        try:
+            self._node.journal.stop(True, reason, self.state.time)
+        except SafegenError as error:
+            self._node.get_logger().error(error.message)
+            return f'; but it is in no journal: {error.message}'
+        return ''
+
+    def _publish(self) -> None:
+        with self._publishing:  # so that the last state is the last message
+            message = _message(self.state)
+            self._published.append(message)
+            self._publisher.publish(message)
+
+    def close(self) -> None:
+        """Looks no more, and leaves the store to the next executor; harmless when repeated."""
+        self._looks.close()
+        self._store.close()
+
+
+def _message(state: Stop) -> StopState:
+    seconds = int(state.time)
+    return StopState(
+        stamp=Time(sec=seconds, nanosec=int((state.time - seconds) * 1e9)),
+        stopped=state.stopped,
+        reason=state.reason,
+        count=state.count,
+    )
+
+
+def _now() -> float:
+    """A clock that goes on while the computer is suspended [s]."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
