@@ -395,7 +395,7 @@ def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
         goal.translate_only = options.translate_only
     else:
         goal.max_replans = options.max_replans
-        goal.approval = options.approval
+        goal.approval, goal.accept_reading = options.approval, options.accept_reading
         goal.approval_timeout = conversions.duration_to_msg(options.approval_timeout_s)
         goal.step_by_step, goal.max_steps = options.step_by_step, options.max_steps
         goal.from_current = options.from_current

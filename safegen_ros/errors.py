@@ -30,6 +30,7 @@ class ErrorCode(IntEnum):
     UNKNOWN_FORMAT = 105
     UNKNOWN_STRATEGY = 106
     AMBIGUOUS_REQUEST = 107
+    READING_NOT_ACCEPTED = 108
 
     # 200-299: no plan was found.
     BACKEND_FAILED = 200

@@ -28,6 +28,7 @@ class Options:
     constraints: str = ''
     start: str = ''
     translate_only: bool = False
+    accept_reading: str = ''
     step_by_step: bool = False
     max_steps: int = 0
     from_current: bool = False

@@ -109,7 +109,9 @@ def lines(pending: Any) -> list[str]:
     verdict = Category(pending.verdict.category).name
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
     again = f', planned for anew {pending.replans} times' if pending.replans else ''
+    asked = [f'request {pending.request!r}, read by a model as'] if pending.request else []
     return [
+        *asked,
         f'task {task.name}{again}',
         *(f'  {title:<11} {text}' for title, text in task.summary()),
         f'plan by {pending.plan.source}: {verdict}',
@@ -127,6 +129,7 @@ def _values(pending: Any) -> dict[str, Any]:
     return {
         'digest': pending.digest,
         'goal_id': bytes(pending.goal_id.uuid).hex(),
+        'request': pending.request,
         'problem': pending.task.problem,
         'plan': _steps(pending),
         'verdict': Category(pending.verdict.category).name,

@@ -125,6 +125,7 @@ class RunDisplay:
         elif progress.phase == 'understood':
             self.line(f'  [green]understood as[/]  {escape(progress.reading)}')
             self.line(f'[dim]{escape(progress.problem.rstrip())}[/]')
+            self.line(f'  [dim]digest of this reading: {escape(progress.reading_digest)}[/]')
         elif progress.detail:
             self.line(f'  {escape(number)}  [yellow]not usable[/]: {escape(progress.detail)}')
 

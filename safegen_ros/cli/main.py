@@ -52,7 +52,15 @@ from safegen_ros.cli.share import share
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
 from safegen_ros.cli.validate import plan_text, validate
-from safegen_ros.cli.words import Constraints, Spoken, Start, Words, Yes, run_request
+from safegen_ros.cli.words import (
+    AcceptReading,
+    Constraints,
+    Spoken,
+    Start,
+    Words,
+    Yes,
+    run_request,
+)
 from safegen_ros.errors import SafegenError
 from safegen_ros.planning.feedback import FEEDBACK
 from safegen_ros.planning.levels import LEVELS
@@ -225,6 +233,7 @@ def run(
     constraints: Constraints = '',
     start: Start = None,
     yes: Yes = False,
+    accept_reading: AcceptReading = '',
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
     as_json: AsJson = False,
 ) -> None:
@@ -239,7 +248,8 @@ def run(
 
     options = Options(
         time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
-        step_by_step=step_by_step, max_steps=max_steps, from_current=from_current,
+        accept_reading=accept_reading, step_by_step=step_by_step, max_steps=max_steps,
+        from_current=from_current,
     )  # fmt: skip
     if set_up:
         require_set_up(namespace)

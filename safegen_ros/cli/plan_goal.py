@@ -115,6 +115,7 @@ def plan_values(result: Any) -> dict[str, Any]:
         'attempts': attempts,
         'problem': result.problem,
         'reading': result.reading,
+        'reading_digest': result.reading_digest,
         'question': result.question,
     }
 

@@ -48,7 +48,16 @@ Start = Annotated[
     ),
 ]
 Yes = Annotated[
-    bool, typer.Option('--yes', help='with words: do not ask whether they were understood')
+    bool,
+    typer.Option(
+        '--yes', help='with words: do not ask about the reading; its plan waits for approval'
+    ),
+]
+AcceptReading = Annotated[
+    str,
+    typer.Option(
+        metavar='DIGEST', help='with words: run the reading of this digest, and no other one'
+    ),
 ]
 
 
@@ -107,21 +116,24 @@ def is_request(text: str) -> bool:
 def understood(
     client: Client, spoken: Spoken, options: Options, display: RunDisplay, yes: bool
 ) -> tuple[Asked | None, Any]:
-    """Has a stack understand a request, and the user agree to what was understood.
+    """Has a stack read a request, and the reading accepted by a person or by its digest.
+
+    The user is asked on a terminal. Without one, and without a digest, the goal asks for approval:
+    its plan waits for an operator, who sees what the request was read as.
 
     Args:
         client: of the stack.
         spoken: the request.
-        options: of the goal that will be sent for it.
+        options: of the goal that will be sent for it; `accept_reading` is the digest.
         display: shows the problem in canonical words and in PDDL.
-        yes: whether nobody is asked.
+        yes: whether the user is not asked here.
 
     Returns:
         What is sent in place of the words, the very problem that was shown; None where there is
         none, or the user did not agree. And the `PlanTask.Result` that says why.
 
     Raises:
-        SafegenError: the request cannot be read, nobody can be asked, or there is no answer.
+        SafegenError: the request cannot be read, or there is no answer.
     """
     from safegen_msgs.action import RunTask
     from safegen_ros.cli.asked import Asked, SpokenRecord
@@ -140,11 +152,6 @@ def understood(
 
     given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
     domain = read_request(*given).domain_text
-    if not yes and not sys.stdin.isatty():
-        raise SafegenError(
-            'nobody is here to be asked whether the request was understood: give --yes',
-            ErrorCode.GOAL_REJECTED,
-        )
     asked = replace(spoken.options(options), translate_only=True)
     result = client.plan(spoken.text, spoken.domain, asked, feedback, WORDS)
     display.pause()
@@ -152,7 +159,18 @@ def understood(
         code = ErrorCode(result.error_code).name
         display.line(f'[bold red]{code}[/] {escape(result.error_msg)}')
         return None, result
-    if not yes and not typer.confirm('Is this what is meant?', err=True):
+    accepted = options.accept_reading
+    if accepted not in ('', result.reading_digest):
+        display.line(
+            '[bold red]READING_NOT_ACCEPTED[/] this reading is not the accepted one, '
+            f'{escape(accepted)}: nothing was planned, and nothing moved'
+        )
+        return None, result
+    options = replace(options, accept_reading='')  # what is sent is the reading itself
+    if not accepted and (yes or not sys.stdin.isatty()):
+        display.line('nobody confirmed this reading here: the plan waits for an operator')
+        options = replace(options, approval=True)
+    elif not accepted and not typer.confirm('Is this what is meant?', err=True):
         display.line('nothing was planned, and nothing moved: say it in other words')
         return None, result
     task = load_task(result.problem, domain)
@@ -161,7 +179,9 @@ def understood(
         task.name, 'a request in words', known, domain, spoken.text, WORDS,
         constraints=spoken.constraints, start=spoken.start,
     )  # fmt: skip
-    told = UnderstoodRecord(task.name, known, domain, result.problem, result.reading)
+    told = UnderstoodRecord(
+        task.name, known, domain, result.problem, result.reading, digest=result.reading_digest
+    )
     return Asked(
         Path('a request in words'),
         task,
@@ -187,7 +207,7 @@ def run_request(
         options: of the goal.
         namespace: of the nodes.
         console: where to print.
-        yes: whether nobody is asked if the request was understood.
+        yes: whether the user is not asked here if the request was understood.
         as_json: whether to print what came of a request that was not, as of `safegen plan`.
         done: as of `run_goal`.
 

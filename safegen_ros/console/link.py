@@ -149,7 +149,7 @@ class Link:
             self._desk.set(pending=None)
             return
         # A plan of another digest than it says may be looked at, but not be allowed.
-        right = message.digest == plan_digest(message.task, message.plan)
+        right = message.digest == plan_digest(message.task, message.plan, message.request)
         goal = bytes(message.goal_id.uuid).hex()
         pending = Pending(
             goal,

@@ -142,7 +142,10 @@ class Sender(Closing):
         record = TaskRecord(
             name, 'a request in words', known, world.domain_text, words, WORDS, start=start
         )
-        told = UnderstoodRecord(name, known, world.domain_text, result.problem, result.reading)
+        told = UnderstoodRecord(
+            name, known, world.domain_text, result.problem, result.reading,
+            digest=result.reading_digest,
+        )  # fmt: skip
         spoken = SpokenRecord(record, (told,))
         done(Chosen(task, world.domain_text, 'a request in words'), spoken)
 

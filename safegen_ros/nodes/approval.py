@@ -32,13 +32,19 @@ _POLL_S = 0.05
 """How often a wait looks whether its goal was given up; an answer ends it at once [s]."""
 
 
-def plan_digest(task: msg.Task, plan: msg.Plan) -> str:
-    """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits."""
+def plan_digest(task: msg.Task, plan: msg.Plan, request: str = '') -> str:
+    """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits.
+
+    Args:
+        task: what the plan is for.
+        plan: its steps.
+        request: in plain words, of which a model made the task; empty where it was sent as it is.
+    """
     steps = [
         [step.action, *step.arguments, *([a.action, *a.arguments] for a in step.beside)]
         for step in plan.steps
     ]
-    text = json.dumps([task.domain, task.problem, task.format, steps])
+    text = json.dumps([task.domain, task.problem, task.format, steps, *filter(None, [request])])
     return sha256(text.encode()).hexdigest()
 
 
@@ -94,7 +100,7 @@ class ApprovalGate:
                 (`APPROVAL_TIMEOUT`).
             Canceled: the goal was given up.
         """
-        plan.digest = plan_digest(plan.task, plan.plan)
+        plan.digest = plan_digest(plan.task, plan.plan, plan.request)
         expires = time.time_ns() + int(timeout_s * 1e9)
         plan.expires = Time(sec=expires // 10**9, nanosec=expires % 10**9)
         end = time.monotonic() + timeout_s
@@ -148,8 +154,9 @@ class ApprovalGate:
 def _approved(answer: Approve.Request | None, timeout_s: float) -> str:
     if answer is None:
         raise SafegenError(
-            f'nobody approved of the plan within {timeout_s:.3g} s, and nothing was executed: '
-            'give it more time, or send the goal without approval',
+            f'nobody approved of the plan within {timeout_s:.3g} s, and nothing was executed: give '
+            'it more time, or send the goal without approval, a request in words with the digest '
+            'of its reading (accept_reading)',
             ErrorCode.APPROVAL_TIMEOUT,
         )
     by = answer.by or 'an operator'
@@ -203,7 +210,9 @@ class Approver:
             if not self._news.wait_for(found, timeout_s):
                 return None
             pending = self._pending
-        if pending is not None and pending.digest != plan_digest(pending.task, pending.plan):
+        if pending is not None and pending.digest != plan_digest(
+            pending.task, pending.plan, pending.request
+        ):
             raise SafegenError(
                 f'the plan that waits is not that of digest {pending.digest[:64]!a}: refuse it',
                 ErrorCode.PLAN_REFUSED,

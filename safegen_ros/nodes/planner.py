@@ -41,7 +41,7 @@ from safegen_ros.nodes.levels import levels_for, open_model
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.run_flow import Approving, RunParts, run_task
+from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
@@ -161,6 +161,12 @@ class PlannerNode(SafegenNode):
             goal_handle.publish_feedback(feedback)
 
         def work(deadline: Deadline) -> None:
+            if goal_handle.request.accept_reading and not is_words(goal_handle.request):
+                raise SafegenError(
+                    'accept_reading is for tasks in words: leave it out, or send format words',
+                    ErrorCode.UNKNOWN_FORMAT,
+                )
+
             def plan(task: msg.Task) -> msg.Task:
                 replans = len(result.replans)
                 return self._plan(goal_handle, task, result, deadline, planning, replans)

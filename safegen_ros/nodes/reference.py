@@ -39,7 +39,11 @@ _ENDED_BY = {
 """Codes that results and responses of a node may carry; the planner hands on those of the others,
 500 to 599 are of the client's own side, and the monitor of the validator ends an execution."""
 
-_OF_PLANNER = (ErrorCode.UNKNOWN_STRATEGY, ErrorCode.AMBIGUOUS_REQUEST)
+_OF_PLANNER = (
+    ErrorCode.UNKNOWN_STRATEGY,
+    ErrorCode.AMBIGUOUS_REQUEST,
+    ErrorCode.READING_NOT_ACCEPTED,
+)
 
 
 def parameters_of(node: str) -> tuple[Parameter, ...]:

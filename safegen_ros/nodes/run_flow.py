@@ -93,17 +93,26 @@ def _replan(goal_handle: Any, error: NotAsProved, result: RunTask.Result, parts:
         ) from failed
 
 
+def is_words(goal: Any) -> bool:
+    """Whether the task of a goal is a request in plain words."""
+    return bool(goal.task.format == msg.Task.WORDS)
+
+
 def approve(
     goal_handle: Any, task: msg.Task, result: RunTask.Result, deadline: Deadline, parts: Approving
 ) -> None:
-    """Waits for an operator's word about the plan of a result, where its goal wants that.
+    """Waits for an operator to approve the plan of a result, where its goal asks for that.
+
+    A request in plain words whose reading nobody accepted asks for it, too: the first approval of
+    a plan is that of the reading.
 
     Raises:
         SafegenError: it is refused, or nobody says anything in time.
         Canceled: the goal was given up.
     """
     goal = goal_handle.request
-    if not goal.approval:
+    unread = is_words(goal) and not goal.accept_reading and not result.approved_by
+    if not goal.approval and not unread:
         return
     asked = conversions.budget_from_msg(
         goal.approval_timeout, parts.approval_s, ErrorCode.APPROVAL_TIMEOUT
@@ -116,6 +125,7 @@ def approve(
     result.approved_by = ''
     pending = msg.PendingPlan(
         goal_id=goal_handle.goal_id,
+        request=goal.task.problem if is_words(goal) else '',
         task=task,
         plan=result.plan,
         verdict=result.verdict,

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from safegen_msgs import msg
@@ -15,12 +17,13 @@ from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.levels import sampling_of
 from safegen_ros.nodes.own_models import OwnModels
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.worlds.planetarium.front_door import Answer, Question, understand
-from safegen_ros.worlds.planetarium.request import read_request
+from safegen_ros.worlds.planetarium.request import Request, read_request
 from safegen_ros.worlds.planetarium.styles import (
     InstructTranslation,
     TranslationStyle,
@@ -55,10 +58,22 @@ class Translated:
     Attributes:
         task: in PDDL.
         reading: the same in canonical words.
+        digest: of request and reading, see `reading_digest`.
     """
 
     task: msg.Task
     reading: str
+    digest: str
+
+
+def reading_digest(request: Request, problem: Problem) -> str:
+    """SHA-256 of a request and the problem that it was read as; 64 hexadecimal digits.
+
+    The name of the problem does not count, as a model may choose another one each time.
+    """
+    text = problem_text(replace(problem, name='request'))
+    parts = [request.text, request.domain_text, problem.domain.name, text]
+    return sha256(json.dumps(parts).encode()).hexdigest()
 
 
 class Translator:
@@ -137,19 +152,29 @@ class Translator:
             heard.note(UnderstoodRecord(question=found.text))
             raise Ambiguous(found.text)
         domain, text = found.problem.domain.name, problem_text(found.problem)
+        digest = reading_digest(request, found.problem)
         heard.note(
-            UnderstoodRecord(found.problem.name, domain, request.domain_text, text, found.words)
+            UnderstoodRecord(
+                found.problem.name, domain, request.domain_text, text, found.words, digest=digest
+            )
         )
         told = msg.PlanningProgress(
-            phase=msg.PlanningProgress.UNDERSTOOD, problem=text, reading=found.words
+            phase=msg.PlanningProgress.UNDERSTOOD,
+            problem=text,
+            reading=found.words,
+            reading_digest=digest,
         )
         heard.notify(told)
-        return Translated(msg.Task(domain=request.domain_text, problem=text), found.words)
+        return Translated(msg.Task(domain=request.domain_text, problem=text), found.words, digest)
 
     def fill_in(
         self, task: msg.Task, goal: Any, result: Any, deadline: Deadline, heard: Heard
     ) -> msg.Task:
-        """As `translate`, with what was understood or is to be asked in the result of the goal."""
+        """As `translate`, with what was understood or is to be asked in the result of the goal.
+
+        Raises:
+            SafegenError: also where the goal accepts another reading (`READING_NOT_ACCEPTED`).
+        """
         began = time.monotonic()
         try:
             found = self.translate(task, goal, deadline, heard)
@@ -159,6 +184,14 @@ class Translator:
         finally:
             result.planning_time = conversions.duration_to_msg(time.monotonic() - began)
         result.problem, result.reading = found.task.problem, found.reading
+        result.reading_digest = found.digest
+        accepted = getattr(goal, 'accept_reading', '')
+        if accepted not in ('', found.digest):
+            raise SafegenError(
+                f'the request was read in another way than the accepted one, as {found.digest}: '
+                'look at this reading, and accept it or say the request in other words',
+                ErrorCode.READING_NOT_ACCEPTED,
+            )
         return found.task
 
     def close(self) -> None:

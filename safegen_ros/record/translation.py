@@ -35,6 +35,7 @@ class UnderstoodRecord:
         problem: PDDL, with all constraints.
         reading: the same in canonical words.
         question: what was asked instead; all else is empty then.
+        digest: of request, problem and reading; a client accepts the reading by it.
     """
 
     name: str = ''
@@ -43,3 +44,4 @@ class UnderstoodRecord:
     problem: str = ''
     reading: str = ''
     question: str = ''
+    digest: str = ''

@@ -215,8 +215,16 @@ def _in_words(stack: Stack, answer: str) -> ErrorCode:
         return _code(stack.client.plan('Tidy up.', 'blocksworld', BY_MODEL, format='words'))
 
 
+def _other_reading(stack: Stack) -> ErrorCode:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stack.server, 'script', lambda messages: THREE_TEXT)
+        accepted = Options(strategy='search', accept_reading='f' * 64)
+        return _code(stack.client.run('Tidy up.', 'blocksworld', accepted, format='words'))
+
+
 BY_STACK: dict[ErrorCode, Callable[[Stack], ErrorCode]] = {
     ErrorCode.AMBIGUOUS_REQUEST: lambda stack: _in_words(stack, 'QUESTION: Which block?'),
+    ErrorCode.READING_NOT_ACCEPTED: _other_reading,
     ErrorCode.TRANSLATION_FAILED: lambda stack: _in_words(stack, 'Of course!'),
     ErrorCode.BACKEND_FAILED: _failing_server,
     ErrorCode.PLANNING_STOPPED: lambda stack: _stopped(stack, BY_MODEL, 'generating'),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from rich.console import Console
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task
+from safegen_ros.cli.approval_side import lines
 from safegen_ros.cli.words import Spoken, run_request
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.translating import Heard, Translator
 from safegen_ros.pddl.plan import Plan
@@ -46,6 +49,7 @@ GIVEN = '(always (not (on c b)))'
 PLAIN = THREE_TEXT.replace(f'(:constraints {GIVEN})', '')
 START = PLAIN.replace('(and (on a b) (on c a))', '(and)')
 OTHER = PLAIN.replace('(on c a)', '(clear c)')
+RULED = f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on b c))))'
 BY_SEARCH = Options(strategy='search', constraints=GIVEN, start=START)
 
 Script = Callable[[list[dict[str, str]]], str]
@@ -70,11 +74,35 @@ def in_turn(stack: Stack, *answers: str) -> None:
     stack.server.script = lambda messages: left.pop(0) if len(left) > 1 else left[0]
 
 
-def run(stack: Stack) -> tuple[Any, Feedback, KeptRun]:
-    """The result of the request, its feedback, and what the planner has written down."""
+def run(
+    stack: Stack, options: Options = BY_SEARCH, approves: bool = True
+) -> tuple[Any, Feedback, KeptRun]:
+    """The result of the request, its feedback, and what the planner has written down.
+
+    An operator answers as soon as a plan waits; that no plan waits is no fault here.
+    """
+    answered = threading.Event()
     feedback = Feedback()
-    goal = stack.client.start_run(REQUEST, '', BY_SEARCH, feedback, 'words')
+
+    def answer(message: Any) -> None:
+        feedback(message)
+        if message.stage == 'approval' and not answered.is_set():
+            answered.set()
+            threading.Thread(target=say, args=(message.pending.digest,)).start()
+
+    def say(digest: str) -> None:
+        assert Approver(stack.client.node).say(digest, approves, 'ann', '', WAIT_S).success
+
+    goal = stack.client.start_run(REQUEST, '', options, answer, 'words')
     return goal.result(), feedback, kept_of(stack, goal)
+
+
+def reading_of(stack: Stack, request: str = REQUEST, options: Options = BY_SEARCH) -> Any:
+    """The result of the first of two calls, which only reads the request."""
+    asked = replace(options, translate_only=True)
+    result = stack.client.plan(request, '', asked, format='words')
+    assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
+    return result
 
 
 def kept_of(stack: Stack, goal: Goal) -> KeptRun:
@@ -114,6 +142,88 @@ def test_words_become_a_problem_that_is_told_before_it_is_planned_for(stack: Sta
 
 def _step(step: Any) -> str:
     return f'({" ".join((step.action, *step.arguments))})'
+
+
+def test_a_reading_that_nobody_accepted_waits_for_an_operator(stack: Stack) -> None:
+    in_turn(stack, PLAIN)
+    feedback = Feedback()
+    goal = stack.client.start_run(REQUEST, '', BY_SEARCH, feedback, 'words')
+    pending = Approver(stack.client.node).wait(WAIT_S)
+    assert pending is not None
+    assert pending.request == REQUEST
+    told = '\n'.join(lines(pending))
+    assert told.index(REQUEST) < told.index('stack')
+    assert 'execution' not in {each.stage for each in feedback.seen}
+    other = Approver(stack.client.node)
+    assert other.say(pending.digest, False, 'ann', 'not that', WAIT_S).success
+    result = goal.result()
+    assert result.error_code == ErrorCode.APPROVAL_REFUSED
+    assert not result.steps_done
+    assert 'execution' not in {each.stage for each in feedback.seen}
+
+
+@pytest.mark.parametrize('approval', [False, True])
+def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval: bool) -> None:
+    in_turn(stack, PLAIN)
+    read = reading_of(stack)
+    in_turn(stack, PLAIN.replace('(problem three)', '(problem another_name)'))
+    accepted = replace(BY_SEARCH, accept_reading=read.reading_digest, approval=approval)
+    result, feedback, kept = run(stack, accepted)
+    assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
+    assert ('approval' in {each.stage for each in feedback.seen}) == approval
+    assert result.approved_by == ('ann' if approval else '')
+    assert result.reading_digest == read.reading_digest
+    assert kept.record.understood is not None
+    assert kept.record.understood.digest == read.reading_digest
+
+
+@pytest.mark.parametrize(
+    ('answers', 'code'),
+    [
+        ([OTHER], ErrorCode.READING_NOT_ACCEPTED),
+        ([RULED], ErrorCode.READING_NOT_ACCEPTED),
+        ([PLAIN, OTHER], ErrorCode.AMBIGUOUS_REQUEST),
+        (['QUESTION: Which tower?'], ErrorCode.AMBIGUOUS_REQUEST),
+        (['I cannot do that.'], ErrorCode.TRANSLATION_FAILED),
+    ],
+)  # fmt: skip
+def test_what_was_accepted_moves_nothing_else(
+    stack: Stack, answers: list[str], code: ErrorCode
+) -> None:
+    in_turn(stack, PLAIN)
+    digest = reading_of(stack).reading_digest
+    in_turn(stack, *answers)
+    result, feedback, _ = run(stack, replace(BY_SEARCH, accept_reading=digest))
+    assert ErrorCode(result.error_code) is code
+    assert not result.attempts
+    assert not result.steps_done
+    assert {each.stage for each in feedback.seen} == {'planning'}
+    assert bool(result.reading_digest) == (code is ErrorCode.READING_NOT_ACCEPTED)
+    assert result.reading_digest != digest
+
+
+@pytest.mark.parametrize('digest', ['f' * 64, 'yes', ' ', '*'])
+def test_no_other_text_accepts_a_reading(stack: Stack, digest: str) -> None:
+    in_turn(stack, PLAIN)
+    result, feedback, _ = run(stack, replace(BY_SEARCH, accept_reading=digest))
+    assert result.error_code == ErrorCode.READING_NOT_ACCEPTED
+    assert {each.stage for each in feedback.seen} == {'planning'}
+
+
+def test_a_digest_is_that_of_request_and_reading(stack: Stack) -> None:
+    in_turn(stack, PLAIN)
+    found = {reading_of(stack).reading_digest}
+    found.add(reading_of(stack, 'Put a on b and c on a.').reading_digest)
+    found.add(reading_of(stack, options=replace(BY_SEARCH, constraints='')).reading_digest)
+    in_turn(stack, OTHER)
+    found.add(reading_of(stack).reading_digest)
+    assert len(found) == 4
+    assert all(len(each) == 64 for each in found)
+
+
+def test_only_a_request_has_a_reading_to_accept(stack: Stack) -> None:
+    options = Options(strategy='search', accept_reading='f' * 64)
+    assert stack.client.run(PLAIN, options=options).error_code == ErrorCode.UNKNOWN_FORMAT
 
 
 def test_what_is_wrong_is_told_to_the_model_and_written_down(stack: Stack) -> None:
@@ -159,7 +269,7 @@ def test_a_constraint_that_the_model_weakens_stays(stack: Stack) -> None:
     in_turn(stack, weaker)
     result, _, _ = run(stack)
     assert result.error_code == ErrorCode.TRANSLATION_FAILED  # both together have no plan
-    in_turn(stack, f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on b c))))')
+    in_turn(stack, RULED)
     result, _, _ = run(stack)
     assert result.error_code == ErrorCode.NONE
     constraints = load_task(result.problem).problem.constraints
@@ -214,8 +324,10 @@ def test_a_domain_that_is_not_built_in_goes_with_its_text(stack: Stack) -> None:
         (:init (room r) (room s) (ball x) (gripper g) (at-robby r) (at x r) (free g))
         (:goal (at x s)))""",
     )
-    options = Options(strategy='search')
-    result = stack.client.run('Bring x to s.', 'gripper', options, format='words')
+    request, options = 'Bring x to s.', Options(strategy='search', translate_only=True)
+    read = stack.client.plan(request, 'gripper', options, format='words')
+    options = Options(strategy='search', accept_reading=read.reading_digest)
+    result = stack.client.run(request, 'gripper', options, format='words')
     assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
     assert '(at x s)' in result.final_state.facts
 
@@ -289,10 +401,10 @@ class Terminal:
     done: list[Path] = field(default_factory=list)
     screen: io.StringIO = field(default_factory=io.StringIO)
 
-    def run(self, text: str, yes: bool = False) -> int:
+    def run(self, text: str, yes: bool = False, accept: str = '') -> int:
         console = Console(file=self.screen, width=200)
         spoken = Spoken(text, 'blocksworld', GIVEN, START)
-        options = Options(strategy='search')
+        options = Options(strategy='search', accept_reading=accept)
         return run_request(spoken, options, '', console, yes, True, self.done.append)
 
 
@@ -344,9 +456,45 @@ def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
     in_turn(stack, 'QUESTION: On which block?')
     assert terminal.run(REQUEST, yes=True) == 1
     assert json.loads(capsys.readouterr().out)['question'] == 'On which block?'
-    asked = len(stack.server.requests)
-    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))  # no terminal
-    with pytest.raises(SafegenError, match='--yes'):
-        terminal.run(REQUEST)
-    assert len(stack.server.requests) == asked
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))
+    in_turn(stack, PLAIN)
+    assert terminal.run(REQUEST, accept='f' * 64) == 1
+    assert json.loads(capsys.readouterr().out)['reading_digest']
+    assert 'READING_NOT_ACCEPTED' in terminal.screen.getvalue()
     assert not list(list_runs(terminal.runs))
+
+
+@pytest.mark.parametrize('yes', [False, True])
+def test_without_a_terminal_the_plan_of_the_verb_waits_for_an_operator(
+    stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, yes: bool
+) -> None:
+    in_turn(stack, PLAIN)
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))
+    codes: list[int] = []
+    verb = threading.Thread(target=lambda: codes.append(terminal.run(REQUEST, yes)))
+    verb.start()
+    approver = Approver(stack.client.node)
+    pending = approver.wait(WAIT_S)
+    assert pending is not None
+    assert not codes
+    assert 'waits for an operator' in terminal.screen.getvalue()
+    assert approver.say(pending.digest, False, 'ann', '', WAIT_S).success
+    verb.join(WAIT_S)
+    assert codes == [1]
+    (kept,) = [load_run(folder) for folder in terminal.done]
+    assert kept.record.error_code is ErrorCode.APPROVAL_REFUSED
+    assert not kept.record.steps_done
+
+
+def test_without_a_terminal_the_verb_runs_the_reading_of_a_digest(
+    stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_turn(stack, PLAIN)
+    monkeypatch.setattr(sys, 'stdin', io.StringIO(''))
+    spoken = Spoken(REQUEST, 'blocksworld', GIVEN, START)
+    options = spoken.options(Options(translate_only=True))
+    read = stack.client.plan(REQUEST, 'blocksworld', options, format='words')
+    assert terminal.run(REQUEST, accept=read.reading_digest) == 0
+    assert read.reading_digest in terminal.screen.getvalue()
+    (folder,) = terminal.done
+    assert load_run(folder).record.reached
