@@ -16,6 +16,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.model_folder import LOCAL, check_no_code
 from safegen_ros.llm.model_names import model_folder
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
@@ -101,12 +102,13 @@ def untrained(model_dir: str | Path, seed: int, device: str = 'auto') -> Iterato
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    check_no_code(Path(model_dir))
     with tempfile.TemporaryDirectory(prefix='safegen-untrained-') as name:
         folder = Path(name) / 'model'
         left_out = shutil.ignore_patterns('*.safetensors*', 'stages')
         try:
             shutil.copytree(model_dir, folder, ignore=left_out)
-            config = AutoConfig.from_pretrained(folder, local_files_only=True)
+            config = AutoConfig.from_pretrained(folder, **LOCAL)
         except (OSError, ValueError) as error:
             raise BackendError(f'{model_dir}: the model cannot be loaded: {error}') from error
         torch.manual_seed(seed)

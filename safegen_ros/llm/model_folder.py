@@ -5,16 +5,29 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import Message
 
 REQUIRED_FILES = ('config.json', 'tokenizer_config.json')
+
+LOCAL: Mapping[str, Any] = MappingProxyType({'local_files_only': True, 'trust_remote_code': False})
+"""What every loader of a model, tokenizer or configuration is told: no network, no code.
+
+Left out, `trust_remote_code` asks on the terminal whether to run the code.
+"""
+
+_CODE = ('auto_map', 'custom_pipelines')
+_KERNELS = re.compile(r'attn_implementation|use_kernels')
 
 
 @contextmanager
@@ -37,10 +50,49 @@ def quick_start() -> Iterator[None]:
             gc.enable()
 
 
+def check_no_code(folder: Path) -> None:
+    """Raises BackendError when a configuration in a model folder asks for Python code.
+
+    Such code would run with the rights of the node; models of the library need none.
+    """
+    for path in sorted(folder.glob('*config*.json')):
+        try:
+            found = _asks_for_code(json.loads(path.read_text(encoding='utf-8')))
+        except (OSError, ValueError, RecursionError) as error:
+            raise BackendError(f'{path}: cannot be read: {error}: copy the whole model') from error
+        if found:
+            raise BackendError(
+                f'{path}: {found!r} asks for code of the folder or of the network, which is never '
+                'run here: use a model whose architecture transformers has'
+            )
+
+
+def _asks_for_code(value: Any) -> str:
+    """The key of a configuration that names code; empty where none does."""
+    if isinstance(value, list):
+        return next(filter(None, map(_asks_for_code, value)), '')
+    if not isinstance(value, dict):
+        return ''
+    for key, inner in value.items():
+        from_hub = inner is True or (isinstance(inner, str) and '/' in inner)
+        if (key in _CODE and inner) or (from_hub and _KERNELS.search(key)):
+            return str(key)
+        if found := _asks_for_code(inner):
+            return found
+    return ''
+
+
 def check_folder(folder: Path) -> None:
-    """Raises BackendError when a file of the model is missing."""
-    if not folder.is_dir():
-        raise BackendError(f'{folder}: there is no such model folder: give the folder of a model')
+    """Raises BackendError when a file of the model is missing, or asks for code."""
+    try:
+        there = folder.is_dir()
+    except (OSError, ValueError):  # a name that is too long, or no name
+        there = False
+    if not there:
+        raise BackendError(
+            f'{str(folder)[:200]}: there is no such model folder: give the folder of a model'
+        )
+    check_no_code(folder)
     for name in REQUIRED_FILES:
         if not (folder / name).is_file():
             raise BackendError(f'{folder}: {name} is missing: copy the whole model folder')
@@ -62,7 +114,7 @@ def load_tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **LOCAL)
     except Exception as error:  # every loader of the library raises its own kind
         raise BackendError(f'{folder}: the tokenizer cannot be loaded: {error}') from error
     if not tokenizer.chat_template:
@@ -71,6 +123,21 @@ def load_tokenizer(folder: Path) -> Any:
             'the model reads: add chat_template.jinja'
         )
     return tokenizer
+
+
+def chat_prompt(tokenizer: Any, folder: Path, messages: Sequence[Message], **how: Any) -> Any:
+    """A conversation in the words of the model's chat template.
+
+    Raises:
+        BackendError: the template of the folder cannot be used.
+    """
+    try:
+        return tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, **how)
+    except Exception as error:  # a template is a program, and fails in any way it likes
+        raise BackendError(
+            f'{folder}: the chat template cannot be used: {type(error).__name__}: {error}: copy '
+            'the whole model folder'
+        ) from error
 
 
 def four_bits(torch: Any, device: str) -> dict[str, Any]:
@@ -112,7 +179,7 @@ def load_model(folder: Path, more: dict[str, Any]) -> Any:
     logging.disable_progress_bar()
     try:
         model, report = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype='auto', output_loading_info=True, **more
+            folder, **LOCAL, use_safetensors=True, dtype='auto', output_loading_info=True, **more
         )
     except Exception as error:  # see above
         raise BackendError(f'{folder}: the model cannot be loaded: {error}') from error

@@ -28,6 +28,7 @@ from safegen_ros.llm.backend import (
 from safegen_ros.llm.guided import TransformersGuide
 from safegen_ros.llm.held_words import HeldModel
 from safegen_ros.llm.model_folder import (
+    chat_prompt,
     check_folder,
     chosen_device,
     four_bits,
@@ -154,9 +155,7 @@ class TransformersBackend:
         Raises:
             BackendError: there are words that the tokenizer does not know.
         """
-        text = self.tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=True
-        )
+        text = chat_prompt(self.tokenizer, self.model_dir, messages, tokenize=False)
         row = self.tokens(text)
         unknown = self.tokenizer.unk_token_id
         if unknown is not None and unknown in row:

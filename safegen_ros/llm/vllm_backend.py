@@ -26,7 +26,7 @@ from safegen_ros.llm.backend import (
     check_choices,
     never,
 )
-from safegen_ros.llm.model_folder import check_folder, load_tokenizer
+from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokenizer
 
 POLL_S = 0.02
 
@@ -56,7 +56,9 @@ class VllmBackend:
         self._vllm = vllm
         self._tokenizer = load_tokenizer(self.model_dir)
         try:
-            arguments = vllm.EngineArgs(model=str(self.model_dir))
+            arguments = vllm.EngineArgs(
+                model=str(self.model_dir), trust_remote_code=False, load_format='safetensors'
+            )
             self._engine: Any = vllm.LLMEngine.from_engine_args(arguments)
         except Exception as error:  # vLLM raises whatever its parts raise
             raise BackendError(f'{model_dir}: vLLM does not start: {error}') from error
@@ -161,8 +163,8 @@ class VllmBackend:
     ) -> Generator[tuple[tuple[int, int], Completion], None, None]:
         clock.check()
         for name, place in names.items():
-            ids = self._tokenizer.apply_chat_template(
-                list(conversations[place]), add_generation_prompt=True, return_dict=False
+            ids = chat_prompt(
+                self._tokenizer, self.model_dir, conversations[place], return_dict=False
             )
             self._engine.add_request(name, {'prompt_token_ids': ids}, parameters[place])
         first: dict[tuple[int, int], float] = {}

@@ -13,6 +13,7 @@ import torch
 from peft import LoraConfig, TaskType
 from transformers import BitsAndBytesConfig
 
+from safegen_ros.llm.model_folder import LOCAL
 from safegen_ros.training.config import ConfigError, TrainConfig
 
 CHECKPOINTS = 'checkpoints'
@@ -78,7 +79,7 @@ def model_arguments(config: TrainConfig) -> dict[str, Any]:
     """
     found: dict[str, Any] = {
         'dtype': 'float32' if config.model.lora is None else config.optimizer.precision,
-        'local_files_only': True,
+        **LOCAL,
     }
     if config.model.four_bit:
         if not torch.cuda.is_available():

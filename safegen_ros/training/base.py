@@ -16,6 +16,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
 
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.model_folder import LOCAL, check_no_code
 from safegen_ros.training.config import ConfigError
 
 _NAMES = 3  # of weights in a message
@@ -37,9 +39,13 @@ def check_base(folder: Path, max_length: int) -> None:
     """
     if not (folder / 'config.json').is_file():
         raise ConfigError(f'{folder}: config.json is missing: give the whole folder of a model')
+    try:
+        check_no_code(folder)
+    except BackendError as error:
+        raise ConfigError(error.message) from error
     found = _shapes(folder)
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        config = AutoConfig.from_pretrained(folder, **LOCAL)
         with torch.device('meta'):
             model = AutoModelForCausalLM.from_config(config)
     except Exception as error:  # every loader of the library raises its own kind
@@ -114,7 +120,7 @@ def base_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, padding_side='left', truncation_side='left'
+            folder, **LOCAL, padding_side='left', truncation_side='left'
         )
     except Exception as error:  # see above
         raise ConfigError(f'{folder}: the tokenizer cannot be loaded: {error}') from error

@@ -13,6 +13,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
+from safegen_ros.llm.model_folder import LOCAL
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder
@@ -63,7 +64,7 @@ def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
     shutil.rmtree(adapter, ignore_errors=True)
     model.save_pretrained(adapter)
     base = AutoModelForCausalLM.from_pretrained(
-        config.model.base, local_files_only=True, dtype=config.optimizer.precision
+        config.model.base, **LOCAL, use_safetensors=True, dtype=config.optimizer.precision
     )
     merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
     shutil.rmtree(adapter)

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.model_folder import four_bits
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
@@ -58,6 +62,105 @@ def test_four_bits_need_a_gpu_and_a_package(
     monkeypatch.setitem(sys.modules, 'bitsandbytes', None)
     with pytest.raises(BackendError, match=r'install safegen_ros\[quantize\]'):
         four_bits(torch, 'cuda')
+
+
+CODE = {
+    'config.json': {'model_type': 'evil', 'auto_map': {'AutoConfig': 'evil.EvilConfig'}},
+    'tokenizer_config.json': {'auto_map': {'AutoTokenizer': ['evil.EvilTok', None]}},
+    'generation_config.json': {'inner': [{'auto_map': {'AutoModel': 'other/repo--evil.Evil'}}]},
+    'config.json#kernels': {'attn_implementation': 'someone/kernel'},
+}
+
+
+@pytest.mark.parametrize('case', CODE)
+@pytest.mark.parametrize('prefix', ['', 'vllm:'])
+def test_a_folder_that_asks_for_code_is_refused(
+    tiny_model: Path, tmp_path: Path, case: str, prefix: str
+) -> None:
+    from safegen_ros.training.base import check_base
+    from safegen_ros.training.config import ConfigError
+
+    folder, name = tmp_path / 'evil', case.split('#')[0]
+    shutil.copytree(tiny_model, folder)
+    path = folder / name
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**known, **CODE[case]}))
+    ran = tmp_path / 'ran'
+    (folder / 'evil.py').write_text(f"open({str(ran)!r}, 'w')\nclass EvilConfig: pass\n")
+    with pytest.raises(BackendError, match=f'{name}: .* asks for code'):
+        open_backend(f'{prefix}{folder}')
+    with pytest.raises(ConfigError, match=f'{name}: .* asks for code'):
+        check_base(folder, 16)
+    assert not ran.exists()
+
+
+def test_code_is_not_run_where_nobody_looked_for_it(tiny_model: Path, tmp_path: Path) -> None:
+    folder, ran = tmp_path / 'evil', tmp_path / 'ran'
+    shutil.copytree(tiny_model, folder)
+    (folder / 'evil.py').write_text(f"open({str(ran)!r}, 'w')\n")
+    for name in ('config.json', 'tokenizer_config.json'):
+        values = json.loads((folder / name).read_text())
+        kinds = ('AutoConfig', 'AutoModelForCausalLM')
+        values |= {'model_type': 'evil', 'tokenizer_class': 'EvilTok'}
+        values['auto_map'] = dict.fromkeys(kinds, 'evil.Evil')
+        values['auto_map']['AutoTokenizer'] = ['evil.Evil', None]
+        (folder / name).write_text(json.dumps(values))
+    # Whoever answers yes to every question of the library is not asked.
+    done = subprocess.run(
+        [sys.executable, '-c', LOAD, folder], input='y\n' * 9, text=True, capture_output=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ['refused', 'refused'], done.stderr
+    assert not ran.exists()
+
+
+LOAD = """
+import sys
+from pathlib import Path
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.model_folder import load_model, load_tokenizer
+for load in (load_tokenizer, lambda folder: load_model(folder, {})):
+    try:
+        load(Path(sys.argv[1]))
+    except BackendError:
+        print('refused')
+"""
+
+
+def test_every_loader_is_told_to_run_no_code() -> None:
+    root = Path(__file__).parents[2] / 'safegen_ros'
+    calls = [
+        call
+        for path in root.rglob('*.py')
+        for call in re.findall(
+            r'\bAuto\w+\.from_pretrained\([^)]*', path.read_text(encoding='utf-8')
+        )
+    ]
+    assert len(calls) >= 6
+    assert all('**LOCAL' in call for call in calls), calls
+
+
+def test_names_that_are_no_folder_are_refused() -> None:
+    for name in ('x' * 5000, 'a\0b', 'x/' * 3000):
+        with pytest.raises(BackendError, match='no such model folder'):
+            open_backend(name)
+
+
+@pytest.mark.parametrize(
+    'template',
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        '{% for i in range(10**9) %}{% endfor %}',
+        '{{ raise_exception("no") }}',
+        '{% if %}',
+    ],
+)
+def test_a_bad_chat_template_is_named(tiny_model: Path, tmp_path: Path, template: str) -> None:
+    folder = tmp_path / 'm'
+    shutil.copytree(tiny_model, folder)
+    (folder / 'chat_template.jinja').write_text(template)
+    with pytest.raises(BackendError, match='chat template'):
+        open_backend(folder).generate([{'role': 'user', 'content': 'x'}], Sampling())
 
 
 def test_importing_the_backends_is_cheap() -> None:
