@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
+from math import inf
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Chooser, Guide, Guided, Message, Sampling, Unsupported
@@ -23,9 +24,11 @@ from safegen_ros.worlds.pddl3.prompts.step_text import next_step, spelling
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
+_LEAST_S = 0.001  # 0 is no limit
+
 SHARE = 0.5
-"""What a beam or the hierarchy may take of the time that is left where there are levels behind it
-that can be asked, and what the look whether a task is complex may take."""
+"""What one answer, a beam or the hierarchy may take of the time that is left where there are levels
+behind it that can be asked, and what the look whether a task is complex may take."""
 
 ASSESSMENT_S = 5.0
 """How long a task may be looked at to see whether it is complex [s]; one that takes longer is. It
@@ -74,12 +77,19 @@ class ModelProposer:
         self._shown = feedback_named(feedback)
         self._assessed: Assessment | None = None
 
-    def answers(self, history: History, deadline: Deadline) -> Texts:
-        """One answer after the other, each to the verdicts on those before."""
+    def answers(self, share: float, history: History, deadline: Deadline) -> Texts:
+        """One answer after the other, each to the verdicts on those before.
+
+        Each may take a share of the time that is left, so that a server that hangs leaves some.
+        """
         while True:
             messages = self._messages(history)
+            sampling = self._drawn(history)
+            if share < 1:
+                limits_s = (sampling.time_limit_s or inf, max(deadline.left_s * share, _LEAST_S))
+                sampling = replace(sampling, time_limit_s=min(limits_s))
             with _unsupported_is_skipped():
-                completion = self.backend.generate(messages, self._drawn(history), deadline.over)
+                completion = self.backend.generate(messages, sampling, deadline.over)
             yield self._plan_text(completion.text)
 
     def samples(self, count: int, history: History, deadline: Deadline) -> Texts:

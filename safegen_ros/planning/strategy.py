@@ -36,8 +36,8 @@ def levels_of(
     """The levels of a strategy.
 
     Where a complex task comes to a level that puts it to the model as a whole, and `hierarchy`
-    follows, that one is asked instead. A beam or the hierarchy leaves some of the time to the
-    levels behind it, and takes all that is left where none of them can be asked.
+    follows, that one is asked instead. One answer, a beam or the hierarchy leaves some of the time
+    to the levels behind it, and takes all that is left where none of them can be asked.
 
     Args:
         strategy: as of `level_names`.
@@ -73,7 +73,7 @@ def _level(
     name: str, model: ModelProposer, solve: Solve | None, max_attempts: int, share: float
 ) -> Level:
     plain = {
-        MODEL: Level(MODEL, max_attempts, model.answers),
+        MODEL: Level(MODEL, max_attempts, partial(model.answers, share)),
         'repair': Level('repair', 1, model.repaired),
         'shield': Level('shield', 1, model.shielded),
         HIERARCHY: Level(HIERARCHY, 1, partial(_divided, model, max_attempts, share)),

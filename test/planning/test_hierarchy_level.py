@@ -212,17 +212,17 @@ def test_a_model_that_knows_no_answer_leaves_it_to_the_search_planner() -> None:
     assert set(asked.values()) == {2}  # as many attempts as there are, and no part is asked twice
 
 
-def test_a_model_that_fails_ends_it_at_once() -> None:
+def test_a_model_that_fails_leaves_the_task_to_the_search_at_once() -> None:
     def fails(text: str, cancelled: Cancelled) -> str:
         raise BackendError('the server is gone')
 
     model = Asked(fails)
-    outcome, _ = planned(DEFAULT, model, InstructStyle())
-    assert outcome.plan is None
-    assert (outcome.error_code, outcome.message) == (
-        ErrorCode.BACKEND_FAILED, 'the server is gone'
-    )  # fmt: skip
+    outcome, heard = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['search']
+    assert 'the server is gone' in next(p.detail for p in heard if p.phase == 'searching')
     assert len(model.problems) == 1
+    alone, _ = planned('hierarchy', Asked(fails), InstructStyle())
+    assert (alone.error_code, alone.message) == (ErrorCode.BACKEND_FAILED, 'the server is gone')
 
 
 def waits(text: str, cancelled: Cancelled) -> str:

@@ -160,6 +160,15 @@ def test_attempts_grow_hotter_with_seeds_of_their_own() -> None:
     assert {s.temperature for s in plain.drawn} == {1.0}
 
 
+def test_an_answer_leaves_time_to_the_next_planner() -> None:
+    model = Scripted(['x', 'y'])
+    planned('model, search', model, InstructStyle())
+    assert all(0.4 * TIME_S < s.time_limit_s <= 0.5 * TIME_S for s in model.drawn)
+    alone = Scripted(['x', 'y'])
+    planned('model', alone, InstructStyle())
+    assert [s.time_limit_s for s in alone.drawn] == [0.0, 0.0]
+
+
 def test_levels_that_a_model_cannot_do_are_passed_over() -> None:
     model = Scripted(['(pickup a)'])
     outcome, heard = planned(
