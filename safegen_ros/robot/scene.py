@@ -9,6 +9,7 @@ picked from and placed on, and the arm can travel above the highest tower.
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,9 @@ def load_scene(path: Path | str | None = None) -> Scene:
         document = yaml.safe_load(source.read_text(encoding='utf-8'))
     except OSError as error:
         raise SceneError(f'{source}: cannot be read: {error.strerror}') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise SceneError(f'{source}: is nested too deeply: a scene has three levels') from error
+    except (yaml.YAMLError, ValueError) as error:
         raise SceneError(f'{source}: is not YAML: {error}') from error
     reader = _Reader(str(source), '', document)
     scene = _read(reader)
@@ -203,7 +206,10 @@ class _Reader:
     def __init__(self, source: str, path: str, value: Any) -> None:
         self.source, self.path = source, path
         if not isinstance(value, dict):
-            raise SceneError(f'{source}: {path or "the file"}: must be a mapping, got {value!r}')
+            raise SceneError(
+                f'{source}: {path or "the file"}: must be a mapping, got '
+                f'{reprlib.repr(value)[:200]}'
+            )
         self.rest: dict[Any, Any] = dict(value)
 
     def fail(self, name: str, what: str) -> SceneError:
@@ -217,7 +223,7 @@ class _Reader:
     def number(self, name: str, low: float, high: float) -> float:
         value = self.take(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fail(name, f'must be a number, got {value!r}')
+            raise self.fail(name, f'must be a number, got {reprlib.repr(value)[:200]}')
         if not low <= value <= high:
             raise self.fail(name, f'{value} is outside [{low}, {high}]')
         return float(value)
@@ -231,7 +237,9 @@ class _Reader:
     def choice(self, name: str, known: tuple[str, ...]) -> str:
         value = self.take(name)
         if value not in known:
-            raise self.fail(name, f'must be one of {" ".join(known)}, got {value!r}')
+            raise self.fail(
+                name, f'must be one of {" ".join(known)}, got {reprlib.repr(value)[:200]}'
+            )
         return str(value)
 
     def section(self, name: str) -> _Reader:
@@ -289,7 +297,7 @@ def _read(reader: _Reader) -> Scene:
 def _slot(reader: _Reader) -> Slot:
     name = reader.take('name')
     if not isinstance(name, str) or not name:
-        raise reader.fail('name', f'must be a word, got {name!r}')
+        raise reader.fail('name', f'must be a word, got {reprlib.repr(name)[:200]}')
     radius = reader.number('radius_m', 0.0, 1.0)
     azimuth = math.radians(reader.number('azimuth_deg', -180, 180))
     reader.end()

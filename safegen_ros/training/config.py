@@ -7,6 +7,7 @@ The defaults of the optimizer are those of table V of SafeGen-LLM for SFT, where
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -226,7 +227,9 @@ def load_config(path: str | Path) -> TrainConfig:
     except OSError as error:
         message = f'{path}: cannot be read ({error.strerror}): give an existing file'
         raise ConfigError(message) from error
-    except yaml.YAMLError as error:
+    except RecursionError as error:
+        raise ConfigError(f'{path}: is nested too deeply: flatten it') from error
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f'{path}: is not YAML: {error}') from error
     config: TrainConfig = _build(TrainConfig, data if data is not None else {}, str(path))
     for fault in _faults(config):
@@ -257,24 +260,30 @@ def _value(wanted: Any, value: Any, place: str) -> Any:
     if get_origin(wanted) is Literal:
         if value not in get_args(wanted):
             known = ' '.join(get_args(wanted))
-            raise ConfigError(f'{place} must be one of {known}, found {value!r}')
+            raise ConfigError(f'{place} must be one of {known}, found {reprlib.repr(value)[:200]}')
         return value
     if get_origin(wanted) is tuple:
         if not isinstance(value, list):
-            raise ConfigError(f'{place} must be a list, found {value!r}')
+            raise ConfigError(f'{place} must be a list, found {reprlib.repr(value)[:200]}')
         inner = get_args(wanted)
         each = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
         if len(each) != len(value):
-            raise ConfigError(f'{place} must have {len(each)} items, found {value!r}')
+            raise ConfigError(
+                f'{place} must have {len(each)} items, found {reprlib.repr(value)[:200]}'
+            )
         return tuple(_value(kind, item, place) for kind, item in zip(each, value, strict=True))
     if get_origin(wanted) is dict:
         if not isinstance(value, dict):
-            raise ConfigError(f'{place}: expected keys and values, found {value!r}')
+            raise ConfigError(
+                f'{place}: expected keys and values, found {reprlib.repr(value)[:200]}'
+            )
         return {str(k): _value(get_args(wanted)[1], v, f'{place}: {k}') for k, v in value.items()}
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not wanted:
-        raise ConfigError(f'{place} must be of type {wanted.__name__}, found {value!r}')
+        raise ConfigError(
+            f'{place} must be of type {wanted.__name__}, found {reprlib.repr(value)[:200]}'
+        )
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from pathlib import Path
 
 import pytest
 import yaml
@@ -90,3 +91,28 @@ def test_what_is_no_scene_is_refused(tmp_path, text):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(SceneError, match='nowhere'):
         load_scene(tmp_path / 'nowhere.yaml')
+
+
+ALIASES = '\n'.join(
+    ['- &a0 [x]', *(f'- &a{i} [{", ".join([f"*a{i - 1}"] * 9)}]' for i in range(1, 12))]
+)
+"""A text of some lines; written out, it would have billions of characters."""
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('[' * 5000, 'nested too deeply'),
+        ('{a: ' * 3000, 'nested too deeply'),
+        ('a: 2020-99-99', 'is not YAML'),
+        (ALIASES, 'must be a mapping'),
+        ('name: \x1b[2J', 'is not YAML'),
+    ],
+)
+def test_a_hostile_file_is_refused_in_words(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / 'scene.yaml'
+    path.write_text(text)
+    with pytest.raises(SceneError, match=said) as caught:
+        load_scene(path)
+    assert len(caught.value.message) < 2000, said
+    assert caught.value.message.replace('\n', '').isprintable()
