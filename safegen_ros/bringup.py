@@ -97,6 +97,23 @@ def _checked(spec: ArgSpec, value: str) -> str:
     return value
 
 
+_TOO_OLD = ('foxy', 'galactic', 'humble', 'iron')
+
+
+def check_distribution(environ: Mapping[str, str]) -> None:
+    """Refuse a distribution of ROS 2 whose rclpy lacks what the nodes use.
+
+    Raises:
+        BringupError: it is one.
+    """
+    distribution = environ.get('ROS_DISTRO', '')
+    if distribution in _TOO_OLD:
+        raise BringupError(
+            f'ROS 2 {distribution} is sourced in this shell, and its rclpy is too old: the nodes '
+            'are tested with ROS 2 Kilted: source that, or run make setup in a fresh shell'
+        )
+
+
 def profile_of(name: str) -> Profile:
     """Look a profile up.
 
@@ -133,6 +150,7 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
     Raises:
         BringupError: an argument is unknown, out of range or names a file that does not exist.
     """
+    check_distribution(os.environ)
     chosen = profile_of(profile)
     known = {spec.name: spec for spec in chosen.args}
     given = {name: str(value) for name, value in (values or {}).items()}
@@ -192,9 +210,10 @@ def node_arguments(spec: NodeSpec, overrides_file: str | None = None) -> list[st
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
-# With one of these the caller has a discovery of his own; the second is an older name of _PROFILES.
+_PROFILES_2 = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # as Fast DDS 2 calls it, which ROS 2 Jazzy has
+# With one of these the caller has a discovery of his own.
 _OWN_DISCOVERY = (
-    _PROFILES, 'FASTRTPS_DEFAULT_PROFILES_FILE', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER',
+    _PROFILES, _PROFILES_2, 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER',
     'ROS_LOCALHOST_ONLY',
 )  # fmt: skip
 _RMW = 'RMW_IMPLEMENTATION'
@@ -209,11 +228,13 @@ def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     own = any(environ.get(name) for name in (_RANGE, *_OWN_DISCOVERY))
     rmw = environ.get(_RMW) or _FAST_DDS[0]
     if rmw in _FAST_DDS and not own:
-        loopback = share_dir() / 'config' / 'fastdds_loopback.xml'
+        loopback = str(share_dir() / 'config' / 'fastdds_loopback.xml')
+        # Jazzy reads the old name alone, and Kilted warns of it.
+        profiles = _PROFILES_2 if environ.get('ROS_DISTRO') == 'jazzy' else _PROFILES
         # By name, as any other middleware would not read the profile, and be heard everywhere.
-        return {_RANGE: 'SYSTEM_DEFAULT', _PROFILES: str(loopback), _RMW: rmw}
+        return {_RANGE: 'SYSTEM_DEFAULT', profiles: loopback, _RMW: rmw}
     defaults = {_RANGE: 'LOCALHOST'}
-    if not environ.get('FASTRTPS_DEFAULT_PROFILES_FILE'):
+    if not environ.get(_PROFILES_2):
         defaults[_PROFILES] = str(share_dir() / 'config' / 'fastdds.xml')
     return defaults
 

@@ -151,6 +151,21 @@ def test_command_line_order_lets_the_overrides_win():
     )
 
 
+def test_an_older_distribution_is_refused_by_name(monkeypatch, tmp_path):
+    for name in ('kilted', 'jazzy', 'rolling', ''):
+        bringup.check_distribution({'ROS_DISTRO': name})
+    monkeypatch.setenv('ROS_DISTRO', 'humble')
+    with pytest.raises(BringupError, match=r'ROS 2 humble is sourced .* tested with ROS 2 Kilted'):
+        node_specs('sim')
+    done = subprocess.run(
+        [sys.executable, '-m', 'safegen_ros.nodes.validator'],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'ROS 2 humble is sourced in this shell' in done.stderr.splitlines()[-1]
+
+
 LOOPBACK = ('SYSTEM_DEFAULT', 'fastdds_loopback.xml')
 
 
@@ -174,6 +189,12 @@ def test_the_callers_discovery_wins_and_nothing_leaves_the_machine_unasked(own, 
     assert (chosen.get('ROS_AUTOMATIC_DISCOVERY_RANGE'), file and Path(file).name) == expected
     if expected == LOOPBACK:  # no other middleware reads that profile
         assert 'fastrtps' in {**own, **chosen}['RMW_IMPLEMENTATION']
+        # Fast DDS 2, of ROS 2 Jazzy, knows no other name, and without it is seen by the network.
+        jazzy = {**own, 'ROS_DISTRO': 'jazzy'}
+        there = bringup.environment_defaults(jazzy)
+        assert there['FASTRTPS_DEFAULT_PROFILES_FILE'] == file
+        assert bringup.environment_defaults({**jazzy, **there}) == {}  # a process of a process
+    assert bringup.environment_defaults({**own, **chosen}) == {}
 
 
 @pytest.mark.parametrize('own', [{}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}])

@@ -51,6 +51,7 @@ from safegen_ros.cli.rules import rules
 from safegen_ros.cli.share import share
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
+from safegen_ros.cli.typer_compat import read_unions
 from safegen_ros.cli.validate import plan_text, validate
 from safegen_ros.cli.words import (
     AcceptReading,
@@ -391,9 +392,11 @@ app.command()(domains.check_domain)
 
 # What a light installation may lack.
 _PARTS = (
-    'accelerate', 'datasets', 'matplotlib', 'mujoco', 'networkx', 'paramiko', 'peft', 'pymycobot',
-    'playwright', 'rclpy', 'safegen_msgs', 'serial', 'torch', 'transformers', 'trimesh', 'trl',
-    'viser',
+    'accelerate', 'action_msgs', 'builtin_interfaces', 'cryptography', 'datasets',
+    'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs', 'matplotlib', 'mujoco', 'networkx',
+    'paramiko', 'peft', 'playwright', 'pymycobot', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs',
+    'safegen_msgs', 'sensor_msgs', 'serial', 'std_msgs', 'std_srvs', 'torch', 'transformers',
+    'trimesh', 'trl', 'unique_identifier_msgs', 'viser', 'visualization_msgs',
 )  # fmt: skip
 
 
@@ -401,6 +404,7 @@ def main() -> None:
     """Runs the command line; our own errors become one line and an exit status."""
     # A shell starts background jobs with SIGINT ignored, but stopping an arm must always work.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    read_unions()
     try:
         app()
     except SafegenError as error:

