@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from safegen_ros.paths import data_path
+
 WAIT_S = 60.0
 PATIENT = """
 /**/planner:
@@ -26,6 +28,17 @@ def patient_file(folder: Path) -> Path:
     file = folder / 'parameters.yaml'
     file.write_text(PATIENT, encoding='utf-8')
     return file
+
+
+def patient_arm_file(folder: Path, shipped: str) -> Path:
+    """A shipped parameter file of an arm, whose agent bears long silences."""
+    text = data_path(shipped).read_text(encoding='utf-8')
+    for name in ('link_timeout: 0.35', 'hang_timeout: 0.25'):
+        assert name in text
+        text = text.replace(name, f'{name.split()[0]} 10.0')
+    path = folder / 'arm.yaml'
+    path.write_text(text, encoding='utf-8')
+    return path
 
 
 def wait_until(condition: Callable[[], bool], what: str, every_s: float = 0.002) -> None:

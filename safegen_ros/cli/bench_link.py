@@ -21,6 +21,7 @@ import numpy as np
 
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.robot.agent.messages import SerialPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh
 from safegen_ros.robot.emulator.emulator import Emulator
@@ -79,9 +80,12 @@ def _run(way: str) -> tuple[float, float]:
         MujocoTwin(load_scene()) as twin,
         Emulator(twin) as emulator,
         LoopbackSsh(Path(folder)) as ssh,
-        AgentArm(ssh.address, RemoteArm(port=emulator.serial_port, tool='basic-pump')) as arm,
+        AgentArm(ssh.address, RemoteArm(SerialPort(emulator.serial_port, 115200))) as arm,
         ThreadPoolExecutor(1) as turning,
     ):
+        arm.rearm()
+        arm.reset_stop()
+        emulator.first_stop = 0.0
         begin = twin.joint_positions()
         goal = begin + np.radians([_TURN_DEG, 0, 0, 0, 0, 0])
         turn = turning.submit(arm.move_joints, goal, _SPEED)

@@ -128,7 +128,7 @@ def _point(arm: Arm, scene: Scene, what: str, where: tuple[float, float, float])
             if words == ['s']:
                 return None
             if words == ['r']:
-                arm.reset_stop()
+                _release(arm)
                 continue
             if words == ['q']:
                 raise Quit('ended: nothing was written')
@@ -171,4 +171,16 @@ def _real(values: dict[str, str]) -> Arm:
     from safegen_ros.robot.cell.real import connect_arm
 
     specs = {spec.name: spec for spec in node_specs('mycobot', values)}
-    return connect_arm(arm_settings(parameters(specs['executor'])), lambda sample: None)
+    arm = connect_arm(arm_settings(parameters(specs['executor'])), lambda sample: None)
+    try:
+        _release(arm)
+    except BaseException:
+        arm.close()
+        raise
+    return arm
+
+
+def _release(arm: Arm) -> None:
+    """Makes the arm fit to move and lets it: the person at the table has asked for it."""
+    arm.rearm()
+    arm.reset_stop()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from safegen_ros.cli.checkup import Check, NotTried, Wrong
-from safegen_ros.robot.cell.real import ArmSettings, ssh_address
+from safegen_ros.robot.agent.messages import TcpPort
+from safegen_ros.robot.cell.real import ArmSettings, arm_port, ssh_address
 from safegen_ros.robot.scene import GRIPPER
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class _Arm:
         if not self._answers:
             raise NotTried('there is no way to it')
         self._arm = connect_arm(self._settings, lambda sample: None)
+        self._arm.rearm()
         return f'ready, over {self._settings.transport}'
 
     def joints(self) -> str:
@@ -146,6 +148,7 @@ class _Arm:
             arm = self._connected()
             if not self._pump:
                 raise NotTried('give --pump to switch it; a held block falls')
+            arm.reset_stop()
             arm.set_tool(True)
             arm.wait(0.5)
             arm.set_tool(False)
@@ -158,10 +161,11 @@ class _Arm:
         """Version of the firmware; 0 when nothing answers."""
         from safegen_ros.robot.mycobot.link import open_serial, open_tcp
 
-        if settings.transport == 'tcp':
-            robot: Any = open_tcp(settings.host, settings.tcp_port)
+        at = arm_port(settings)
+        if isinstance(at, TcpPort):
+            robot: Any = open_tcp(at.host, at.tcp_port)
         else:
-            robot = open_serial(settings.port, settings.baud)
+            robot = open_serial(at.port, at.baud)
         try:
             version = robot.get_system_version()
             return float(version) if isinstance(version, int | float) and version > 0 else 0.0

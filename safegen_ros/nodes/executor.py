@@ -168,7 +168,9 @@ class ExecutorNode(SafegenNode):
             self._samples.offer_joints()
             scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
             self._view.open(scene, simulated=False)
-            self._cell = self._twin = self._arm.open(values, scene, self._samples.sample)
+            self._cell = self._twin = self._arm.open(
+                values, scene, self._samples.sample, rearm=not self._stop.state.stopped
+            )
             self._samples.open(self._twin.look, period_s=ARM_PERIOD_S)
         elif values['cell'] == 'symbolic':
             self._view.open(None, simulated=True, real_time_factor=values['real_time_factor'])

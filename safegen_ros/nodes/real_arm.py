@@ -47,8 +47,8 @@ PARAMETERS = (
     Parameter('key_file', '~/.ssh/id_ed25519', 'private key of that user'),
     Parameter('known_hosts', '~/.ssh/known_hosts', 'file with the key of the host'),
     Parameter('agent', 'safegen-agent', 'path of the agent at the other end of SSH'),
-    Parameter('link_timeout', LINK_TIMEOUT_S, SILENCE.format('this end'), *TIMEOUT_RANGE_S),
-    Parameter('hang_timeout', HANG_TIMEOUT_S, SILENCE.format('its own'), *TIMEOUT_RANGE_S),
+    Parameter('link_timeout', LINK_TIMEOUT_S, SILENCE.format('the executor'), *TIMEOUT_RANGE_S),
+    Parameter('hang_timeout', HANG_TIMEOUT_S, SILENCE.format('its mover'), *TIMEOUT_RANGE_S),
     Parameter('tool', 'basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}'),
     Parameter('speed_limit', 0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0),
     Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
@@ -73,9 +73,21 @@ class RealArm:
         self._subscribed = False
 
     def open(
-        self, values: Mapping[str, Any], scene: Scene, sample: Callable[[Sample], None]
+        self,
+        values: Mapping[str, Any],
+        scene: Scene,
+        sample: Callable[[Sample], None],
+        *,
+        rearm: bool,
     ) -> MyCobotCell:
         """Connects to the arm that the parameters name; nothing moves.
+
+        Args:
+            values: of the parameters.
+            scene: geometry and speeds.
+            sample: called with every reading of the arm, and the blocks of that moment.
+            rearm: whether its servos are powered and its error codes cleared; not where it is
+                stopped, which leaves that to an operator's reset.
 
         Raises:
             SafegenError: a parameter is wrong, or the arm is not there or not ready.
@@ -96,6 +108,12 @@ class RealArm:
             observe=self._latest if perceived else None,
             sample=sample,
         )
+        if rearm:
+            try:
+                cell.rearm()
+            except BaseException:
+                cell.close()
+                raise
         if cell.assumed is not None:
             self._node.get_logger().warning(
                 'nobody looks at the blocks: their poses are assumed from what the arm did, from '

@@ -97,7 +97,24 @@ class Arm(Protocol):
         ...
 
     def reset_stop(self) -> None:
-        """Allows motion again after a stop or a fault."""
+        """Allows motion again after a stop, as each new goal does.
+
+        It powers nothing and clears no error of a real arm.
+
+        Raises:
+            RobotError: the arm is not fit to move, or holds after a fault: `rearm` it.
+        """
+        ...
+
+    def rearm(self) -> None:
+        """Makes the arm fit to move after a fault or a loss of power, at an operator's word only.
+
+        Connects again, powers the servos and clears error codes. Nothing moves: the arm is stopped
+        until `reset_stop`.
+
+        Raises:
+            RobotError: it is not fit to move, with the cure.
+        """
         ...
 
     def close(self) -> None:

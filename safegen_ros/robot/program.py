@@ -24,9 +24,9 @@ from safegen_ros.robot.limits import Joints, check_joints, check_speed
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
 
 VERSION = 1
-#: Most steps of a program, and most bytes of its text.
+#: Most steps of a program, and most bytes of its text, which fits into a line of the agent.
 MAX_STEPS = 1000
-MAX_BYTES = 1 << 20
+MAX_BYTES = 250_000
 #: Longest wait of one step [s].
 MAX_WAIT = 60.0
 
@@ -194,6 +194,9 @@ class Recorder(Closing, Arm):
         """Nothing moves here."""
 
     def reset_stop(self) -> None:
+        """Nothing moves here."""
+
+    def rearm(self) -> None:
         """Nothing moves here."""
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMsg
 from std_srvs.srv import Trigger
 from stopping import Operator
+from waiting import patient_arm_file
 
 from safegen_msgs.msg import ObjectPose, WorldState
 from safegen_ros.bringup import node_specs
@@ -52,7 +53,13 @@ def stack(
     emulator: Emulator, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Supervisor]:
     """`safegen up mycobot` without a planner: the plan is given."""
-    specs = node_specs('mycobot', {'port': emulator.serial_port, 'speed_limit': 1.0})
+    folder = tmp_path_factory.mktemp('arm')
+    values = {
+        'arm_file': patient_arm_file(folder, 'config/mycobot.yaml'),
+        'port': emulator.serial_port,
+        'speed_limit': 1.0,
+    }
+    specs = node_specs('mycobot', values)
     with Supervisor(
         [spec for spec in specs if spec.name != 'planner'],
         log_dir=tmp_path_factory.mktemp('stack'),
@@ -68,7 +75,7 @@ def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: 
     values['world'] = 'perceived'
     seen: list[Sample] = []
     # Whatever a subscription needs of a node, the client's has.
-    with RealArm(client.node).open(values, SCENE, seen.append) as cell:
+    with RealArm(client.node).open(values, SCENE, seen.append, rearm=True) as cell:
         camera = client.node.create_publisher(WorldState, TOPIC, qos.SAMPLES)
         at = Point(x=0.0, y=-0.175, z=0.015)
         world = WorldState(objects=[ObjectPose(name='a', pose=PoseMsg(position=at))])
@@ -147,4 +154,4 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     emulator.close()
     result = client.execute(TASK, PLAN)
     assert result.error_code == ErrorCode.ARM_UNREACHABLE
-    assert 'look at cable, power and port' in result.error_msg, result.error_msg
+    assert 'plug the arm in' in result.error_msg, result.error_msg

@@ -5,19 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from goals import Feedback
 from model_server import MODEL, ModelServer
 from stopping import BY_SEARCH, Operator
-from waiting import wait_until
+from waiting import patient_arm_file, wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.cell.layout import initial_layout
@@ -34,8 +32,6 @@ TASK = """
 """
 #: It takes two minutes, and is stopped in its second step.
 LONG = parse_plan('(pickup a)(putdown a)' * 15 + '(pickup a)')
-#: On a busy machine the shipped times would hold the arm; how soon it does is for `bench link`.
-PATIENT = {'link_timeout: 0.35': 'link_timeout: 10.0', 'hang_timeout: 0.25': 'hang_timeout: 10.0'}
 
 
 @pytest.fixture(scope='module')
@@ -54,29 +50,24 @@ def values(
     """The arguments of the profile that reach the arm."""
     if request.param == 'tcp':
         port = emulator.tcp_port
-        yield {'transport': 'tcp', 'host': '127.0.0.1', 'tcp_port': port}
+        file = patient_arm_file(tmp_path_factory.mktemp('arm'), 'config/mycobot.yaml')
+        yield {
+            'arm_file': file, 'transport': 'tcp', 'host': '127.0.0.1', 'tcp_port': port,
+        }  # fmt: skip
         return
     if not has_sshd():
         pytest.skip('THE STACK OVER SSH IS NOT TESTED HERE: apt-get install openssh-server')
     with LoopbackSsh(tmp_path_factory.mktemp('ssh')) as ssh:
         address = ssh.address
         yield {
-            'arm_file': _patient_file(tmp_path_factory.mktemp('arm')),
+            'arm_file': patient_arm_file(
+                tmp_path_factory.mktemp('arm'), 'config/mycobot_ssh.yaml'
+            ),
             'host': address.host, 'ssh_port': address.port, 'user': address.user,
             'key_file': address.key_file, 'known_hosts': address.known_hosts,
             'agent': address.command, 'port': emulator.serial_port, 'baud': 115200,
             'tool': 'basic-pump',
         }  # fmt: skip
-
-
-def _patient_file(folder: Path) -> Path:
-    text = data_path('config/mycobot_ssh.yaml').read_text(encoding='utf-8')
-    for shipped, longer in PATIENT.items():
-        assert shipped in text
-        text = text.replace(shipped, longer)
-    path = folder / 'mycobot_ssh.yaml'
-    path.write_text(text, encoding='utf-8')
-    return path
 
 
 @pytest.fixture(scope='module')

@@ -239,6 +239,8 @@ def test_the_vendors_library_picks_a_block_with_the_gripper():
             sample=samples.append,
         ) as cell:
             cell.assumed.confirm()
+            cell.rearm()
+            cell.reset_stop()
             cell.prepare(('a',), ALONE)
             cell.execute('pickup', ('a',))
             assert cell.arm.tool_on()

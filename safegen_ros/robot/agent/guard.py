@@ -9,36 +9,41 @@ when it is dead or silent sends the firmware the stop itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from types import FrameType
 
-from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S
+from safegen_ros.deadline import Deadline
+from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, ArmPort, SerialPort, port_of
 from safegen_ros.robot.mycobot.frames import Command, Frame
-from safegen_ros.watched_time import WatchedTime
+from safegen_ros.robot.strict_json import read_object
 
-#: Time between two looks [s]. What counts as silence is what this process has looked on at: when
-#: all the computer stands still, nobody hangs.
+#: Time between two looks [s].
 _LOOK_S = 0.02
-#: So many stops are sent; the longest frame takes as many bytes as three of them.
+#: So many stops are sent, this far apart [s]; the longest frame takes as many bytes as three.
 _STOPS = 5
+_STOP_PAUSE_S = 0.01
+#: Time to reach a TCP server, and for a port to take a stop [s].
+_CONNECT_S = 1.0
+_WRITE_S = 0.2
 #: Time to end that the watched process gets once it is told to [s].
 END_S = 8.0
-#: What the watched process writes as a sign of life: a line with nothing in it.
+#: The heartbeat of the watched process: a line with nothing in it.
 ALIVE = b'\n'
 
-Port = tuple[str, int]
 
-
-def taken(port: str, baud: int) -> bytes:
+def taken(port: ArmPort) -> bytes:
     """The line that tells that the watched process has this port."""
-    return json.dumps([port, baud]).encode('ascii') + b'\n'
+    return json.dumps(asdict(port)).encode('ascii') + b'\n'
 
 
 def released() -> bytes:
@@ -55,7 +60,8 @@ class Guard:
 
     Args:
         arguments: for the other process.
-        hang_timeout_s: its silence after which it is killed and the arm held [s].
+        hang_timeout_s: its silence after which it is killed and the arm held [s]; also when it was
+            this process that could not watch for so long.
     """
 
     def __init__(self, arguments: Sequence[str], hang_timeout_s: float = HANG_TIMEOUT_S) -> None:
@@ -63,7 +69,7 @@ class Guard:
         self._news, news = os.pipe()
         end, self._end = os.pipe()
         self._told_at: float | None = None
-        self._port: Port | None = None
+        self._port: ArmPort | None = None
         module = [sys.executable, '-m', 'safegen_ros.robot.agent.serve']
         # A session of its own: what a terminal sends to its processes comes here only.
         self._process = subprocess.Popen(
@@ -86,7 +92,7 @@ class Guard:
         status = self._process.wait()
         if self._port is not None:
             try:
-                hold(*self._port)
+                hold(self._port)
             except OSError as error:
                 _say(f'the arm may still move, and cannot be told to hold: {error}: cut its power')
                 return 1
@@ -95,23 +101,23 @@ class Guard:
 
     def _follow(self) -> None:
         """Reads the news to their end; kills a process that hangs while it has the arm."""
-        rest, heard = b'', 0.0
-        watch = WatchedTime(2 * _LOOK_S)
+        rest = b''
+        heard, watched = Deadline(self._timeout), Deadline(self._timeout)
         while True:
             ready, _, _ = select.select([self._news], [], [], _LOOK_S)
-            passed = watch.look()
+            held_up = watched.over
+            watched.restart()
             if ready:
                 data = os.read(self._news, 4096)
                 if not data:
                     return
-                heard = passed
+                heard.restart()
                 *lines, rest = (rest + data).split(b'\n')
                 for line in filter(None, lines):
-                    news = json.loads(line)
-                    self._port = None if news is None else (news[0], news[1])
-                if self._port is not None:
+                    self._port = None if line == b'null' else port_of(read_object(line))
+                if isinstance(self._port, SerialPort):
                     import serial  # noqa: F401 (so that it is there at once when it is needed)
-            hangs = self._port is not None and passed - heard > self._timeout
+            hangs = self._port is not None and (held_up or heard.over)
             late = self._told_at is not None and time.monotonic() - self._told_at > END_S
             if hangs or late:
                 self._process.kill()
@@ -123,7 +129,7 @@ class Guard:
             os.close(self._end)
 
 
-def hold(port: str, baud: int) -> None:
+def hold(port: ArmPort) -> None:
     """Sends the firmware on a port the stop, which makes it hold where it is.
 
     More than once: the dead process may have left half a frame, and what follows is taken for the
@@ -132,16 +138,32 @@ def hold(port: str, baud: int) -> None:
     Raises:
         OSError: the port cannot be opened, or takes nothing.
     """
-    import serial
-
-    line = serial.Serial()
-    line.port, line.baudrate, line.write_timeout = port, baud, 0.2
-    # As the vendor's library does: this line resets the boards of some arms.
-    line.rts = False
-    with line:
+    with _opened(port) as write:
         for _ in range(_STOPS):
-            line.write(Frame(Command.STOP).encode())
-            time.sleep(0.01)
+            write(Frame(Command.STOP).encode())
+            time.sleep(_STOP_PAUSE_S)
+
+
+@contextlib.contextmanager
+def _opened(port: ArmPort) -> Iterator[Callable[[bytes], object]]:
+    if isinstance(port, SerialPort):
+        import serial
+
+        line = serial.Serial()
+        line.port, line.baudrate, line.write_timeout = port.port, port.baud, _WRITE_S
+        # As the vendor's library does: this line resets the boards of some arms.
+        line.rts = False
+        with line:
+            yield line.write
+        return
+    with socket.create_connection((port.host, port.tcp_port), _CONNECT_S) as connection:
+        connection.settimeout(_WRITE_S)
+        yield connection.sendall
+        # Answers that nobody has read would reset the connection before the server reads the stops.
+        connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):
+            while connection.recv(4096):
+                pass
 
 
 def _say(what: str) -> None:

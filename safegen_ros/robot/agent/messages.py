@@ -15,15 +15,15 @@ from typing import Any
 
 from safegen_ros.robot.strict_json import FieldError, Fields, NotJsonError, read_object
 
-VERSION = 1
-#: Longest line, its end included [bytes].
-MAX_LINE = 4096
-#: Both sides send a sign of life this often [s].
+VERSION = 2
+#: Longest line, its end included [bytes]: a motion program is one, with the longest text.
+MAX_LINE = 1 << 18
+#: Both sides send a heartbeat this often [s].
 BEAT_S = 0.05
-#: The agent holds the arm after this much silence [s]. With the time between two looks and the
-#: time that the arm takes to stop, it holds within half a second.
+#: The agent holds the arm after this much silence of its client [s]. With the time between two
+#: looks and the time that the arm takes to stop, it holds within half a second.
 LINK_TIMEOUT_S = 0.35
-#: The same for the process that moves the arm, which may hang [s]. It gives a sign of life every
+#: The same for the process that moves the arm, which may hang [s]. It sends a heartbeat every
 #: 20 ms; on two cores with eight programs that never rest, two came 66 ms apart at most.
 HANG_TIMEOUT_S = 0.25
 #: Both may be set from and to this [s].
@@ -31,7 +31,6 @@ TIMEOUT_RANGE_S = (0.1, 10.0)
 #: Highest id of a request.
 MAX_ID = 2**53
 
-PROGRAM_NAME = re.compile(r'[0-9a-f]{32}\.json')
 _DIGEST = re.compile(r'[0-9a-f]{64}')
 
 
@@ -53,27 +52,45 @@ class AgentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class SerialPort:
+    """A serial port with its baud rate [1/s]."""
+
+    port: str
+    baud: int
+
+
+@dataclass(frozen=True, slots=True)
+class TcpPort:
+    """A TCP server that passes bytes to the serial port of an arm."""
+
+    host: str
+    tcp_port: int
+
+
+ArmPort = SerialPort | TcpPort
+
+
+@dataclass(frozen=True, slots=True)
 class Open:
-    """Take the arm: its kind, port, baud rate, and what takes hold of a block."""
+    """Take the arm: its kind, its port, and what takes hold of a block."""
 
     id: int
     arm: str
-    port: str
-    baud: int
+    at: ArmPort
     tool: str
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A sign of life; it is not answered."""
+    """A heartbeat; it is not answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Carry out the program in a file of the agent's folder, whose SHA-256 is given in hex."""
+    """Carry out a motion program, given as its text and the SHA-256 of that in hex."""
 
     id: int
-    file: str
+    program: str
     sha256: str
 
 
@@ -87,14 +104,14 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What takes no fields: `joints`, `tool`, `opening`, `stop`, `reset` or `close`."""
+    """A request without fields, one of `ASKS`."""
 
     id: int
     op: str
 
 
 Request = Open | Beat | Run | Switch | Ask
-_ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'close')
+ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
 ARMS = ('mycobot', 'twin')
 TOOLS = ('gpio-pump', 'basic-pump', 'gripper')
 
@@ -130,7 +147,7 @@ def encode(message: dict[str, Any]) -> bytes:
 def _request(op: str, number: int, fields: Fields) -> Request:
     if op == 'beat':
         return Beat()
-    if op in _ASKS:
+    if op in ASKS:
         return Ask(number, op)
     if op == 'open':
         arm, tool = fields.text('arm'), fields.text('tool')
@@ -138,29 +155,40 @@ def _request(op: str, number: int, fields: Fields) -> Request:
             raise fields.fail('arm', f'must be one of {" ".join(ARMS)}')
         if tool not in TOOLS:
             raise fields.fail('tool', f'must be one of {" ".join(TOOLS)}')
-        baud = fields.integer('baud', 1200, 4_000_000)
-        return Open(number, arm, fields.text('port', 4000), baud, tool)
+        return Open(number, arm, port_of(fields), tool)
     if op == 'run':
-        file, digest = fields.text('file'), fields.text('sha256')
-        # The whole name is checked, so that it can name nothing outside the agent's folder.
-        if not PROGRAM_NAME.fullmatch(file):
-            raise fields.fail('file', 'must be 32 hex digits and .json')
+        program, digest = fields.text('program', MAX_LINE), fields.text('sha256')
         if not _DIGEST.fullmatch(digest):
             raise fields.fail('sha256', 'must be 64 hex digits')
-        return Run(number, file, digest)
+        return Run(number, program, digest)
     if op == 'switch':
         return Switch(number, fields.flag('on'))
-    known = ' '.join(('open', 'beat', 'run', 'switch', *_ASKS))
+    known = ' '.join(('open', 'beat', 'run', 'switch', *ASKS))
     raise AgentError('unknown_op', f'op: must be one of {known}', number)
+
+
+def port_of(fields: Fields) -> ArmPort:
+    """The port of an arm in fields: `host` and `tcp_port`, or else `port` and `baud`.
+
+    Raises:
+        FieldError: it is neither.
+    """
+    if 'host' in fields:
+        return TcpPort(fields.text('host'), fields.integer('tcp_port', 1, 65535))
+    return SerialPort(fields.text('port', 4000), fields.integer('baud', 1200, 4_000_000))
 
 
 class LineReader:
     """Cuts a stream of bytes into lines, in bounded memory.
 
     A line that is too long is passed over up to its end and reported once.
+
+    Args:
+        longest: length of a line, its end included [bytes].
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = MAX_LINE) -> None:
+        self._longest = longest
         self._rest = b''
         self._passing_over = False
 
@@ -171,11 +199,11 @@ class LineReader:
         for line in lines:
             if self._passing_over:
                 self._passing_over = False
-            elif len(line) >= MAX_LINE:
+            elif len(line) >= self._longest:
                 found.append(_too_long())
             else:
                 found.append(line)
-        if len(rest) >= MAX_LINE:
+        if len(rest) >= self._longest:
             if not self._passing_over:
                 found.append(_too_long())
             self._passing_over, rest = True, b''

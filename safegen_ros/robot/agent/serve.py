@@ -7,20 +7,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.agent import guard
-from safegen_ros.robot.agent.messages import Open
+from safegen_ros.robot.agent.messages import Open, SerialPort
 from safegen_ros.robot.agent.session import Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.mycobot.driver import MyCobot
-from safegen_ros.robot.mycobot.link import open_serial
+from safegen_ros.robot.mycobot.link import open_serial, open_tcp
+from safegen_ros.robot.mycobot.owner import Robot
 from safegen_ros.robot.mycobot.tools import effector_of
 
 #: An agent whose link has died gets this time to hold the arm and to let go of the port [s].
@@ -41,10 +39,14 @@ def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> A
     if request.arm == 'twin':
         return _open_twin(sample)
 
-    effector = effector_of(request.tool)
-    robot = open_serial(request.port, request.baud, PORT_PATIENCE_S)
+    effector, at = effector_of(request.tool), request.at
+    robot: Robot
+    if isinstance(at, SerialPort):
+        robot = open_serial(at.port, at.baud, PORT_PATIENCE_S)
+    else:
+        robot = open_tcp(at.host, at.tcp_port)
     # Not before it is ours: the guard of a process that dies waiting must not stop another's arm.
-    tell(guard.taken(request.port, request.baud))
+    tell(guard.taken(at))
     try:
         return MyCobot(robot, effector, sample=sample)
     except BaseException:
@@ -79,21 +81,16 @@ def serve(news: int, end: int, link_timeout_s: float) -> int:
         with contextlib.suppress(BrokenPipeError):
             os.write(news, line)
 
-    folder = Path(tempfile.mkdtemp(prefix='safegen-agent-'))
     # What a library prints must not get between the lines of the protocol.
     sink = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     session = Session(
         Link(sys.stdin.fileno(), sink, end),
         lambda request, sample: open_arm(request, sample, tell),
-        folder,
         link_timeout_s=link_timeout_s,
         alive=lambda: tell(guard.ALIVE),
     )
-    try:
-        reason = session.run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    reason = session.run()
     if session.held:
         tell(guard.released())
     print(f'safegen-agent: {reason}', file=sys.stderr)

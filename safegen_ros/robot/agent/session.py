@@ -8,17 +8,17 @@ noticed: the arm moves in one thread, is asked in another, and a third one write
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import select
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.deadline import Deadline
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.lanes import Lane, Writer, of_arm
 from safegen_ros.robot.agent.messages import (
@@ -32,8 +32,7 @@ from safegen_ros.robot.agent.messages import (
 )
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.limits import JOINT_LIMITS
-from safegen_ros.robot.program import MAX_BYTES, Program, carry_out, parse_program
-from safegen_ros.watched_time import WatchedTime
+from safegen_ros.robot.program import carry_out, parse_program
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0
@@ -45,9 +44,10 @@ MAX_BAD_LINES = 100
 END_S = 5.0
 #: Time to release the arm [s].
 CLOSE_S = 1.5
-#: Longest time between two looks at the deadline [ms], and what counts of it at the end [s].
+#: Longest time between two looks at the deadline [ms].
 _LOOK_MS = 20
-_LONGEST_LOOK_S = 0.1
+#: Longest read at once [bytes].
+_CHUNK = 1 << 16
 
 
 #: Takes a reading of the arm.
@@ -75,8 +75,8 @@ class Session:
     Args:
         link: where it is.
         open_arm: opens what the client asks for, which tells its readings; may raise.
-        folder: where the client puts its programs; must exist, and belong to this process alone.
-        link_timeout_s: silence after which the arm is held [s].
+        link_timeout_s: silence after which the arm is held [s]; also when it was this process that
+            did not run for so long.
         alive: called again and again by the thread that watches the link.
 
     Attributes:
@@ -87,15 +87,14 @@ class Session:
         self,
         link: Link,
         open_arm: Callable[[Open, Sampler], Arm],
-        folder: Path,
         *,
         link_timeout_s: float = messages.LINK_TIMEOUT_S,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         self._link = link
         self._open_arm = open_arm
-        self._folder = folder
         self._timeout = link_timeout_s
+        self._watched = Deadline(link_timeout_s)
         self._alive = alive
         self.held = False
         self._arm: Arm | None = None
@@ -115,7 +114,6 @@ class Session:
             {
                 'event': 'hello',
                 'version': messages.VERSION,
-                'folder': str(self._folder),
                 'limits': JOINT_LIMITS.tolist(),
             }
         )
@@ -132,20 +130,25 @@ class Session:
         poll.register(self._link.source, select.POLLIN)
         if self._link.end is not None:
             poll.register(self._link.end, select.POLLIN)
-        deadline = time.monotonic() + FIRST_WORD_S
+        heard = Deadline(FIRST_WORD_S)
         bad = 0
+        self._watched.restart()
         while True:
             self._alive()
             if self._writer.failed:
                 return 'the client does not take what it is sent'
-            # Before the look: what came while this process was held up lies there, and is heard.
-            late = time.monotonic() >= deadline
+            if self._watched.over and self._arm is not None:
+                return f'the agent did not run for {self._timeout:g} s'
+            self._watched.restart()
+            # Before the look: what came in the meantime lies there, and is read first.
+            late = heard.over
             ready = [descriptor for descriptor, _ in poll.poll(0 if late else _LOOK_MS)]
             if self._link.end in ready:
                 return 'the agent was told to end'
             data = b''
             if self._link.source in ready:
-                data = os.read(self._link.source, messages.MAX_LINE)
+                with contextlib.suppress(ConnectionResetError):  # it died with something unread
+                    data = os.read(self._link.source, _CHUNK)
                 if not data:
                     return 'the client has closed the link'
             for line in lines.feed(data):
@@ -158,7 +161,8 @@ class Session:
                         return f'{bad} lines in a row were no requests'
                     continue
                 bad, late = 0, False
-                deadline = time.monotonic() + self._timeout
+                heard.timeout_s = self._timeout
+                heard.restart()
                 if isinstance(request, Ask) and request.op == 'close':
                     self._writer.answer(request.id)
                     return 'the client has said goodbye'
@@ -217,7 +221,7 @@ class Session:
         self._writer.answer(request.id)
 
     def _command(self, request: Run | Switch | Ask, arm: Arm) -> None:
-        if isinstance(request, Ask) and request.op != 'reset':
+        if isinstance(request, Ask) and request.op not in ('reset', 'rearm'):
             asks: dict[str, Callable[[], Any]] = {
                 'joints': lambda: _joints(arm), 'tool': arm.tool_on, 'opening': arm.opening,
             }  # fmt: skip
@@ -226,44 +230,33 @@ class Session:
         if self._motion.busy:
             raise AgentError('busy', 'the arm carries out a program: wait for its end, or stop it')
         if isinstance(request, Ask):
-            self._motion.submit(request.id, arm.reset_stop)
+            reset = arm.reset_stop if request.op == 'reset' else arm.rearm
+            self._motion.submit(request.id, reset)
         elif isinstance(request, Switch):
             self._motion.submit(request.id, lambda: arm.set_tool(request.on))
         else:
             self._motion.submit(request.id, lambda: self._run(request, arm))
 
     def _run(self, request: Run, arm: Arm) -> None:
-        program = self._program(request)
+        data = request.program.encode('utf-8')
+        if hashlib.sha256(data).hexdigest() != request.sha256:
+            raise AgentError('digest_mismatch', 'the program is not what was meant: send it again')
+        program = parse_program(data)
 
         def done(count: int) -> None:
             self._writer.say({'event': 'step', 'id': request.id, 'done': count})
+            # This thread may run first after a stall, in which nobody has watched the motion.
+            if self._watched.over:
+                raise Canceled('nobody has watched the motion', ErrorCode.EXECUTION_CANCELED)
 
         try:
             carry_out(program, arm, done)
-        except SafegenError:
-            raise
+        except RobotError:
+            raise  # the arm holds
         except Exception:
             # Of the vendor's library, say: what the arm does now is not known.
             arm.stop()
             raise
-
-    def _program(self, request: Run) -> Program:
-        """The program, known to be what the client meant; its file serves once."""
-        path = self._folder / request.file
-        try:
-            with path.open('rb') as file:
-                data = file.read(MAX_BYTES + 1)
-            path.unlink()
-        except OSError as error:
-            raise AgentError(
-                'no_program', f'{request.file} cannot be read: {error.strerror}: send it first'
-            ) from error
-        if hashlib.sha256(data).hexdigest() != request.sha256:
-            raise AgentError(
-                'digest_mismatch',
-                f'{request.file} is not complete or not what was meant: send it again',
-            )
-        return parse_program(data)
 
     def _opened(self) -> Arm:
         if self._arm is None:
@@ -279,14 +272,14 @@ class Session:
             if arm is not None:
                 arm.stop()
         finally:
-            ended = self._watched(self._motion.end, END_S)
-            self._watched(self._queries.end, 1.0)
-            self.held = ended and (arm is None or self._watched(arm.close, CLOSE_S))
+            ended = self._ended(self._motion.end, END_S)
+            self._ended(self._queries.end, 1.0)
+            self.held = ended and (arm is None or self._ended(arm.close, CLOSE_S))
             self._writer.say({'event': 'end', 'reason': reason})
             self._writer.end(0.5)
 
-    def _watched(self, call: Callable[[], None], timeout_s: float) -> bool:
-        """Whether a call returns in this time [s]; meanwhile this thread gives signs of life."""
+    def _ended(self, call: Callable[[], None], timeout_s: float) -> bool:
+        """Whether a call returns in this time [s]; meanwhile this thread sends heartbeats."""
         over, failed = threading.Event(), threading.Event()
 
         def work() -> None:
@@ -297,11 +290,10 @@ class Session:
             over.set()
 
         threading.Thread(target=work, name='end', daemon=True).start()
-        # The call is held up together with this thread, and gets that time back.
-        watch = WatchedTime(_LONGEST_LOOK_S)
+        deadline = Deadline(timeout_s)
         while not over.wait(_LOOK_MS / 1000):
             self._alive()
-            if watch.look() > timeout_s:
+            if deadline.over:
                 return False
         return not failed.is_set()
 

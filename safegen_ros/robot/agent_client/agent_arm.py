@@ -1,10 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The arm behind an SSH connection: this end of the agent's protocol, as an `Arm`.
+"""An arm behind an agent, on this computer or over SSH: this end of the protocol, as an `Arm`.
 
-What moves goes as data: a motion program is put beside the agent by SFTP, renamed when it is
-complete, and named by its digest; the agent begins it only when it is that. Both ends send signs of
-life; when they cease, the agent holds the arm and this end raises.
+What moves goes as data: each action is one motion program, and the agent begins it only when it is
+complete. Both ends send heartbeats; when they cease, the agent holds the arm and this end raises.
 """
 
 from __future__ import annotations
@@ -12,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +21,9 @@ from numpy.typing import ArrayLike
 from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
+from safegen_ros.robot.agent.messages import ArmPort
 from safegen_ros.robot.agent_client.agent_link import AgentLink
-from safegen_ros.robot.agent_client.ssh_link import SshAddress
+from safegen_ros.robot.agent_client.channel import AgentAddress
 from safegen_ros.robot.arm import ContactPair, Sample
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_speed
@@ -33,6 +32,9 @@ from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, To
 from safegen_ros.robot.strict_json import FieldError, Fields
 
 _Read = TypeVar('_Read')
+
+#: Faults of the arm, after which it holds until `rearm`.
+FAULTS = (ErrorCode.ROBOT_FAULT, ErrorCode.ARM_UNREACHABLE)
 
 #: Time for the arm to be opened, or made ready again after a stop [s]: the agent waits 8 s for the
 #: port and its library 1.5 s, and a bad line takes up to 5 s for each of several questions.
@@ -61,23 +63,21 @@ class RemoteArm:
     """What the agent is to open.
 
     Attributes:
-        arm: 'mycobot', or 'twin' to try the connection out where there is no arm.
-        port: serial port there.
-        baud: of that port [1/s].
+        at: its port, as the computer of the agent sees it.
         tool: 'gpio-pump' at the pins of a Pi, 'basic-pump' at those of an M5 base, or 'gripper'.
+        arm: 'mycobot', or 'twin' to try the connection out where there is no arm.
     """
 
+    at: ArmPort
+    tool: str = 'basic-pump'
     arm: str = 'mycobot'
-    port: str = '/dev/ttyAMA0'
-    baud: int = 1_000_000
-    tool: str = 'gpio-pump'
 
 
 class AgentArm(Closing, ProgramArm):
-    """An arm that is ready to move once it is made.
+    """An arm that holds from its construction until `rearm` and `reset_stop`.
 
     Args:
-        address: the computer of the arm.
+        address: where its agent runs.
         remote: what there is at it.
         speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
         sample: called with every reading that arrives, in a thread of this object.
@@ -88,8 +88,8 @@ class AgentArm(Closing, ProgramArm):
 
     def __init__(
         self,
-        address: SshAddress,
-        remote: RemoteArm = RemoteArm(),
+        address: AgentAddress,
+        remote: RemoteArm,
         *,
         speed_limit: float = 1.0,
         sample: Callable[[Sample], None] | None = None,
@@ -103,12 +103,8 @@ class AgentArm(Closing, ProgramArm):
         self._stops = 0
         self._last_on = self._left_on = False
         self._closed = False
-        self._link = AgentLink(address, self._on_sample)
-        try:
-            self._open()
-        except BaseException:
-            self._link.close()
-            raise
+        self._fault: RobotError | None = None
+        self._link = self._connected()
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad], asked for now.
@@ -134,7 +130,7 @@ class AgentArm(Closing, ProgramArm):
     def set_tool(self, on: bool) -> None:
         """Switches the tool; see `Arm.set_tool`."""
         self._check_ready()
-        self._link.ask({'op': 'switch', 'on': on}, TOOL_TIMEOUT_S)
+        self._act({'op': 'switch', 'on': on}, TOOL_TIMEOUT_S)
         self._left_on = False
 
     def wait(self, seconds: float) -> None:
@@ -160,20 +156,19 @@ class AgentArm(Closing, ProgramArm):
         self._check_ready()
         steps = tuple(self._limited(step) for step in program.steps)
         data = Program(steps).to_json()
-        name = f'{uuid.uuid4().hex}.json'
-        self._link.put(name, data)
-        self._check_ready()
         digest = hashlib.sha256(data).hexdigest()
+        run = {'op': 'run', 'program': data.decode('ascii'), 'sha256': digest}
         try:
-            self._link.ask({'op': 'run', 'file': name, 'sha256': digest}, _longest(steps))
-            if any(isinstance(step, ToolSwitch) for step in steps):
-                self._left_on = False
+            self._act(run, _longest(steps))
         except Canceled:
             if self._stopped.is_set():
                 raise
             # Not by us: the agent is ending, or somebody at the arm has stopped it.
             self._link.lose('the arm was stopped at its own computer')
-            raise self._link.unreachable(self._link.lost) from None
+            self._check_ready()
+            raise
+        if any(isinstance(step, ToolSwitch) for step in steps):
+            self._left_on = False
 
     def stop(self) -> None:
         """Holds the arm; see `Arm.stop`.
@@ -190,27 +185,32 @@ class AgentArm(Closing, ProgramArm):
             self._link.lose(f'the stop was not confirmed: {error.message}')
 
     def reset_stop(self) -> None:
-        """Allows motion again after a stop or a fault; connects anew when the link was lost.
+        """Allows motion again after a stop; see `Arm.reset_stop`.
+
+        It connects again when the link was lost while nothing moved.
 
         Raises:
-            RobotError: the arm is not fit to move, or cannot be reached.
+            RobotError: it holds after a fault, which only `rearm` ends, is not fit to move, or
+                cannot be reached.
             Canceled: it was stopped again meanwhile; the stop stays.
         """
-        if self._closed:
-            raise RobotError('the arm is closed: connect again')
         stops = self._stops
-        if self._link.lost:
-            # The next agent knows nothing of it, and a pump goes on whatever becomes of the link.
-            self._left_on = self._left_on or self._last_on
-            self._link.close()
-            self._link = AgentLink(self.address, self._on_sample)
-            self._open()
-        else:
-            self._link.ask({'op': 'reset'}, OPEN_TIMEOUT_S)
+        self._check_fault()
+        self._prepared('reset')
         with self._lock:
             if self._stops != stops:
                 raise Canceled('the arm was stopped again', ErrorCode.EXECUTION_CANCELED)
             self._stopped.clear()
+
+    def rearm(self) -> None:
+        """Connects again where that is needed, and makes the arm fit to move; see `Arm.rearm`."""
+        if self._closed:
+            raise RobotError('the arm is closed: connect again')
+        with self._lock:
+            self._stops += 1
+            self._stopped.set()
+        self._prepared('rearm')
+        self._fault = None
 
     def close(self) -> None:
         """Says goodbye to the agent, which holds and releases the arm."""
@@ -226,34 +226,67 @@ class AgentArm(Closing, ProgramArm):
         except FieldError as error:
             raise RobotError(f'the agent answers what cannot be: {error}: look at it') from error
 
-    def _open(self) -> None:
-        limits = np.asarray(self._link.hello.get('limits'))
-        if limits.shape != JOINT_LIMITS.shape or not np.allclose(limits, JOINT_LIMITS):
-            raise RobotError(
-                f'{self.address}: its agent has other joint limits: install the same version there'
-            )
-        remote = self.remote
-        self._link.ask(
-            {
-                'op': 'open',
-                'arm': remote.arm,
-                'port': remote.port,
-                'baud': remote.baud,
-                'tool': remote.tool,
-            },
-            OPEN_TIMEOUT_S,
-        )
+    def _act(self, request: dict[str, Any], timeout_s: float) -> None:
+        """Asks for what moves the arm or its tool; a fault of the arm stays until `rearm`."""
+        try:
+            self._link.ask(request, timeout_s)
+        except RobotError as error:
+            if error.code in FAULTS:
+                self._fault = error
+            raise
+
+    def _prepared(self, op: str) -> None:
+        """Has the agent answer `reset` or `rearm`, by a new one where the link or port is gone."""
+        if not self._link.lost:
+            try:
+                self._link.ask({'op': op}, OPEN_TIMEOUT_S)
+                return
+            except RobotError as error:
+                if error.code is not ErrorCode.ARM_UNREACHABLE:
+                    raise
+        # The next agent does not know the tool, and a pump goes on whatever becomes of the link.
+        self._left_on = self._left_on or self._last_on
+        self._link.close()
+        self._link = self._connected()
+        self._link.ask({'op': op}, OPEN_TIMEOUT_S)
+
+    def _connected(self) -> AgentLink:
+        """A link to a new agent that has opened the arm."""
+        link = AgentLink(self.address, self._on_sample)
+        try:
+            limits = np.asarray(link.hello.get('limits'))
+            if limits.shape != JOINT_LIMITS.shape or not np.allclose(limits, JOINT_LIMITS):
+                raise RobotError(
+                    f'{self.address}: its agent has other joint limits: install the same version '
+                    'there'
+                )
+            remote = self.remote
+            request = {'op': 'open', 'arm': remote.arm, 'tool': remote.tool, **asdict(remote.at)}
+            link.ask(request, OPEN_TIMEOUT_S)
+        except BaseException:
+            link.close()
+            raise
+        return link
 
     def _limited(self, step: ProgramStep) -> ProgramStep:
         if isinstance(step, Move):
             return Move(step.target, min(step.speed, self._speed_limit))
         return step
 
-    def _check_ready(self) -> None:
+    def _check_fault(self) -> None:
         if self._closed:
             raise RobotError('the arm is closed: connect again')
+        if self._fault is not None:
+            raise RobotError(
+                f'the arm holds after a fault until the stop is reset: {self._fault.message}',
+                self._fault.code,
+            )
+
+    def _check_ready(self) -> None:
+        self._check_fault()
         if self._link.lost:
-            raise self._link.unreachable(self._link.lost)
+            self._fault = self._link.unreachable(self._link.lost)
+            raise self._fault
         if self._stopped.is_set():
             raise Canceled(
                 'the arm was stopped and holds its position: reset the stop to go on',

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One conversation with an agent over SSH: requests, answers, events and signs of life.
+"""One conversation with an agent: requests, answers, events and heartbeats.
 
 It ends once and for all when anything about it is in doubt: the agent holds the arm then.
 """
@@ -15,23 +15,18 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
-import paramiko
-
 from safegen_ros.closing import Closing
+from safegen_ros.deadline import Deadline
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
-from safegen_ros.robot.agent_client.ssh_link import SshAddress, connect
+from safegen_ros.robot.agent_client.channel import SEND_TIMEOUT_S, AgentAddress, Channel
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
-from safegen_ros.watched_time import WatchedTime
 
 #: The agent is given up after this much silence [s], or after twice that which it bears of this
 #: end, where that is longer: a slow network is slow both ways.
 LINK_TIMEOUT_S = 1.0
 #: Time for the agent to start and say hello [s].
 HELLO_TIMEOUT_S = 20.0
-#: Time for one write to the connection, and for one operation of SFTP [s].
-SEND_TIMEOUT_S = 0.2
-SFTP_TIMEOUT_S = 5.0
 #: What is kept of what the agent says on standard error [characters].
 _LAST_WORDS = 1000
 
@@ -48,7 +43,7 @@ class AgentLink(Closing):
         RobotError: `ARM_UNREACHABLE`, with the cure.
     """
 
-    def __init__(self, address: SshAddress, on_sample: Callable[[Fields], None]) -> None:
+    def __init__(self, address: AgentAddress, on_sample: Callable[[Fields], None]) -> None:
         self.address = address
         #: Why the link ended; empty while it lives.
         self.lost = ''
@@ -60,12 +55,9 @@ class AgentLink(Closing):
         self._hello: Future[dict[str, Any]] = Future()
         self._last_words = ''
         self._ended = threading.Event()
-        self._client = connect(address)
         try:
-            self._channel = self._start()
-            self._sftp = self._open_sftp()
-        except (paramiko.SSHException, OSError, EOFError) as error:
-            self._client.close()
+            self.channel: Channel = address.open()
+        except OSError as error:
             raise self.unreachable(f'the agent cannot be started: {error}') from error
         for work in (self._read, self._beat):
             threading.Thread(target=work, name=f'agent {work.__name__}', daemon=True).start()
@@ -74,7 +66,7 @@ class AgentLink(Closing):
         except BaseException:
             self.lose('it was not taken up')
             raise
-        #: What the agent said first: `folder` and `limits`.
+        #: What the agent said first: `version` and `limits`.
         self.hello = hello
 
     def ask(self, request: dict[str, Any], timeout_s: float) -> Any:
@@ -101,23 +93,6 @@ class AgentLink(Closing):
             with self._lock:
                 self._pending.pop(number, None)
 
-    def put(self, name: str, data: bytes) -> None:
-        """Puts a file beside the agent, where it appears complete or not at all.
-
-        Raises:
-            RobotError: `ARM_UNREACHABLE`.
-        """
-        if self.lost:
-            raise self.unreachable(self.lost)
-        path = f'{self.hello["folder"]}/{name}'
-        try:
-            with self._sftp.open(f'{path}.part', 'wb') as file:
-                file.write(data)
-            self._sftp.posix_rename(f'{path}.part', path)
-        except (paramiko.SSHException, OSError, EOFError) as error:
-            self.lose(f'a program could not be sent: {error or type(error).__name__}')
-            raise self.unreachable(self.lost) from error
-
     def lose(self, why: str) -> None:
         """Ends the link; whoever waits for an answer gets an error. Returns at once."""
         with self._lock:
@@ -128,8 +103,8 @@ class AgentLink(Closing):
                 if not future.done():
                     future.set_exception(self.unreachable(why))
         self._ended.set()
-        # Closing waits for a thread of paramiko, and whoever stops an arm must not wait for that.
-        threading.Thread(target=self._client.close, daemon=True).start()
+        # Cutting may wait for a thread of paramiko, and whoever stops an arm must not.
+        threading.Thread(target=self.channel.cut, daemon=True).start()
 
     def close(self) -> None:
         """Says goodbye; the agent holds and releases the arm."""
@@ -140,27 +115,10 @@ class AgentLink(Closing):
     def unreachable(self, what: str) -> RobotError:
         """The error for a link that is not there."""
         return RobotError(
-            f'{self.address}: the link to the agent is lost: {what}; the agent holds the arm when '
-            'it hears nothing: look at the arm, its network and its power',
+            f'{self.address}: the link to the agent of the arm is lost: {what}; the agent holds '
+            'the arm when its client is silent: look at the arm, its cable or network and power',
             ErrorCode.ARM_UNREACHABLE,
         )
-
-    def _start(self) -> paramiko.Channel:
-        transport = self._client.get_transport()
-        if transport is None:
-            raise paramiko.SSHException('the connection is gone')
-        channel = transport.open_session(timeout=SFTP_TIMEOUT_S)
-        channel.settimeout(SEND_TIMEOUT_S)
-        channel.exec_command(self.address.command_line)
-        return channel
-
-    def _open_sftp(self) -> paramiko.SFTPClient:
-        sftp = self._client.open_sftp()
-        channel = sftp.get_channel()
-        if channel is None:
-            raise paramiko.SSHException('there is no SFTP')
-        channel.settimeout(SFTP_TIMEOUT_S)
-        return sftp
 
     def _greet(self) -> dict[str, Any]:
         try:
@@ -169,11 +127,10 @@ class AgentLink(Closing):
             raise self.unreachable(f'no hello came within {HELLO_TIMEOUT_S:g} s') from None
         except RobotError as error:
             raise RobotError(
-                f'{self.address}: {self.address.command} does not run: {self.lost}: install it '
-                "there with pip install 'safegen_ros[arm]', and name the path of its safegen-agent",
+                f'{self.address}: safegen-agent does not run: {self.lost}: {self.address.cure}',
                 error.code,
             ) from error
-        if hello.get('version') != messages.VERSION or not isinstance(hello.get('folder'), str):
+        if hello.get('version') != messages.VERSION:
             raise self.unreachable(
                 f'the agent speaks version {hello.get("version")} of the protocol, and this is '
                 f'{messages.VERSION}: install the same version of safegen_ros at both ends'
@@ -183,8 +140,8 @@ class AgentLink(Closing):
     def _send(self, message: dict[str, Any]) -> None:
         try:
             with self._sending:
-                self._channel.sendall(messages.encode(message))
-        except (paramiko.SSHException, OSError, EOFError) as error:
+                self.channel.send(messages.encode(message))
+        except OSError as error:
             if self._hello.done():  # who reads knows better why an agent did not begin
                 self.lose(f'nothing can be sent: {error or type(error).__name__}')
 
@@ -194,25 +151,22 @@ class AgentLink(Closing):
 
     def _read(self) -> None:
         lines = messages.LineReader()
-        # A look that is held up times out although what the agent has sent lies there.
-        watch, heard = WatchedTime(2 * SEND_TIMEOUT_S), 0.0
-        limit = max(LINK_TIMEOUT_S, 2 * self.address.link_timeout_s)
+        heard = Deadline(max(LINK_TIMEOUT_S, 2 * self.address.link_timeout_s))
         while not self._ended.is_set():
+            # Before the look: what came in the meantime lies there, and is read first.
+            late = self._hello.done() and heard.over
             try:
-                data = self._channel.recv(messages.MAX_LINE)
-            except TimeoutError:
-                data = None
-            except (paramiko.SSHException, OSError, EOFError) as error:
+                data = self.channel.receive(wait=not late)
+            except OSError as error:
                 return self.lose(str(error) or type(error).__name__)
-            self._hear_stderr()
+            self._note_errors()
             if data == b'':
                 said = f' ({self._last_words.strip()})' if self._last_words else ''
                 return self.lose(f'the agent has ended{said}')
-            passed = watch.look()
             if data:
-                heard = passed
-            elif self._hello.done() and passed - heard > limit:
-                return self.lose(f'nothing was heard for {limit:g} s')
+                heard.restart()
+            elif late:
+                return self.lose(f'nothing was heard for {heard.timeout_s:g} s')
             for line in lines.feed(data or b''):
                 try:
                     self._take(line)
@@ -230,9 +184,7 @@ class AgentLink(Closing):
         if event == 'hello':
             if self._hello.done():
                 raise fields.fail('event', 'hello comes once')
-            self._hello.set_result(
-                {name: fields.take(name) for name in ('version', 'folder', 'limits')}
-            )
+            self._hello.set_result({name: fields.take(name) for name in ('version', 'limits')})
         elif event == 'sample':
             self._on_sample(fields)
         elif event == 'end':
@@ -255,11 +207,10 @@ class AgentLink(Closing):
             else:
                 future.set_exception(error)
 
-    def _hear_stderr(self) -> None:
-        while self._channel.recv_stderr_ready():
-            words = self._channel.recv_stderr(4096).decode('utf-8', 'replace')
-            printable = ''.join(each if each.isprintable() else ' ' for each in words)
-            self._last_words = (self._last_words + printable)[-_LAST_WORDS:]
+    def _note_errors(self) -> None:
+        words = self.channel.errors()
+        printable = ''.join(each if each.isprintable() else ' ' for each in words)
+        self._last_words = (self._last_words + printable)[-_LAST_WORDS:]
 
 
 def _error(code: str, message: str) -> RobotError | Canceled:

@@ -37,7 +37,6 @@ KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 UsePAM no
 StrictModes no
-Subsystem sftp internal-sftp
 """
 
 

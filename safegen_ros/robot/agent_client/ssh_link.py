@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import re
 import shlex
 import socket
@@ -21,8 +22,16 @@ import paramiko
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
+from safegen_ros.robot.agent_client.channel import Channel
+from safegen_ros.robot.agent_client.known_hosts import read_known_hosts
 
 CONNECT_TIMEOUT_S = 10.0
+#: A server that is there says at once what it is [s].
+BANNER_TIMEOUT_S = 5.0
+#: What paramiko logs: our errors say the same with a cure, and without a traceback.
+_LOG = 'safegen_ros.ssh'
+logging.getLogger(_LOG).addHandler(logging.NullHandler())
+logging.getLogger(_LOG).propagate = False
 #: The command of the agent is a path and nothing else: nothing in it can mean something to a shell.
 _COMMAND = re.compile(r'[A-Za-z0-9_./~+-]+')
 
@@ -38,9 +47,8 @@ class SshAddress:
         known_hosts: file with the host's key, as ssh-keyscan writes it.
         port: of the SSH server.
         command: path of the agent there.
-        link_timeout_s: silence of this end after which the agent holds the arm [s]; from 0.5 s on
-            this end bears twice as much of the agent.
-        hang_timeout_s: the same for the process of the agent that moves the arm [s].
+        link_timeout_s: see `AgentAddress`.
+        hang_timeout_s: see `AgentAddress`.
     """
 
     host: str
@@ -56,12 +64,18 @@ class SshAddress:
         return f'{self.user}@{self.host}:{self.port}'
 
     @property
-    def command_line(self) -> str:
-        """What starts the agent there."""
+    def cure(self) -> str:
+        """What helps when the agent does not start."""
         return (
-            f'{self.command} --link-timeout {self.link_timeout_s:g} '
-            f'--hang-timeout {self.hang_timeout_s:g}'
+            "install it there with pip install 'safegen_ros[arm]', and name the path of its "
+            'safegen-agent'
         )
+
+    def open(self) -> Channel:
+        """Starts the agent; see `AgentAddress.open`."""
+        from safegen_ros.robot.agent_client.ssh_channel import SshChannel
+
+        return SshChannel(self)
 
     @property
     def key_name(self) -> str:
@@ -86,27 +100,61 @@ def connect(address: SshAddress) -> paramiko.SSHClient:
             address, f'the command {address.command!r} of the agent is not a plain path: mend it'
         )
     client = paramiko.SSHClient()
+    client.set_log_channel(_LOG)
     with _explained(address):
-        client.load_host_keys(str(_readable(address, address.known_hosts, 'known_hosts')))
+        known = read_known_hosts(
+            _readable(address, address.known_hosts, 'known_hosts'), address.key_name
+        )
+        for each in known.trusted:
+            client.get_host_keys().add(address.key_name, each.get_name(), each)
         client.set_missing_host_key_policy(_Refuse(address))
-        key_file = _readable(address, address.key_file, 'key')
+        key = _private_key(address)
         try:
             client.connect(
                 address.host,
                 address.port,
                 address.user,
-                key_filename=str(key_file),
+                pkey=key,
                 look_for_keys=False,
                 allow_agent=False,
                 timeout=CONNECT_TIMEOUT_S,
-                banner_timeout=CONNECT_TIMEOUT_S,
+                banner_timeout=BANNER_TIMEOUT_S,
                 auth_timeout=CONNECT_TIMEOUT_S,
                 channel_timeout=CONNECT_TIMEOUT_S,
             )
+            transport = client.get_transport()
+            if transport is None or transport.get_remote_server_key() in known.revoked:
+                raise _unreachable(
+                    address, f'its host key is marked as revoked in {address.known_hosts}'
+                )
         except BaseException:
             client.close()
             raise
     return client
+
+
+def _private_key(address: SshAddress) -> paramiko.PKey:
+    """The key of the user.
+
+    Raises:
+        RobotError: the file is missing or is no private key.
+        paramiko.PasswordRequiredException: it has a passphrase.
+    """
+    path = _readable(address, address.key_file, 'key')
+    if path.read_bytes()[:9].startswith((b'ssh-', b'ecdsa-', b'sk-')):
+        raise _unreachable(
+            address, f'key_file {path} is a public key: name the private one, {path.stem}'
+        )
+    try:
+        return paramiko.PKey.from_path(path)
+    except Exception as error:  # of whatever its decoding stumbles over
+        if 'assword' in str(error):
+            raise paramiko.PasswordRequiredException(str(error)) from error
+        raise _unreachable(
+            address,
+            f'key_file {path} is no private key that can be read: name another, or make one: '
+            f"ssh-keygen -t ed25519 -N '' -f NEW_FILE",
+        ) from error
 
 
 class _Refuse(paramiko.MissingHostKeyPolicy):
@@ -155,7 +203,13 @@ def _explained(address: SshAddress) -> Iterator[None]:
     except socket.gaierror as error:
         raise _unreachable(address, f'there is no host of this name ({error}): mend it') from error
     except paramiko.SSHException as error:
-        raise _unreachable(address, f'{error}: is this the SSH server of the arm?') from error
+        what = f'{error}: is this the SSH server of the arm?'
+        if 'banner' in str(error):
+            what = (
+                f'it accepts connections at port {address.port}, but no SSH server answers there '
+                f'within {BANNER_TIMEOUT_S:g} s: look at ssh_port, and at the server'
+            )
+        raise _unreachable(address, what) from error
     except (OSError, EOFError) as error:
         raise _unreachable(
             address,

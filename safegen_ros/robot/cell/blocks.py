@@ -176,6 +176,10 @@ class BlocksworldCell(Closing):
         """Allows motion again after a stop or a fault; the caller has looked at the table."""
         self.arm.reset_stop()
 
+    def rearm(self) -> None:
+        """Makes the arm fit to move at an operator's word; see `Arm.rearm`."""
+        self.arm.rearm()
+
     def close(self) -> None:
         """Releases the arm."""
         self.arm.close()

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.profiles import TRANSPORTS
-from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
+from safegen_ros.robot.agent.messages import (
+    HANG_TIMEOUT_S,
+    LINK_TIMEOUT_S,
+    ArmPort,
+    SerialPort,
+    TcpPort,
+)
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import ground
@@ -26,6 +32,7 @@ from safegen_ros.robot.scene import Scene
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import State
+    from safegen_ros.robot.agent_client.channel import AgentAddress
     from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
 
@@ -44,7 +51,7 @@ class ArmSettings:
         key_file: private key of that user; `~` is the home of this process.
         known_hosts: file with the key of the host.
         agent: path of safegen-agent there; it uses `port` and `baud`.
-        link_timeout: silence of this end after which the agent holds the arm [s].
+        link_timeout: silence of this process after which the agent holds the arm [s].
         hang_timeout: the same for the process of the agent that moves the arm [s].
         tool: what takes hold of a block, one of `TOOLS`.
         speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
@@ -134,27 +141,51 @@ class MyCobotCell(BlocksworldCell):
 
 
 def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
-    """Opens the arm that the settings name.
+    """Opens the arm that the settings name; it holds until `rearm` and `reset_stop`.
 
     Raises:
-        RobotError: there is no such transport, or the arm cannot be reached or is not ready.
+        RobotError: there is no such transport, or the arm cannot be reached.
     """
-    if settings.transport == 'ssh':
-        return _over_ssh(settings, sample)
-    from safegen_ros.robot.mycobot.driver import MyCobot
-    from safegen_ros.robot.mycobot.link import open_serial, open_tcp
-    from safegen_ros.robot.mycobot.tools import effector_of
+    from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 
-    effector = effector_of(settings.tool)
-    if settings.transport == 'serial':
-        robot = open_serial(settings.port, settings.baud)
-    elif settings.transport == 'tcp':
-        robot = open_tcp(settings.host, settings.tcp_port)
-    else:
+    remote = RemoteArm(arm_port(settings), settings.tool)
+    return AgentArm(
+        agent_address(settings), remote, speed_limit=settings.speed_limit, sample=sample
+    )
+
+
+def arm_port(settings: ArmSettings) -> ArmPort:
+    """The port of the arm, as its agent sees it.
+
+    Raises:
+        RobotError: there is no such transport, or its host is not named.
+    """
+    if settings.transport not in TRANSPORTS:
         raise RobotError(
             f'transport {settings.transport!r} does not exist: use one of {" ".join(TRANSPORTS)}'
         )
-    return MyCobot(robot, effector, speed_limit=settings.speed_limit, sample=sample)
+    if settings.transport != 'tcp':
+        return SerialPort(settings.port, settings.baud)
+    _require(settings, 'host', 'the computer whose TCP server passes bytes to the arm')
+    return TcpPort(settings.host, settings.tcp_port)
+
+
+def agent_address(settings: ArmSettings) -> AgentAddress:
+    """Where the agent runs: on this computer, or at the other end of SSH.
+
+    Raises:
+        RobotError: the host or the user is not named.
+    """
+    if settings.transport == 'ssh':
+        return ssh_address(settings)
+    from safegen_ros.robot.agent_client.channel import LocalAgent
+
+    tcp = f'{settings.host}:{settings.tcp_port}'
+    return LocalAgent(
+        tcp if settings.transport == 'tcp' else settings.port,
+        link_timeout_s=settings.link_timeout,
+        hang_timeout_s=settings.hang_timeout,
+    )
 
 
 def ssh_address(settings: ArmSettings) -> SshAddress:
@@ -165,11 +196,8 @@ def ssh_address(settings: ArmSettings) -> SshAddress:
     """
     from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
-    for name in ('host', 'user'):
-        if not getattr(settings, name):
-            raise RobotError(
-                f'transport ssh: {name} is empty: name the {name} of the computer at the arm'
-            )
+    _require(settings, 'host', 'the computer at the arm')
+    _require(settings, 'user', 'who logs in there')
     return SshAddress(
         host=settings.host,
         user=settings.user,
@@ -182,9 +210,6 @@ def ssh_address(settings: ArmSettings) -> SshAddress:
     )
 
 
-def _over_ssh(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
-    from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-
-    remote = RemoteArm('mycobot', settings.port, settings.baud, settings.tool)
-    address = ssh_address(settings)
-    return AgentArm(address, remote, speed_limit=settings.speed_limit, sample=sample)
+def _require(settings: ArmSettings, name: str, what: str) -> None:
+    if not getattr(settings, name):
+        raise RobotError(f'transport {settings.transport}: {name} is empty: set it to {what}')

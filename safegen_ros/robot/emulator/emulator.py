@@ -56,7 +56,7 @@ class Emulator(Closing):
         serial_port: path of the pseudo-terminal.
         tcp_port: the port that was opened, or None.
         last_motion: when the last motion command came, in `time.monotonic` [s]; 0 for never.
-        first_stop: the same for the first stop command.
+        first_stop: the same for the first stop command since somebody set it to 0.
 
     Raises:
         EmulatorError: the link or the port cannot be had.

@@ -120,9 +120,13 @@ def run_fault(scene: Scene, seed: int) -> FaultRun:
             arms.append(MyCobot(robot, BasicOutputPump, sample=sample))
             return arms[-1]
 
-        with MyCobotCell(scene, connect) as cell, _stop_after(cell, calls_after):
-            message = _carry_out(cell)
-            wrong = _judge(scene, twin, emulator, arms[0], message)
+        with MyCobotCell(scene, connect) as cell:
+            cell.rearm()
+            cell.reset_stop()
+            emulator.first_stop = 0.0
+            with _stop_after(cell, calls_after):
+                message = _carry_out(cell)
+                wrong = _judge(scene, twin, emulator, arms[0], message)
         stopped = arms[0].stopped_at if message else None
         return FaultRun(
             seed=seed,

@@ -9,7 +9,6 @@ the arm cannot be believed about stops it.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,44 +18,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from safegen_ros.closing import Closing
+from safegen_ros.deadline import Deadline, boottime
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, ContactPair, Sample
 from safegen_ros.robot.gripper import opening_of
 from safegen_ros.robot.limits import (
     JOINT_NAMES,
-    MAX_SPEED,
     Joints,
     check_joints,
     check_speed,
-    move_duration,
 )
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import joints_of, jump, off_way
-from safegen_ros.robot.mycobot.status import ArmStatus
-from safegen_ros.watched_time import WatchedTime
+from safegen_ros.robot.mycobot.status import ArmStatus, error_text
+from safegen_ros.robot.mycobot.tracking import POLL, STILL, STILL_SLOW, MotionTracker, Progress
 
-#: Time between two readings while the arm moves [s]. More often, and users see the firmware fall
-#: silent for seconds.
-POLL = 0.1
-#: Arrived when every joint is this near its target, and moved no more than `STILL` since the last
-#: reading [rad]. The servos hold a load, and a pick presses, a little short of the target.
-ARRIVAL_ANGLE = float(np.radians(1.0))
-STILL = float(np.radians(0.3))
-#: The same where it goes so slowly that it moves less than that between two readings; a servo's
-#: count is a little less.
-STILL_SLOW = float(np.radians(0.1))
-#: An arm that is not at its target and has not moved for so long is asked again, or given up [s].
-STALL = 1.0
-RESENDS = 2
-#: So much counts at most from one look to the next [s]: more than a question blocks, three times
-#: `WINDOW`, and less than `STALL`, so that being held up once does not make an arm seem stuck.
-LONGEST_LOOK = 0.9
-#: A stopped arm must be at rest within this time [s], counted in readings, of which each may take
-#: seconds at a bad line: one that moves after twice the time is told about.
-REST_TIMEOUT = 2.0
-#: So many readings must agree within `STILL_SLOW` where it did not say that it holds: at 1 % of its
-#: speed it turns by 0.75 deg meanwhile.
-UNTOLD_LOOKS = 6
+#: A stopped arm must be seen at rest within this time [s]; a reading at a bad line takes seconds.
+REST_TIMEOUT = 4.0
+#: So many readings must agree within `STILL_SLOW` where it did not confirm that it holds: at 1 % of
+#: its speed it turns by 0.75 deg meanwhile.
+UNCONFIRMED_LOOKS = 6
 
 
 class Effector(Protocol):
@@ -68,7 +49,7 @@ class Effector(Protocol):
 
 
 class MyCobot(Closing, Arm):
-    """A myCobot 280 that is ready to move once it is made.
+    """A myCobot 280, which holds from its construction until `rearm` and `reset_stop`.
 
     Args:
         robot: from `open_serial` or `open_tcp`; this object closes it.
@@ -81,7 +62,7 @@ class MyCobot(Closing, Arm):
         stopped_at: when it was stopped last, in `time.monotonic` [s]; 0 for never.
 
     Raises:
-        RobotError: the arm does not answer or is not fit to move; the port is closed again.
+        RobotError: the arm does not answer; the port is closed again.
     """
 
     def __init__(
@@ -106,7 +87,9 @@ class MyCobot(Closing, Arm):
         self._opening: float | None = None
         self._last: tuple[float, Joints] | None = None
         try:
-            self._make_ready()
+            # Whoever moved it before may have died without a stop.
+            self.stop()
+            self._require_answer()
         except BaseException:
             self.close()
             raise
@@ -126,12 +109,14 @@ class MyCobot(Closing, Arm):
             joints = self._read()
         except RobotError:
             joints = None
+        servos = ask('is_all_servo_enable') == 1
         return ArmStatus(
             version=float(version) if isinstance(version, int | float) and version > 0 else None,
             powered=powered == 1,
-            servos=ask('is_all_servo_enable') == 1,
+            servos=servos,
             error=error if isinstance(error, int) and error >= 0 else None,
             joints=joints,
+            released=() if servos else self._released(),
         )
 
     def joint_positions(self) -> Joints:
@@ -208,23 +193,45 @@ class MyCobot(Closing, Arm):
             self._port.halt()
 
     def reset_stop(self) -> None:
-        """Allows motion again, when the arm is fit for it.
+        """Allows motion again after a stop; powers nothing and clears nothing.
 
         Raises:
-            RobotError: it is not; the stop stays.
+            RobotError: it holds after a fault, which only `rearm` ends, or is not fit to move; the
+                stop stays.
             Canceled: it was stopped again meanwhile; so does that.
         """
         with self._lock:
             stops = self._stops
+        self._check_fault()
         self._port.halted()
         self._last = None  # somebody may have moved the arm by hand
-        self._make_ready()
+        self._require_fit()
         with self._lock:
             if self._stops != stops:
                 raise Canceled('the arm was stopped again', ErrorCode.EXECUTION_CANCELED)
-            self._fault = None
             self._stopped.clear()
             self._port.open_gate()
+
+    def rearm(self) -> None:
+        """Powers the servos and clears error codes and faults; see `Arm.rearm`."""
+        self.stop()  # a target from before must not come back with the power
+        if self._closed:
+            raise RobotError('the arm is closed: connect again')
+        self._port.halted()
+        self._last = None
+        self._require_answer()
+        ask = self._port.ask_again
+        if ask('is_power_on') != 1:
+            self._port.ask('power_on')
+        if ask('is_all_servo_enable') != 1:
+            self._port.ask('focus_all_servos')
+        if ask('get_error_information') not in (0, -1):
+            self._port.ask('clear_error_information')
+        # The newest target wins. Old firmware has only a queue, which does no harm: a target is
+        # sent when the one before was reached, or again.
+        self._port.ask('set_fresh_mode', 1)
+        self._require_fit()
+        self._fault = None
 
     def close(self) -> None:
         """Stops the arm and releases the port."""
@@ -234,25 +241,16 @@ class MyCobot(Closing, Arm):
 
     # Inside
 
-    def _make_ready(self) -> None:
-        """Powers the servos, clears an old error, and checks that the arm can be believed."""
-        ask = self._port.ask_again
-        powered = ask('is_power_on')
+    def _require_answer(self) -> None:
+        powered = self._port.ask_again('is_power_on')
         if powered not in (0, 1):
             raise RobotError(
                 f'{self._port.name}: the arm does not answer (is_power_on: {powered}): look at '
                 'cable, power, baud rate, and that the base shows Transponder',
                 ErrorCode.ARM_UNREACHABLE,
             )
-        if not powered:
-            self._port.ask('power_on')
-        if ask('is_all_servo_enable') != 1:
-            self._port.ask('focus_all_servos')
-        if ask('get_error_information') not in (0, -1):
-            self._port.ask('clear_error_information')
-        # The newest target wins. Old firmware has only a queue, which does no harm: a target is
-        # sent when the one before was reached, or again.
-        self._port.ask('set_fresh_mode', 1)
+
+    def _require_fit(self) -> None:
         status = self.status()
         if status.trouble:
             raise RobotError(
@@ -260,67 +258,62 @@ class MyCobot(Closing, Arm):
                 ErrorCode.ROBOT_FAULT if status.joints is not None else ErrorCode.ARM_UNREACHABLE,
             )
 
+    def _released(self) -> tuple[str, ...]:
+        """The joints whose servos say that they do not hold."""
+        servos = enumerate(JOINT_NAMES, start=1)
+        return tuple(name for n, name in servos if self._port.ask('is_servo_enable', n) == 0)
+
     def _move(self, goal: Joints, percent: int) -> None:
-        start = now = self._read()
+        start = self._read()
         degrees = [float(value) for value in np.round(np.degrees(goal), 2)]
 
-        def send() -> None:
+        def send() -> float:
             self._port.ask('send_angles', degrees, percent, True)
+            return boottime()
 
-        send()
-        # An arm on this computer is held up together with this process.
-        watch = WatchedTime(LONGEST_LOOK)
-        moved = 0.0
-        seen = start  # where it was when it last moved; between two readings a slow arm hardly does
-        duration = move_duration(goal - start, percent / 100)
-        longest = 2 * duration + 3.0
-        # A smooth start is slow: a long and slow way is seen only after a share of its time.
-        way = max(STILL, float(np.abs(goal - start).max()))
-        patience = STALL + duration * math.sqrt(STILL / (3 * way))
-        still = min(STILL, max(STILL_SLOW, 0.5 * percent / 100 * MAX_SPEED * POLL))
-        resends = 0
+        tracker = MotionTracker(start, goal, percent, send())
         while True:
             if self._stopped.wait(POLL):
                 raise Canceled('the arm is stopped', ErrorCode.EXECUTION_CANCELED)
-            before, now, passed = now, self._read(watch.look), watch.look()
-            change = float(np.abs(now - before).max())
-            if float(np.abs(goal - now).max()) <= ARRIVAL_ANGLE and change <= still:
-                return
-            if wrong := off_way(start, goal, now):
+            now = self._read()
+            progress = tracker.look(now, boottime())
+            if progress is Progress.ARRIVED:
+                return self._check_error()
+            if progress is Progress.ASTRAY:
+                wrong = off_way(start, goal, now)
                 raise RobotError(f'{wrong}: the arm went another way and was stopped')
-            if float(np.abs(now - seen).max()) > STILL:
-                seen, moved = now, passed
-            stalled = passed - moved > patience
-            if stalled and resends < RESENDS:
-                # The frame may have been lost; an absolute target may be sent again.
-                resends += 1
-                send()
-                moved = passed
-            elif stalled or passed > longest:
+            if progress is Progress.STALLED and not self.status().trouble:
+                tracker.resent(send())
+            elif progress is not Progress.MOVING:
                 raise RobotError(self._why_not_there(goal, now))
+
+    def _check_error(self) -> None:
+        """A joint may have stopped at its limit, or a servo failed, that this move did not need."""
+        error = self._port.ask_again('get_error_information')
+        if error != 0:
+            known = isinstance(error, int) and error > 0
+            what = f'error {error} ({error_text(error)})' if known else 'it tells no error code'
+            raise RobotError(f'{self._port.name}: after a motion the arm reports a fault: {what}')
 
     def _why_not_there(self, goal: Joints, now: Joints) -> str:
         self.stop()  # the questions can take long where the arm answers no more
         error = np.abs(goal - now)
         worst = int(np.argmax(error))
-        trouble = self.status().trouble or 'something blocks the arm, or its commands are lost'
-        return (
-            f'{JOINT_NAMES[worst]} stays {np.degrees(error[worst]):.1f} deg from its target: '
-            f'{trouble}'
-        )
+        short = f'{JOINT_NAMES[worst]} stays {np.degrees(error[worst]):.1f} deg from its target'
+        if trouble := self.status().trouble:
+            return f'{trouble} ({short})'
+        return f'{short}: something blocks the arm, or its commands are lost'
 
-    def _read(self, look: Callable[[], object] = lambda: None) -> Joints:
-        """A reading that can be believed, newer than the call; looks after whatever blocks."""
+    def _read(self) -> Joints:
+        """A reading that can be believed, newer than the call."""
         problem: Joints | str = ''
         answer: Any = None
         for _ in range(READ_TRIES):
             answer, asked, began = self._port.ask_counted('get_angles')
-            now = time.monotonic()
-            look()
+            now = boottime()
             if asked > 1:
                 # It may answer the first request: where the arm was, not where it is.
                 self._port.wait_quiet()
-                look()
                 if isinstance(answer, list):
                     answer, problem = None, 'its answers come late'
                     continue
@@ -346,31 +339,34 @@ class MyCobot(Closing, Arm):
 
     def _confirm_halt(self) -> str:
         """Waits until the stopped arm is at rest; returns what is wrong, or nothing."""
-        told = self._port.halted()
+        confirmed = self._port.halted()
         # Where no stop was confirmed, an arm that creeps to its target must not seem to rest.
-        looks, still = (2, STILL) if told else (UNTOLD_LOOKS, STILL_SLOW)
+        looks, still = (2, STILL) if confirmed else (UNCONFIRMED_LOOKS, STILL_SLOW)
+        deadline = Deadline(REST_TIMEOUT)
         try:
             self._last = None
-            watch = WatchedTime(LONGEST_LOOK)
-            seen = [self._read(watch.look)]
-            for _ in range(round(REST_TIMEOUT / POLL)):
+            seen = [self._read()]
+            late = False
+            while True:
                 time.sleep(POLL)
-                seen = [*seen, self._read(watch.look)][-looks:]
-                rests = float(np.ptp(seen, axis=0).max()) <= still
-                if rests and len(seen) == looks:
+                seen = [*seen, self._read()][-looks:]
+                if len(seen) == looks and float(np.ptp(seen, axis=0).max()) <= still:
                     return ''
-                if not rests and watch.look() > 2 * REST_TIMEOUT:
-                    break
-            return 'it still moves'
+                if late:
+                    return 'it still moves'
+                late = deadline.over and len(seen) == looks
         except RobotError as error:
-            return error.message if told else f'the stop was not confirmed: {error.message}'
+            return error.message if confirmed else f'the stop was not confirmed: {error.message}'
 
-    def _check_ready(self) -> None:
+    def _check_fault(self) -> None:
         if self._closed:
             raise RobotError('the arm is closed: connect again')
         if self._fault is not None:
             message, code = self._fault
-            raise RobotError(f'the arm holds after a fault ({message}): reset it first', code)
+            raise RobotError(f'the arm holds after a fault until it is reset: {message}', code)
+
+    def _check_ready(self) -> None:
+        self._check_fault()
         if self._stopped.is_set():
             if unsure := self._confirm_halt():
                 message = f'the arm was stopped, but may not hold: {unsure}: cut its power'

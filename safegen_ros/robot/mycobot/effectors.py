@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from safegen_ros.deadline import Deadline
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.gripper import opening_of
-from safegen_ros.watched_time import WatchedTime
 
 Ask = Callable[..., Any]
 
@@ -26,14 +26,11 @@ GRIPPER_OPEN = 100
 GRIPPER_CLOSED = 20
 GRIPPER_SPEED = 60
 #: The gripper has begun to move, and has opened or closed, within these times [s]; readings of one
-#: that rests differ by no more than this [%]. Time is counted in readings: a gripper is held up
-#: together with all of a busy computer. Each may take seconds at a bad line: after twice the time,
-#: of which a reading counts no more than `LONGEST_LOOK` [s], it rests or is told about.
+#: that rests differ by no more than this [%]. A reading at a bad line takes seconds.
 GRIPPER_START = 1.0
-GRIPPER_TIMEOUT = 3.0
+GRIPPER_TIMEOUT = 6.0
 GRIPPER_SETTLED = 2
 GRIPPER_POLL = 0.1
-LONGEST_LOOK = 1.0
 
 
 class BasicOutputPump:
@@ -100,19 +97,18 @@ class AdaptiveGripper:
     def _rest(self) -> int:
         """The opening [%] once it rests; it must have been still over a few readings."""
         first = value = self._value()
-        still = 0
-        watch = WatchedTime(LONGEST_LOOK)
-        for look in range(round(GRIPPER_TIMEOUT / GRIPPER_POLL)):
+        still = looks = 0
+        deadline = Deadline(GRIPPER_TIMEOUT)
+        while True:
             time.sleep(GRIPPER_POLL)
             before, value = value, self._value()
+            looks += 1
             still = still + 1 if abs(value - before) <= GRIPPER_SETTLED else 0
-            late = watch.look() > 2 * GRIPPER_TIMEOUT
-            begun = abs(value - first) > GRIPPER_SETTLED or look * GRIPPER_POLL > GRIPPER_START
-            if still >= 3 and (begun or late):
+            begun = abs(value - first) > GRIPPER_SETTLED or looks * GRIPPER_POLL > GRIPPER_START
+            if still >= 3 and (begun or deadline.over):
                 return value
-            if late and not still:
-                break
-        raise RobotError(f'the gripper does not come to rest (it reads {value} %)')
+            if deadline.over and not still:
+                raise RobotError(f'the gripper does not come to rest (it reads {value} %)')
 
     def _value(self) -> int:
         value = self._ask('get_gripper_value')

@@ -53,6 +53,7 @@ ALLOWED = frozenset(
         Command.SEND_ANGLES,
         Command.STOP,
         Command.ARE_SERVOS_ENABLED,
+        Command.IS_SERVO_ENABLED,
         Command.FOCUS_SERVO,
         Command.GET_GRIPPER_VALUE,
         Command.SET_GRIPPER_VALUE,
@@ -304,6 +305,9 @@ def open_tcp(host: str, port: int) -> TcpRobot:
     """
     try:
         return TcpRobot(host, port)
+    except socket.gaierror as error:
+        cure = 'no computer has this name: correct host, or give an address'
+        raise _unreachable(f'{host}:{port}', cure) from error
     except OSError as error:
         cure = 'start the server at the arm, and look at its address, port and firewall'
         reason = os.strerror(error.errno) if error.errno else str(error)

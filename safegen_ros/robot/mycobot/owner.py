@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import termios
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from safegen_ros.closing import Closing
+from safegen_ros.deadline import boottime
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.mycobot.link import Interrupted, SerialRobot, TcpRobot
 
@@ -69,12 +69,12 @@ class PortOwner(Closing):
 
         Returns:
             The answer, how often the library had to ask for it, and when its turn came, before the
-            first time, in `time.monotonic` [s].
+            first time, in `boottime` [s].
         """
 
         def call() -> tuple[Any, int, float]:
             self._wire.sent = 0
-            began = time.monotonic()
+            began = boottime()
             return getattr(self._robot, name)(*args), self._wire.sent, began
 
         while True:

@@ -20,6 +20,7 @@ class ArmStatus:
         error: 0, or the firmware's code: 1 to 6 a joint at its limit, 16 to 19 a collision, 32 to
             34 no solution.
         joints: measured, shape (6,) [rad]; None when it gives no plausible reading.
+        released: joints whose servos say that they do not hold.
     """
 
     version: float | None
@@ -27,14 +28,16 @@ class ArmStatus:
     servos: bool
     error: int | None
     joints: Joints | None
+    released: tuple[str, ...] = ()
 
     @property
     def trouble(self) -> str:
         """What keeps the arm from moving, with the cure; empty when nothing does."""
         if not self.powered:
-            return 'its servos have no power: release the emergency stop, then try again'
+            return 'its servos have no power: switch it on, then reset the stop'
         if not self.servos:
-            return 'a servo is released or does not answer: look at its cable, then try again'
+            which = f'the servo of {" and ".join(self.released)}' if self.released else 'a servo'
+            return f'{which} is released or does not answer: look at its cable, then reset the stop'
         if self.error is None:
             return 'it does not tell its error code: switch it off and on'
         if self.error:

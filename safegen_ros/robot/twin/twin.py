@@ -226,6 +226,9 @@ class MujocoTwin(Closing, Arm):
         self._fault = None
         self._stopped.clear()
 
+    def rearm(self) -> None:
+        """Nothing: the twin loses neither power nor connection."""
+
     def disturb(self, name: str, pose: Pose) -> None:
         """Puts a block somewhere else at once, as a passer-by would; for rehearsing faults."""
         with self._lock:

@@ -11,7 +11,7 @@ import pytest
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent import serve
-from safegen_ros.robot.agent.messages import Open
+from safegen_ros.robot.agent.messages import Open, SerialPort
 
 
 def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(
@@ -22,7 +22,7 @@ def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(
     told: list[bytes] = []
     master, slave = os.openpty()
     fcntl.flock(slave, fcntl.LOCK_EX)
-    request = Open(1, 'mycobot', os.ttyname(slave), 115200, 'basic-pump')
+    request = Open(1, 'mycobot', SerialPort(os.ttyname(slave), 115200), 'basic-pump')
     with pytest.raises(RobotError, match='another program uses it') as caught:
         serve.open_arm(request, lambda sample: None, told.append)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE

@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,19 +20,18 @@ import waiting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros import watched_time
+from safegen_ros.deadline import Deadline, boottime
 from safegen_ros.errors import Canceled, RobotError
 from safegen_ros.robot.agent import session
 from safegen_ros.robot.agent.messages import MAX_LINE, Open
 from safegen_ros.robot.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.limits import Joints
-from safegen_ros.robot.program import Move, Program, ToolSwitch, Wait
+from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, Move, Program, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
 OPEN = {'op': 'open', 'arm': 'twin', 'port': '', 'baud': 115200, 'tool': 'basic-pump'}
-NAME = 'ab' * 16 + '.json'
 SCENE = load_scene()
 #: Longer than any test; a test of silence sets its own once the arm is under way.
 PATIENT = 120.0
@@ -45,11 +43,17 @@ def away(joints: Joints, degrees: float, speed: float) -> Program:
     return Program((Move(tuple(float(each) for each in target), speed),))
 
 
+def run(program: Program) -> dict[str, Any]:
+    """The request to carry a program out."""
+    data = program.to_json()
+    digest = hashlib.sha256(data).hexdigest()
+    return {'op': 'run', 'program': data.decode('ascii'), 'sha256': digest}
+
+
 class Client:
     """The other end of a session that runs in a thread."""
 
-    def __init__(self, folder: Path, alive: Callable[[], None] = lambda: None) -> None:
-        self.folder = folder
+    def __init__(self, alive: Callable[[], None] = lambda: None) -> None:
         self.twin = MujocoTwin(SCENE, real_time_factor=1.0)
         self.openings = 0
         self.fail_to_open = False
@@ -58,7 +62,7 @@ class Client:
         self.from_agent, sink = os.pipe()
         end, self.end = os.pipe()
         self._session = Session(
-            Link(source, sink, end), self._open, folder, link_timeout_s=PATIENT, alive=alive
+            Link(source, sink, end), self._open, link_timeout_s=PATIENT, alive=alive
         )
         self._rest = b''
         self._numbers = iter(range(1, 10_000))
@@ -103,16 +107,10 @@ class Client:
     def ask(self, op: dict[str, Any]) -> dict[str, Any]:
         return self.answer(self.request(op))
 
-    def put(self, program: Program) -> dict[str, Any]:
-        """Puts a program into the folder; the request to run it."""
-        data = program.to_json()
-        (self.folder / NAME).write_bytes(data)
-        return {'op': 'run', 'file': NAME, 'sha256': hashlib.sha256(data).hexdigest()}
-
     def move_slowly(self) -> int:
         """Begins a turn that takes far longer than a test, and waits until it is under way."""
         begin = self.twin.joint_positions()
-        number = self.request(self.put(away(begin, 60.0, 0.01)))
+        number = self.request(run(away(begin, 60.0, 0.01)))
         waiting.wait_until(
             lambda: abs(self.twin.joint_positions()[0] - begin[0]) > 1e-3, 'the arm moves'
         )
@@ -140,8 +138,8 @@ class Client:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    client = Client(tmp_path)
+def client() -> Iterator[Client]:
+    client = Client()
     yield client
     client.close()
 
@@ -155,7 +153,7 @@ def opened(client: Client) -> Client:
 def test_a_program_is_carried_out_and_told_step_by_step(opened: Client) -> None:
     begin = opened.twin.joint_positions()
     steps = (*away(begin, 5.0, 1.0).steps, ToolSwitch(True), Wait(0.05))
-    number = opened.request(opened.put(Program(steps)))
+    number = opened.request(run(Program(steps)))
     heard = []
     for message in opened.messages():
         heard.append(message)
@@ -168,29 +166,35 @@ def test_a_program_is_carried_out_and_told_step_by_step(opened: Client) -> None:
     assert opened.ask({'op': 'opening'})['result'] is None
     joints = opened.ask({'op': 'joints'})['result']
     assert np.allclose(joints, opened.twin.joint_positions(), atol=1e-3)
-    assert list(opened.folder.iterdir()) == []  # a program serves once
 
 
 def test_nothing_incomplete_is_carried_out(opened: Client) -> None:
-    """Half a file, another file, no file, and a whole one with a step beyond the limits."""
+    """Half a program, another one, and a whole one with a step beyond the limits."""
     begin = opened.twin.joint_positions()
-    run = opened.put(away(begin, 30.0, 1.0))
-    data = (opened.folder / NAME).read_bytes()
-    codes = []
-    for wrong in (data[: len(data) // 2], data + b' ', None):
-        (opened.folder / NAME).unlink(missing_ok=True)
-        if wrong is not None:
-            (opened.folder / NAME).write_bytes(wrong)
-        codes.append(opened.ask(run)['code'])
-    beyond = data.replace(b'"speed": 1.0', b'"speed": 1.5')
-    (opened.folder / NAME).write_bytes(beyond)
-    codes.append(opened.ask({**run, 'sha256': hashlib.sha256(beyond).hexdigest()})['code'])
-    assert codes == ['digest_mismatch', 'digest_mismatch', 'no_program', 'robot:ROBOT_FAULT']
+    request = run(away(begin, 30.0, 1.0))
+    text = request['program']
+    codes = [
+        opened.ask({**request, 'program': wrong})['code']
+        for wrong in (text[: len(text) // 2], text + ' ')
+    ]
+    beyond = text.replace('"speed": 1.0', '"speed": 1.5')
+    digest = hashlib.sha256(beyond.encode()).hexdigest()
+    codes.append(opened.ask({**request, 'program': beyond, 'sha256': digest})['code'])
+    assert codes == ['digest_mismatch', 'digest_mismatch', 'robot:ROBOT_FAULT']
     assert np.allclose(opened.twin.joint_positions(), begin, atol=1e-4)
 
 
+def test_the_longest_program_fits_into_a_line(opened: Client) -> None:
+    here = tuple(float(each) - 1e-16 for each in np.full(6, -0.123456789012345678))
+    program = Program((Move(here, 0.30000000000000004),) * MAX_STEPS)
+    assert len(program.to_json()) < MAX_BYTES
+    number = opened.request(run(program))
+    assert opened.ask({'op': 'stop'})['ok']
+    assert opened.answer(number)['code'] == 'robot:EXECUTION_CANCELED'
+
+
 def test_requests_out_of_place_are_refused(client: Client) -> None:
-    for op in ({'op': 'joints'}, {'op': 'reset'}, {'op': 'switch', 'on': True}):
+    for op in ({'op': 'joints'}, {'op': 'reset'}, {'op': 'rearm'}, {'op': 'switch', 'on': True}):
         assert client.ask(op)['code'] == 'not_open'
     client.fail_to_open = True
     refused = client.ask(OPEN)
@@ -202,7 +206,7 @@ def test_requests_out_of_place_are_refused(client: Client) -> None:
     assert client.ask(OPEN)['ok']
     assert client.ask(OPEN)['code'] == 'already_open'
     client.move_slowly()
-    for op in (client.put(Program(())), {'op': 'switch', 'on': True}, {'op': 'reset'}):
+    for op in (run(Program(())), {'op': 'switch', 'on': True}, {'op': 'reset'}):
         assert client.ask(op)['code'] == 'busy'
     assert client.openings == 2
 
@@ -219,16 +223,16 @@ def test_a_stop_ends_the_program_and_holds_until_the_reset(opened: Client) -> No
     assert answers[stop]['ok']
     assert answers[program]['code'] == 'robot:EXECUTION_CANCELED'
     here = opened.twin.joint_positions()
-    assert opened.ask(opened.put(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
+    assert opened.ask(run(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
     assert opened.ask({'op': 'reset'})['ok']
-    assert opened.ask(opened.put(away(here, 1.0, 1.0)))['ok']
+    assert opened.ask(run(away(here, 1.0, 1.0)))['ok']
 
 
 def test_a_stop_before_the_arm_is_open_holds_it_then(client: Client) -> None:
     assert client.ask({'op': 'stop'})['ok']
     assert client.ask(OPEN)['ok']
     here = client.twin.joint_positions()
-    assert client.ask(client.put(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
+    assert client.ask(run(away(here, 1.0, 1.0)))['code'] == 'robot:EXECUTION_CANCELED'
 
 
 def test_silence_holds_the_arm(opened: Client) -> None:
@@ -242,13 +246,13 @@ def test_silence_holds_the_arm(opened: Client) -> None:
 
 
 @pytest.mark.parametrize('heard', [True, False])
-def test_what_lies_there_when_the_time_is_up_is_heard_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: bool
+def test_what_lies_there_when_the_time_is_up_is_read_first(
+    monkeypatch: pytest.MonkeyPatch, heard: bool
 ) -> None:
-    """An agent does not take its own time for silence, nor noise for a sign of life."""
+    """An agent does not take its own time for silence, nor noise for a heartbeat."""
     go_on = threading.Event()
     monkeypatch.setattr(session, 'FIRST_WORD_S', 0.0)
-    client = Client(tmp_path, alive=lambda: waiting.wait_until(go_on.is_set, 'the other side'))
+    client = Client(alive=lambda: waiting.wait_until(go_on.is_set, 'the other side'))
     if heard:
         number = client.request({'op': 'joints'})
         go_on.set()
@@ -258,6 +262,36 @@ def test_what_lies_there_when_the_time_is_up_is_heard_first(
         go_on.set()
         assert client.ended() == f'nothing was heard of the client for {PATIENT:g} s'
     client.close()
+
+
+def test_an_agent_that_did_not_run_for_the_timeout_holds_the_arm(
+    opened: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever lies there: nobody has watched the motion meanwhile."""
+    opened.move_slowly()
+    opened._session._watched = Deadline(PATIENT, lambda: boottime() + 2 * PATIENT)
+    opened.send(b'{"op": "beat"}\n')
+    opened._session._watched._due = 0.0
+    assert opened.ended() == f'the agent did not run for {PATIENT:g} s'
+    opened.assert_held()
+
+
+def test_a_program_that_nobody_has_watched_does_not_go_on(
+    opened: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that moves the arm may be the first to run after a stall."""
+    begin = opened.twin.joint_positions()
+    steps = (Wait(0.2), *away(begin, 5.0, 1.0).steps)
+    stalled = SimpleNamespace(over=False, restart=lambda: None)
+    monkeypatch.setattr(opened._session, '_watched', stalled)
+    number = opened.request(run(Program(steps)))
+    # Only for the thread of the motion, as if the reader had not run yet.
+    main = opened._thread
+    over = property(lambda self: threading.current_thread() is not main)
+    monkeypatch.setattr(opened._session, '_watched', type('Stalled', (), {
+        'over': over, 'restart': lambda self: None})())  # fmt: skip
+    assert opened.answer(number)['code'] == 'robot:EXECUTION_CANCELED'
+    assert np.allclose(opened.twin.joint_positions(), begin, atol=1e-4)
 
 
 @pytest.mark.parametrize('end', ['to_agent', 'end'])
@@ -291,16 +325,6 @@ def test_an_arm_that_cannot_be_released_is_not_called_held(
     assert opened._session.held is not fails
 
 
-def test_what_is_held_up_with_its_watcher_gets_that_time_back(
-    opened: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held_up = iter([100.0, 200.0])
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + next(held_up, 200.0))
-    monkeypatch.setattr(watched_time, 'time', clock)
-    assert opened._session._watched(lambda: time.sleep(0.1), session.CLOSE_S)
-    assert not opened._session._watched(threading.Event().wait, 0.1)
-
-
 def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
     opened.move_slowly()
     opened.send(b'\xff\x00 garbage\n' * MAX_BAD_LINES)
@@ -323,11 +347,9 @@ def test_a_client_that_reads_nothing_cannot_keep_the_arm_moving(opened: Client) 
 
 @settings(max_examples=60)
 @given(st.lists(st.binary(max_size=60), min_size=1, max_size=20))
-def test_no_bytes_end_the_agent_but_by_its_rules(
-    tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes]
-) -> None:
+def test_no_bytes_end_the_agent_but_by_its_rules(chunks: list[bytes]) -> None:
     """After any bytes, fewer than end a session, the next request is understood."""
-    client = shared_client(tmp_path_factory)
+    client = shared_client()
     client.send(b''.join(chunks).replace(b'\n', b' ') + b'\n')
     number = client.request({'op': 'joints'})
     refusal = client.answer(None)
@@ -338,10 +360,10 @@ def test_no_bytes_end_the_agent_but_by_its_rules(
 _shared: list[Client] = []
 
 
-def shared_client(folders: pytest.TempPathFactory) -> Client:
+def shared_client() -> Client:
     """One session for every example: it has to survive them all."""
     if not _shared:
-        _shared.append(Client(folders.mktemp('agent')))
+        _shared.append(Client())
     return _shared[0]
 
 

@@ -30,5 +30,6 @@ def connected(emulator):
 
 @pytest.fixture
 def arm(connected):
+    connected.rearm()
     connected.reset_stop()
     return connected

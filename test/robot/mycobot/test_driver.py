@@ -80,13 +80,13 @@ def test_nothing_beyond_the_table_of_limits_leaves(arm, emulator, joint, side):
 
 def test_a_stop_during_the_reset_is_not_lost(arm, emulator, monkeypatch):
     arm.stop()
-    ready = arm._make_ready
+    fit = arm._require_fit
 
     def stopped_meanwhile():
-        ready()
+        fit()
         arm.stop()
 
-    monkeypatch.setattr(arm, '_make_ready', stopped_meanwhile)
+    monkeypatch.setattr(arm, '_require_fit', stopped_meanwhile)
     with pytest.raises(Canceled, match='stopped again'):
         arm.reset_stop()
     last = emulator.last_motion
@@ -229,14 +229,83 @@ def test_a_stop_ends_a_wait(arm):
     timer.join()
 
 
-def test_a_servo_without_power_gets_it_back_by_reset(arm, emulator):
-    emulator.firmware.power_off()
-    with pytest.raises(RobotError, match='its servos have no power'):
+def test_an_arm_holds_from_its_construction_until_it_is_rearmed_and_reset(emulator):
+    robot = open_tcp('127.0.0.1', emulator.tcp_port)
+    with MyCobot(robot, BasicOutputPump) as arm:
+        with pytest.raises(Canceled):
+            arm.move_joints(UP, 1.0)
+        arm.rearm()
+        with pytest.raises(Canceled):
+            arm.move_joints(UP, 1.0)
+        arm.reset_stop()
+        arm.move_joints(UP, 1.0)
+
+
+def test_only_rearming_powers_the_servos_and_clears_errors(arm, emulator):
+    firmware = emulator.firmware
+    arm.move_joints(UP, 1.0)
+    firmware.power_off()
+    with pytest.raises(RobotError, match='its servos have no power') as caught:
         arm.move_joints(AWAY, 1.0)
-    with pytest.raises(RobotError, match='holds after a fault'):
+    assert caught.value.code is ErrorCode.ROBOT_FAULT
+    firmware.error = 3
+    for command in (lambda: arm.move_joints(AWAY, 1.0), arm.reset_stop):
+        with pytest.raises(RobotError, match='holds after a fault') as caught:
+            command()
+        assert caught.value.code is ErrorCode.ROBOT_FAULT
+    assert not firmware.powered
+    assert firmware.error == 3
+    last = emulator.last_motion
+    arm.rearm()
+    assert firmware.powered
+    assert firmware.error == 0
+    with pytest.raises(Canceled):
         arm.move_joints(AWAY, 1.0)
+    assert emulator.last_motion == last
     arm.reset_stop()
     arm.move_joints(AWAY, 1.0)
+
+
+def test_a_power_loss_between_two_goals_is_no_reason_to_power_it(arm, emulator):
+    arm.stop()
+    emulator.firmware.power_off()
+    with pytest.raises(RobotError, match='its servos have no power') as caught:
+        arm.reset_stop()
+    assert caught.value.code is ErrorCode.ROBOT_FAULT
+    assert not emulator.firmware.powered
+    with pytest.raises(Canceled):
+        arm.move_joints(UP, 1.0)
+
+
+def test_power_that_comes_back_in_mid_motion_does_not_end_the_fault(arm, emulator):
+    """Its target must not be sent again: somebody may stand at the arm by then."""
+    arm.move_joints(UP, 1.0)
+    sent = emulator.last_motion
+    cut = threading.Timer(1.0, emulator.firmware.power_off)
+    cut.start()
+    with pytest.raises(RobotError, match='no power'):
+        arm.move_joints(AWAY, 0.1)
+    cut.join()
+    motion = emulator.last_motion
+    assert motion > sent
+    emulator.firmware.powered = True
+    with pytest.raises(RobotError, match='holds after a fault'):
+        arm.reset_stop()
+    assert emulator.last_motion == motion
+
+
+@pytest.mark.parametrize('servo', [2, 5])
+def test_a_broken_servo_is_named_by_its_own_joint(arm, emulator, servo):
+    arm.move_joints(UP, 1.0)
+    emulator.firmware.stop_joint(servo, 16, broken=True)
+    try:
+        with pytest.raises(RobotError, match=f'the servo of joint{servo} is released') as caught:
+            arm.move_joints(AWAY, 1.0)
+        assert caught.value.code is ErrorCode.ROBOT_FAULT
+        with pytest.raises(RobotError, match=f'the servo of joint{servo} is released'):
+            arm.rearm()
+    finally:
+        emulator.firmware.free[servo - 1] = 1
 
 
 def test_the_pump_is_at_the_pins_of_the_base(arm, emulator):
@@ -263,6 +332,8 @@ def test_a_second_program_is_kept_from_the_port(arm, emulator):
 def test_the_same_driver_works_over_tcp(emulator):
     robot = open_tcp('127.0.0.1', emulator.tcp_port)
     with MyCobot(robot, BasicOutputPump, speed_limit=0.3) as arm:
+        arm.rearm()
+        arm.reset_stop()
         arm.move_joints(UP, 1.0)
         np.testing.assert_allclose(arm.joint_positions(), UP, atol=0.02)
     arm.close()
@@ -277,6 +348,7 @@ def test_the_same_driver_works_over_tcp(emulator):
     [
         (lambda: open_serial('/dev/no-such-port', 115200), 'plug the arm in'),
         (lambda: open_tcp('127.0.0.1', 1), 'start the server at the arm'),
+        (lambda: open_tcp('no.such.host.invalid', 9000), 'no computer has this name'),
     ],
 )
 def test_a_port_that_is_not_there_is_named_with_its_cure(opening, words):

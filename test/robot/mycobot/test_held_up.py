@@ -5,69 +5,93 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from safegen_ros import watched_time
+from safegen_ros.deadline import Deadline
 from safegen_ros.errors import Canceled, RobotError
-from safegen_ros.robot.mycobot import driver
-from safegen_ros.robot.mycobot.effectors import PUMP_PIN
+from safegen_ros.robot.mycobot import driver, effectors
+from safegen_ros.robot.mycobot.driver import REST_TIMEOUT
+from safegen_ros.robot.mycobot.effectors import GRIPPER_TIMEOUT, PUMP_PIN, AdaptiveGripper
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.mycobot.owner import READ_TRIES
+from safegen_ros.robot.mycobot.tracking import POLL
 
 UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
 
 
-@pytest.fixture
-def held_up(monkeypatch):
-    """How long the driver seems to have been held up so far [s], for its clock alone."""
-    seconds = [0.0]
-    clock = SimpleNamespace(
-        monotonic=lambda: time.monotonic() + seconds[0], time=time.time, sleep=time.sleep
-    )
-    for module in (driver, watched_time):
-        monkeypatch.setattr(module, 'time', clock)
-    return seconds
-
-
-def test_an_arm_that_was_held_up_together_with_its_driver_gets_that_time_back(
-    arm, held_up, monkeypatch
-):
-    arm.move_joints(UP, 1.0)
-    sent = lose_answers(arm, monkeypatch, 'send_angles', 0)
-
-    def sample(reading):
-        if reading.joints[0] > UP[0] + 0.05:
-            held_up[0] = 100.0
-
-    monkeypatch.setattr(arm, 'sample', sample)
-    arm.move_joints(UP + np.radians([10.0, 0, 0, 0, 0, 0]), 0.1)
-    assert held_up == [100.0]
-    assert len(sent) == 1
-
-
-def test_an_arm_that_rests_is_seen_to_rest_however_late_the_driver_looks(arm, held_up, monkeypatch):
+def test_an_arm_that_rests_is_seen_to_rest_however_late_the_driver_looks(arm, monkeypatch):
+    now = [0.0]
     arm.stop()
     read = arm._read
 
-    def late(*look):
-        held_up[0] += 100.0
-        return read(*look)
+    def late():
+        now[0] += 100.0
+        return read()
 
     monkeypatch.setattr(arm, '_read', late)
+    monkeypatch.setattr(driver, 'Deadline', lambda seconds: Deadline(seconds, lambda: now[0]))
     with pytest.raises(Canceled, match='holds its position'):
         arm.wait(0.0)
+
+
+@pytest.mark.parametrize('reading_s', [0.02, 1.5])
+def test_an_arm_that_still_moves_behind_a_stop_is_told_about_in_time(arm, monkeypatch, reading_s):
+    now = [0.0]
+
+    def moving():
+        now[0] += reading_s
+        return UP + np.radians([10.0 * now[0], 0, 0, 0, 0, 0])
+
+    clock = SimpleNamespace(sleep=lambda seconds: now.append(now.pop() + seconds))
+    monkeypatch.setattr(driver, 'time', clock)
+    monkeypatch.setattr(arm, '_read', moving)
+    monkeypatch.setattr(arm._port, 'halted', lambda: True)
+    monkeypatch.setattr(driver, 'Deadline', lambda seconds: Deadline(seconds, lambda: now[0]))
+    assert arm._confirm_halt() == 'it still moves'
+    assert now[0] <= REST_TIMEOUT + 3 * (reading_s + POLL)
+
+
+@pytest.mark.parametrize('rests', [True, False])
+def test_a_gripper_that_answers_slowly_rests_or_is_told_about_in_time(monkeypatch, rests):
+    now = [0.0]
+    values = itertools.cycle([100] if rests else [20, 90])
+
+    def ask(name, *args):
+        now[0] += 0.9
+        return 1 if name == 'set_gripper_value' else next(values)
+
+    monkeypatch.setattr(effectors, 'Deadline', lambda seconds: Deadline(seconds, lambda: now[0]))
+    if rests:
+        AdaptiveGripper(ask).switch(False)
+    else:
+        with pytest.raises(RobotError, match='does not come to rest'):
+            AdaptiveGripper(ask).switch(False)
+    assert now[0] <= GRIPPER_TIMEOUT + 3 * 0.9
+
+
+def test_a_dead_port_is_asked_one_question(arm, monkeypatch):
+    asked = []
+
+    def dead(name, *args):
+        asked.append(name)
+        return -1
+
+    monkeypatch.setattr(arm._port, 'ask_again', dead)
+    status = arm.status()
+    assert asked == ['is_power_on']
+    assert (status.version, status.powered, status.servos) == (None, False, False)
+    assert (status.error, status.joints) == (None, None)
 
 
 def test_a_reading_that_was_taken_up_late_makes_no_jump_of_the_next(arm, monkeypatch):
     """And a jump is one still, where no motion had the time for it."""
     now = [0.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0], time=time.time)
     answers = iter([(0.0, 1.0), (50.0, 0.0)])
 
     def ask_counted(name):
@@ -77,7 +101,7 @@ def test_a_reading_that_was_taken_up_late_makes_no_jump_of_the_next(arm, monkeyp
         return [degrees, -20.0, -60.0, 30.0, 0.0, 45.0], 1, began
 
     with monkeypatch.context() as patched:
-        patched.setattr(driver, 'time', clock)
+        patched.setattr(driver, 'boottime', lambda: now[0])
         patched.setattr(arm, '_last', None)
         patched.setattr(arm._port, 'ask_counted', ask_counted)
         assert arm.joint_positions()[0] == 0.0
@@ -102,6 +126,7 @@ def test_a_pin_is_set_again_when_the_base_does_not_confirm_it(arm, emulator, mon
     with pytest.raises(RobotError, match=f'does not confirm pin {PUMP_PIN}'):
         arm.set_tool(False)
     monkeypatch.undo()
+    arm.rearm()
     arm.reset_stop()
     arm.set_tool(False)
 
