@@ -13,7 +13,7 @@ from safegen_ros.nodes.levels import sampling_of
 from safegen_ros.nodes.own_models import OwnModels
 from safegen_ros.planning.boxnet import held_plans
 from safegen_ros.planning.feedback import feedback_named
-from safegen_ros.planning.levels import level_names
+from safegen_ros.planning.levels import SHIELD, level_names
 from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
 from safegen_ros.worlds.boxnet.goal import BoxnetGoal
 from safegen_ros.worlds.boxnet.styles import InstructStyle, Style, WordStyle, style_of
@@ -48,6 +48,12 @@ class ArmsModel:
             self._model = self._own.opened(values['arms_model'])
         elif isinstance(style, styles.InstructStyle):
             self._model = InstructStyle(), backend
+
+    @property
+    def source(self) -> str:
+        """What its plans are labelled with: the shield, where it chooses among admissible moves."""
+        chat = self._model is not None and not isinstance(self._model[0], WordStyle)
+        return MODEL if chat else SHIELD
 
     def plans(
         self, task: BoxnetGoal, goal: Any, history: History, deadline: Deadline
@@ -132,5 +138,5 @@ def world_levels(
         yield task.solve(deadline.left_s, deadline.cancelled)
 
     attempts = goal.max_attempts or values['max_attempts']
-    levels = {MODEL: Level(MODEL, attempts, asked), SEARCH: Level(SEARCH, 1, searched)}
+    levels = {MODEL: Level(arms.source, attempts, asked), SEARCH: Level(SEARCH, 1, searched)}
     return tuple(levels[name] for name in names if name in levels)

@@ -264,7 +264,8 @@ class _Planner:
         verdict: Callable[[str], Verdict],
     ) -> tuple[Attempt, ...]:
         """The attempts of the loop, the last of which is proved or the last that was allowed."""
-        outcome = self._outcome([Level(MODEL, self.options.attempts, propose)], verdict)
+        source = MODEL if self.options.shield == PLAIN else self.options.shield
+        outcome = self._outcome([Level(source, self.options.attempts, propose)], verdict)
         if not outcome.attempts:
             raise SafegenError(outcome.message, outcome.error_code)
         return outcome.attempts

@@ -12,13 +12,13 @@ import re
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.planning.loop import MODEL, SEARCH
 
-HIERARCHY = 'hierarchy'
+HIERARCHY, SHIELD = 'hierarchy', 'shield'
 
 LEVELS = {
     MODEL: 'the model, again and again, told what was wrong with its last plan',
     'best of N': 'N answers of the model to the same question, until one is proved',
     'repair': 'the valid beginning of a refused plan, whose end the model writes anew',
-    'shield': 'the model, kept from every step that is not admissible',
+    SHIELD: 'the model, kept from every step that is not admissible',
     'beam N': "a search over admissible steps that follows the model's N most likely plans",
     'backtracking N': 'beam N, with leave to go back to plans that it had left',
     'beam': 'beam 2, beam 4, beam 8, backtracking 8',

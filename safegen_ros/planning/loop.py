@@ -30,7 +30,7 @@ class Attempt:
 
     Attributes:
         number: from 1, over all levels.
-        source: the name of the level that proposed it.
+        source: the name of the level that proposed it; of a `Labelled` proposal its source.
         text: what was proposed, as it came.
         verdict: the verifier's verdict.
         seconds: from asking for the proposal to the verdict [s].
@@ -160,6 +160,24 @@ Raises `Skipped` where it cannot propose anything, `BackendError` when the model
 that the search planner is asked next, and `Canceled` soon after `Deadline.over` turned true.
 """
 
+
+class Labelled(str):
+    """A proposal whose source says more than the name of its level.
+
+    Args:
+        text: the proposal.
+        source: what planned it.
+    """
+
+    source: str
+
+    def __new__(cls, text: str, source: str) -> Labelled:
+        """The text, which knows its source."""
+        made = super().__new__(cls, text)
+        made.source = source
+        return made
+
+
 Verify = Callable[[str], Verdict]
 Rehearse = Callable[[Plan, Verdict], Verdict]
 """Takes a plan that is proved and its verdict; returns that, or one that refuses the plan."""
@@ -217,8 +235,8 @@ def first_proof(
     verify: Verify,
     time_budget_s: float,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Plan:
-    """The plan that `plan_with_levels` finds; what keeps it from one is raised.
+) -> Attempt:
+    """The attempt that `plan_with_levels` proves; what keeps it from one is raised.
 
     Raises:
         BackendError: the model cannot answer.
@@ -254,7 +272,7 @@ class _Loop:
 
     def run(self) -> Outcome:
         try:
-            return self._outcome(self.first_proof())
+            return self._outcome(self.first_proof().plan)
         except SafegenError as error:
             if self.deadline.left_s <= 0 and not self.deadline.cancelled():
                 return self._outcome(None, ErrorCode.PLANNING_TIMEOUT, self._too_late())
@@ -266,8 +284,8 @@ class _Loop:
             f'({len(self.attempts)} attempts were judged): give the goal more time'
         )
 
-    def first_proof(self) -> Plan:
-        """The plan; raises what keeps the loop from one."""
+    def first_proof(self) -> Attempt:
+        """The proved attempt; raises what keeps the loop from one."""
         until = ''
         for level in self.levels:
             if until and level.name not in (until, SEARCH):
@@ -275,7 +293,7 @@ class _Loop:
             until = '' if level.name == until else until
             count = len(self.attempts)
             try:
-                plan = self._try(level)
+                proved = self._try(level)
             except BackendError as error:
                 # Every other level of the model would ask the same server.
                 self.failed = self.failed or error
@@ -287,8 +305,8 @@ class _Loop:
                 self.skipped.append(error)
                 self.news.append((level.name, error.message))
                 continue
-            if plan is not None:
-                return plan
+            if proved is not None:
+                return proved
             count = len(self.attempts) - count
             self.news.append((level.name, f'no proof in {count} attempt{"s" * (count != 1)}'))
         raise self._given_up()
@@ -310,7 +328,7 @@ class _Loop:
             ErrorCode.ATTEMPTS_EXHAUSTED,
         )
 
-    def _try(self, level: Level) -> Plan | None:
+    def _try(self, level: Level) -> Attempt | None:
         """The first proposal of a level that is proved; None when none of them is."""
         phase = 'searching' if level.name == SEARCH else 'generating'
         with closing(level.proposals(self.attempts, self.deadline)) as proposals:
@@ -323,9 +341,10 @@ class _Loop:
                 text = next(proposals, None)
                 if text is None:
                     break
-                attempt = self._judge(level.name, text, started)
+                source = text.source if isinstance(text, Labelled) else level.name
+                attempt = self._judge(source, text, started)
                 if attempt.verdict.ok:
-                    return attempt.plan
+                    return attempt
                 if level.name == SEARCH and gist(text) not in self.unrehearsed:
                     raise SafegenError(
                         f'the search planner and the verifier disagree: {attempt.verdict.reason}',

@@ -12,7 +12,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.hierarchy.divide import divide_and_conquer
-from safegen_ros.planning.levels import BEAMS, HIERARCHY, level_names
+from safegen_ros.planning.levels import BEAMS, HIERARCHY, SHIELD, level_names
 from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
@@ -22,6 +22,7 @@ from safegen_ros.planning.loop import (
     Proposals,
     Skipped,
     Solve,
+    Labelled,
     first_proof,
 )
 from safegen_ros.planning.proposer import SHARE, ModelProposer, Texts
@@ -75,7 +76,7 @@ def _level(
     plain = {
         MODEL: Level(MODEL, max_attempts, partial(model.answers, share)),
         'repair': Level('repair', 1, model.repaired),
-        'shield': Level('shield', 1, model.shielded),
+        SHIELD: Level(SHIELD, 1, model.shielded),
         HIERARCHY: Level(HIERARCHY, 1, partial(_divided, model, max_attempts, share)),
         SEARCH: search_level(solve),
     }
@@ -102,8 +103,12 @@ def search_level(solve: Solve | None) -> Level:
 def _divided(
     model: ModelProposer, max_attempts: int, share: float, history: History, deadline: Deadline
 ) -> Texts:
-    """A plan whose parts the model has planned, each proved before the next is asked for."""
+    """A plan whose parts the model has planned, each proved before the next is asked for.
+
+    Its source names the levels that planned the parts.
+    """
     failed = dict[Hashable, SafegenError]()
+    sources = dict[Plan, str]()
 
     def plan_part(problem: Problem, limit_s: float, stop: Callable[[], bool]) -> Plan:
         same = frozenset(problem.objects), problem.init, frozenset(problem.goal_conjuncts())
@@ -113,10 +118,12 @@ def _divided(
         part = model.part(problem)
         levels = levels_of(', '.join(BEAMS) if part.can_beam else MODEL, part, None, max_attempts)
         try:
-            return first_proof(levels, part.task.verify, limit_s, stop)
+            proved = first_proof(levels, part.task.verify, limit_s, stop)
         except SafegenError as error:
             failed[key] = error
             raise
+        sources[proved.plan] = proved.source
+        return proved.plan
 
     model.check_suitable()
     try:
@@ -130,4 +137,5 @@ def _divided(
         if error.code not in _NO_PLAN:
             raise
         raise Skipped(error.message, error.code) from error
-    yield str(found.plan)
+    by = ', '.join(dict.fromkeys(sources[part.plan] for part in found.parts))
+    yield Labelled(str(found.plan), f'{HIERARCHY} of {by}' if by else HIERARCHY)

@@ -42,7 +42,8 @@ def test_its_plan_is_proved_and_carried_out(stack: Stack) -> None:
     text = text_of('hand_over')
     result = stack.client.run(text, options=BY_MODEL, format='boxnet')
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
-    assert result.plan.source == 'model'
+    assert result.plan.source == 'shield'  # which lets the model choose admissible moves only
+    assert {attempt.source for attempt in result.attempts} == {'shield'}
     assert not stack.server.requests
     assert Category(result.attempts[-1].verdict.category) is Category.SUCCESS
     ended = conversions.state_from_facts(result.final_state.facts)

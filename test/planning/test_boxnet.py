@@ -126,6 +126,7 @@ def test_no_bad_move_passes_the_filter(mode: str) -> None:
         found = plan_with_model(task, script, SAMPLING, options)
         assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
         assert not [step for step in found.judged.plan if len({m.robot for m in step}) < len(step)]
+        assert {attempt.source for attempt in found.attempts} == {FILTER}
         changed += any(a.text != t for a, t in zip(found.attempts, texts, strict=False))
     assert changed > 3
 
@@ -136,6 +137,9 @@ def test_choosing_among_good_moves_solves_what_chance_alone_can() -> None:
     options = Options(NEXT, CHOICE, most_steps=400)
     found = plan_with_model(task, backend, SAMPLING, options)
     assert found.judged.verdict.ok
+    assert {attempt.source for attempt in found.attempts} == {
+        CHOICE
+    }  # no answer of the model's own
     large = next(tasks((5, 5), 4, 'choice'))
     found = plan_with_model(large, backend, SAMPLING, Options(NEXT, CHOICE, most_steps=10))
     assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)

@@ -22,7 +22,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.planning.hierarchy.complexity import Thresholds, thresholds_of
-from safegen_ros.planning.levels import DEFAULT
+from safegen_ros.planning.levels import BEAMS, DEFAULT
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.strategy import levels_of
@@ -87,7 +87,9 @@ def solved(text: str, cancelled: Cancelled = never) -> str:
 def test_the_shipped_model_plans_eight_blocks_in_parts() -> None:
     backend, style = TransformersBackend(FOLDER, 'cpu'), load_style(FOLDER)
     outcome, heard = planned(DEFAULT, backend, style, EIGHT)
-    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    (attempt,) = outcome.attempts
+    assert attempt.source.startswith('hierarchy of beam 2')
+    assert {*attempt.source.removeprefix('hierarchy of ').split(', ')} <= {*BEAMS}
     assert outcome.plan is not None
     assert EIGHT.verify(outcome.plan).ok
     assert [(p.phase, p.source) for p in heard[:2]] == [
@@ -105,7 +107,7 @@ def test_a_simple_task_is_put_to_the_model_as_a_whole() -> None:
     assert outcome.plan is not None
     assert not any(p.detail for p in heard)
     in_turn, _ = planned('hierarchy', Asked(solved), InstructStyle(), FIVE)
-    assert [a.source for a in in_turn.attempts] == ['hierarchy']
+    assert [a.source for a in in_turn.attempts] == ['hierarchy of model']
     assert in_turn.plan is not None
 
 
@@ -129,7 +131,7 @@ def test_how_large_a_simple_task_may_be_can_be_said(
     outcome, _ = planned(
         'model, hierarchy', Asked(solved), InstructStyle(), task, thresholds=thresholds
     )
-    assert [a.source for a in outcome.attempts] == [source]
+    assert [a.source.partition(' of ')[0] for a in outcome.attempts] == [source]
     assert outcome.plan is not None
 
 
@@ -148,7 +150,7 @@ def test_a_model_without_beams_answers_part_by_part_and_is_told_of_failures() ->
 
     model = Asked(second_time)
     outcome, _ = planned(DEFAULT, model, InstructStyle())
-    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    assert [a.source for a in outcome.attempts] == ['hierarchy of model']
     assert outcome.plan is not None
     assert TEN.verify(outcome.plan).ok
     assert len(set(model.problems)) > 4
@@ -185,7 +187,7 @@ class Guides(Asked):
 def test_each_part_has_a_guide_of_its_own_and_wider_and_wider_beams() -> None:
     model = Guides()
     outcome, _ = planned(DEFAULT, model, InstructStyle(), seconds=600.0)
-    assert [a.source for a in outcome.attempts] == ['hierarchy']
+    assert [a.source for a in outcome.attempts] == ['hierarchy of beam 4']
     assert len(model.widths) > 4
     assert all(widths == [2, 4] for widths in model.widths)
     assert all(limit <= 600.0 / 2 / 4 / 2 for limit in model.limits)  # level, part, beam
