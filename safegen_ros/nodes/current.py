@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ class CurrentWorld:
                 f'from_current is for a task in PDDL, not in format {task.format}: leave it out',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        state = conversions.state_from_facts(self._facts(cancelled))
+        state = conversions.state_from_facts(self._facts(tuple(read.problem.objects), cancelled))
         there = {name for atom in state for name in atom[1:]}
         differ = sorted(there ^ set(read.problem.objects))
         if differ:
@@ -62,12 +62,17 @@ class CurrentWorld:
             )
         return conversions.remaining_to_msg(replace(read.problem, init=state), read)
 
-    def _facts(self, cancelled: Callable[[], bool]) -> list[str]:
+    def _facts(self, objects: Sequence[str], cancelled: Callable[[], bool]) -> list[str]:
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
         if not self._client.wait_for_service(timeout_sec=ANSWER_S):
             raise SafegenError('the executor node is not there: start it', unavailable)
         answer = answer_of(
-            self._client, GetWorld.Request(), ANSWER_S, 'the executor', unavailable, cancelled
+            self._client,
+            GetWorld.Request(objects=list(objects)),
+            ANSWER_S,
+            'the executor',
+            unavailable,
+            cancelled,
         )
         if answer.error_code != int(ErrorCode.NONE):
             code = conversions.code_from_msg(answer.error_code)

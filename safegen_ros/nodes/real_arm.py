@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -23,7 +21,13 @@ from safegen_ros.robot.agent.messages import (
     TOOLS,
 )
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.cell.observed import Observation
+from safegen_ros.robot.cell.perception import (
+    OBSTACLE,
+    OTHER_OBJECTS,
+    Perception,
+    PerceptionSettings,
+    read_picture,
+)
 from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
 from safegen_ros.robot.mycobot.tools import check_tool
 from safegen_ros.robot.pose import Pose
@@ -52,6 +56,26 @@ PARAMETERS = (
     Parameter('tool', 'basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}'),
     Parameter('speed_limit', 0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0),
     Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
+    Parameter('perception_timeout', 5.0, 'longest wait for new pictures [s]', 0.1, 60.0),
+    Parameter('perception_samples', 7, 'pictures of which the median is taken [1]', 1, 100),
+    Parameter(
+        'perception_clock_tolerance',
+        0.1,
+        'how far ahead a stamp of a picture may be [s]',
+        0.0,
+        10.0,
+    ),
+    Parameter('height_tolerance', 0.006, 'of a perceived block and its level [m]', 0.0005, 0.014),
+    Parameter('tilt_tolerance', 5.0, 'of a perceived block [deg]', 0.5, 30.0),
+    Parameter(
+        'other_objects',
+        OBSTACLE,
+        'what perceived objects are that the task does not name: obstacle, ignore or refuse',
+        choices=OTHER_OBJECTS,
+    ),
+    Parameter(
+        'obstacle_size', 0.1, 'edge of the box that stands for such an object [m]', 0.01, 1.0
+    ),
 )
 
 
@@ -68,8 +92,7 @@ class RealArm:
 
     def __init__(self, node: SafegenNode) -> None:
         self._node = node
-        self._lock = threading.Lock()
-        self._seen: Observation | None = None
+        self._perception: Perception | None = None
         self._subscribed = False
 
     def open(
@@ -98,14 +121,12 @@ class RealArm:
                 f'parameter world: {values["world"]!r} is none: use one of {" ".join(WORLDS)}'
             )
         perceived = values['world'] == 'perceived'
-        if perceived and not self._subscribed:
-            self._node.create_subscription(WorldState, TOPIC, self._take, qos.SAMPLES)
-            self._subscribed = True
+        self._perception = self._open_perception(values) if perceived else None
         settings = ArmSettings(**{each.name: values[each.name] for each in fields(ArmSettings)})
         cell = MyCobotCell(
             scene,
             lambda tell: connect_arm(settings, tell),
-            observe=self._latest if perceived else None,
+            perception=self._perception,
             sample=sample,
         )
         if rearm:
@@ -121,23 +142,30 @@ class RealArm:
             )
         return cell
 
-    def _latest(self) -> Observation | None:
-        with self._lock:
-            return self._seen
+    def _open_perception(self, values: Mapping[str, Any]) -> Perception:
+        node = self._node
+
+        def silent() -> str:
+            if node.count_publishers(TOPIC):
+                return f'{TOPIC} has a publisher, from which nothing comes: look at that node'
+            return f'nobody publishes {node.resolve_topic_name(TOPIC)}: start it'
+
+        if not self._subscribed:
+            # Best effort, which also takes what is published reliably.
+            node.create_subscription(WorldState, TOPIC, self._take, qos.MEASURED)
+            self._subscribed = True
+        names = [each.name for each in fields(PerceptionSettings)]
+        return Perception(
+            PerceptionSettings(**{name: values[name] for name in names}), silent=silent
+        )
 
     def _take(self, message: WorldState) -> None:
-        poses = {item.name: _pose(item.pose) for item in message.objects}
-        frame = message.header.frame_id
-        if frame not in ('', FRAME) or len(poses) != len(message.objects):
-            self._node.get_logger().error(
-                f'{TOPIC}: a message was not taken, in the frame {frame!r} with '
-                f'{len(message.objects)} objects of {len(poses)} names: its poses must be in '
-                f'{FRAME}, and its names differ',
-                throttle_duration_sec=5.0,
-            )
+        perception, stamp = self._perception, message.header.stamp
+        if perception is None:
             return
-        with self._lock:
-            self._seen = Observation(poses, time.monotonic())
+        poses = [(item.name, _pose(item.pose)) for item in message.objects]
+        seconds = stamp.sec + stamp.nanosec * 1e-9
+        perception.take(read_picture(seconds, message.header.frame_id, poses, FRAME))
 
 
 def _pose(pose: Any) -> Pose:

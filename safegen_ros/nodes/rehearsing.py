@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from safegen_msgs import msg
@@ -23,6 +24,7 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
+from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose, same_place
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
@@ -59,18 +61,27 @@ class _Found:
     Attributes:
         key: the task, the plan, and whether it goes on from what another one left.
         poses: where the blocks stood before it.
+        obstacles: what else stood there.
     """
 
     key: _Key
     poses: Mapping[str, Pose]
+    obstacles: tuple[KeepOut, ...]
     went: Rehearsal
 
-    def counts_for(self, key: _Key, poses: Mapping[str, Pose]) -> bool:
+    def counts_for(
+        self, key: _Key, poses: Mapping[str, Pose], obstacles: tuple[KeepOut, ...]
+    ) -> bool:
         """Whether the same would be shown again."""
-        return (self.key, self.poses.keys()) == (key, poses.keys()) and all(
+        same_blocks = self.poses.keys() == poses.keys() and all(
             same_place(pose, self.poses[name], _SAME_PLACE_M, _SAME_TURN)
             for name, pose in poses.items()
         )
+        same_obstacles = len(obstacles) == len(self.obstacles) and all(
+            box.name == known.name and math.dist(box.centre, known.centre) <= _SAME_PLACE_M
+            for box, known in zip(obstacles, self.obstacles, strict=True)
+        )
+        return self.key == key and same_blocks and same_obstacles
 
 
 class Rehearser:
@@ -190,11 +201,12 @@ class Rehearser:
         key = (sent.domain, sent.problem, str(plan), resume)
         with self._lock:  # a twin takes a whole core: one at a time
             poses, held = _start(cell, task, resume)
-            if self._found is None or not self._found.counts_for(key, poses):
+            boxes = cell.obstacles()
+            if self._found is None or not self._found.counts_for(key, poses, boxes):
                 went = rehearse(
                     task.problem,
                     plan,
-                    cell.scene,
+                    replace(cell.scene, keep_out=(*cell.scene.keep_out, *boxes)),
                     poses=poses,
                     held=held,
                     proved=proved,
@@ -205,7 +217,7 @@ class Rehearser:
                     f'rehearsal of {len(plan)} steps, {went.simulated_s:.1f} s of the arm in '
                     f'{went.wall_s:.1f} s: {said}'
                 )
-                self._found = _Found(key, poses, went)
+                self._found = _Found(key, poses, boxes, went)
             return self._found.went.verdict, self._found.went.simulated_s
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from std_srvs.srv import Trigger
@@ -69,8 +69,11 @@ class KnownWorld:
         arm = self._arm()
         return arm.assumed if isinstance(arm, MyCobotCell) else None
 
-    def state(self) -> State:
+    def state(self, objects: Collection[str] = ()) -> State:
         """The atoms that hold now.
+
+        Args:
+            objects: of the task, as a camera may see others; none for all.
 
         Raises:
             SafegenError: nobody knows (`STATE_MISMATCH`), or a part is out of view
@@ -83,7 +86,7 @@ class KnownWorld:
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         if (arm := self._arm()) is not None:
-            return arm.known()
+            return arm.known(objects)
         cell = self._cell()
         if not isinstance(cell, OneRobot):
             raise RobotError(
@@ -95,7 +98,7 @@ class KnownWorld:
 
     def require(self, init: State) -> None:
         """Raises `RobotError` (`STATE_MISMATCH`) unless just these atoms hold; also as `state`."""
-        known = self.state()
+        known = self.state({name for atom in init for name in atom[1:]})
         if known != init:
             raise RobotError(
                 'the world is not in the initial state of this task: '
@@ -128,7 +131,7 @@ class KnownWorld:
         response.error_code = int(ErrorCode.UNKNOWN)
         try:
             self._require_idle()
-            response.world.facts = conversions.facts_of(self.state())
+            response.world.facts = conversions.facts_of(self.state(request.objects))
             response.world.objects = conversions.object_poses(
                 task_cells.poses_in(self._cell(), self._arm())
             )

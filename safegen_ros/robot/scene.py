@@ -20,6 +20,7 @@ import yaml
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import share_dir
 from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
+from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.kinematics import forward, inverse_top_down
 from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.pose import Pose
@@ -97,6 +98,7 @@ class Scene:
         home: where the arm parks, as a slot, with the height of the tip in `home_height`.
         home_height: of the tip above the table.
         motion: speeds, clearances and dwell times.
+        keep_out: boxes that neither the arm nor what it carries may enter.
     """
 
     block_size: float
@@ -108,6 +110,7 @@ class Scene:
     home: Slot
     home_height: float
     motion: Motion
+    keep_out: tuple[KeepOut, ...] = ()
 
     @property
     def max_blocks(self) -> int:

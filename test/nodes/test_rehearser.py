@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -19,7 +18,8 @@ from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.nodes.rehearsing import Rehearser
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.observed import Observation, PerceivedWorld
+from safegen_ros.robot.cell.observed import PerceivedWorld
+from safegen_ros.robot.cell.perception import Picture
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
@@ -45,7 +45,7 @@ class Table:
     rehearsals: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        world = PerceivedWorld(SCENE, lambda: Observation(dict(self.poses), time.monotonic()))
+        world = PerceivedWorld(SCENE, lambda: [Picture(1.0, dict(self.poses))])
         self._arm = MujocoTwin(SCENE)
         cell = BlocksworldCell(SCENE, self._arm, world)
         node: Any = SimpleNamespace(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,8 +13,9 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, Sample, World
-from safegen_ros.robot.cell.grounding import Tool, difference, ground, text_of
+from safegen_ros.robot.cell.grounding import EXACT, Tolerance, Tool, difference, ground, text_of
 from safegen_ros.robot.cell.layout import free_slot, initial_layout
+from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.program import ProgramArm, Recorder
 from safegen_ros.robot.scene import GRIPPER, Scene
@@ -38,6 +39,7 @@ class BlocksworldCell(Closing):
         world: where blocks are measured; for the twin the same object as the arm.
         target_error: drawn once per pick and place and added to the target [m]; the bench puts
             the repeatability of a real arm in here.
+        tolerance: of the measured poses.
     """
 
     def __init__(
@@ -47,11 +49,13 @@ class BlocksworldCell(Closing):
         world: World,
         *,
         target_error: Callable[[], Offset] | None = None,
+        tolerance: Tolerance = EXACT,
     ) -> None:
         self.scene = scene
         self.arm = arm
         self.world = world
         self._error = target_error
+        self._tolerance = tolerance
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Sets the blocks up as the initial state says, and checks that they stand so.
@@ -83,6 +87,10 @@ class BlocksworldCell(Closing):
         """
         layout = initial_layout(self.scene, objects, init)
         return self.world.expect(layout.poses), layout.held
+
+    def obstacles(self) -> tuple[KeepOut, ...]:
+        """What stands in the way of the arm, as `start_of` or `observe` has seen it last."""
+        return ()
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
         """Executes one action and checks its effect on the measured blocks.
@@ -124,10 +132,16 @@ class BlocksworldCell(Closing):
         Raises:
             RobotError: `STATE_MISMATCH` when the poses make no Blocksworld state.
         """
-        return ground(self.poses(), self._tool(), self.scene.block_size)
+        return ground(
+            self.world.block_poses(), self._tool(), self.scene.block_size, self._tolerance
+        )
 
-    def known(self) -> State:
-        """The last known state, between goals; raises as `observe`."""
+    def known(self, names: Collection[str] = ()) -> State:
+        """The last known state, between goals; raises as `observe`.
+
+        Args:
+            names: of the blocks, for a cell that sees other objects, too; none for all.
+        """
         return self.observe()
 
     def look(self) -> Sample | None:

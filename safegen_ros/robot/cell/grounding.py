@@ -19,12 +19,25 @@ from safegen_ros.robot.pose import Pose, planar_distance
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import Atom, State
 
-#: A block is at a level when its height is this near [m].
-HEIGHT_TOLERANCE = 0.003
-#: A block that leans more than this has fallen or is about to [rad].
-TILT_TOLERANCE = math.radians(5.0)
 #: The length of a quaternion may be off by this, as that of measured ones is [1].
 LENGTH_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How exactly blocks are where a relation has them.
+
+    Attributes:
+        height: how near a block is to a level [m].
+        tilt: a block that leans more has fallen or is about to [rad].
+    """
+
+    height: float = 0.003
+    tilt: float = math.radians(5.0)
+
+
+EXACT = Tolerance()
+"""Of the twin, and of blocks that are where they are believed to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +48,32 @@ class Tool:
     on: bool
 
 
-def ground(poses: Mapping[str, Pose], tool: Tool, block_size: float) -> State:
+def is_rigid(pose: Pose) -> bool:
+    """Whether a pose has finite numbers and a rotation."""
+    finite = all(math.isfinite(value) for value in (*pose.position, *pose.orientation))
+    # The rotation of a quaternion of another length is none; that of zeros reads as upright.
+    return finite and abs(math.hypot(*pose.orientation) - 1.0) <= LENGTH_TOLERANCE
+
+
+def ground(
+    poses: Mapping[str, Pose], tool: Tool, block_size: float, tolerance: Tolerance = EXACT
+) -> State:
     """The Blocksworld atoms that hold: on, on-table, clear, holding, arm-empty.
 
     A block is held when the tool is on and the block is where it holds one; it is on another when
-    it is one edge higher, within 3 mm, and less than half an edge aside; it is on the table when
+    it is one edge higher and less than half an edge aside; it is on the table when
     its centre is half an edge high.
 
     Args:
         poses: measured pose of each block by name.
         tool: the suction cup, or the gripper.
         block_size: edge of the cubes [m].
+        tolerance: of the measured poses.
 
     Raises:
         RobotError: `STATE_MISMATCH`, listing every block that no relation explains.
     """
-    supports, unexplained = _supports(poses, tool, block_size)
+    supports, unexplained = _supports(poses, tool, block_size, tolerance)
     if unexplained:
         raise RobotError(
             'the measured blocks do not make a Blocksworld state: '
@@ -87,7 +110,7 @@ _SPOKEN = {_TABLE: 'the table', _HELD: 'the tool'}
 
 
 def _supports(
-    poses: Mapping[str, Pose], tool: Tool, block_size: float
+    poses: Mapping[str, Pose], tool: Tool, block_size: float, tolerance: Tolerance
 ) -> tuple[dict[str, str], list[str]]:
     """What carries each block, and a sentence for each block that nothing explains."""
     supports: dict[str, str] = {}
@@ -96,14 +119,13 @@ def _supports(
         if not all(math.isfinite(value) for value in (*pose.position, *pose.orientation)):
             unexplained.append(f'{name} has no finite pose')
             continue
-        length = math.hypot(*pose.orientation)
-        if abs(length - 1.0) > LENGTH_TOLERANCE:
-            # The rotation of any other is none; that of zeros reads as upright.
+        if not is_rigid(pose):
+            length = math.hypot(*pose.orientation)
             unexplained.append(f'{name} has an orientation of length {length:.3g}, not 1')
             continue
-        found = _carriers(name, pose, poses, tool, block_size)
+        found = _carriers(name, pose, poses, tool, block_size, tolerance.height)
         where = 'at ({:.3f}, {:.3f}, {:.3f}) m'.format(*pose.position)
-        if pose.tilt > TILT_TOLERANCE:
+        if pose.tilt > tolerance.tilt:
             unexplained.append(f'{name} {where} leans {math.degrees(pose.tilt):.0f} deg')
         elif not found:
             unexplained.append(f'{name} {where} rests on nothing')
@@ -116,7 +138,12 @@ def _supports(
 
 
 def _carriers(
-    name: str, pose: Pose, poses: Mapping[str, Pose], tool: Tool, block_size: float
+    name: str,
+    pose: Pose,
+    poses: Mapping[str, Pose],
+    tool: Tool,
+    block_size: float,
+    tolerance: float,
 ) -> list[str]:
     height = pose.position[2]
     carriers = [
@@ -124,12 +151,12 @@ def _carriers(
         for other, below in poses.items()
         if other != name
         and planar_distance(pose, below) < block_size / 2
-        and abs(height - below.position[2] - block_size) <= HEIGHT_TOLERANCE
+        and abs(height - below.position[2] - block_size) <= tolerance
     ]
-    if abs(height - block_size / 2) <= HEIGHT_TOLERANCE:
+    if abs(height - block_size / 2) <= tolerance:
         carriers.append(_TABLE)
     held = Pose(tool.held_centre)
-    level = abs(tool.held_centre[2] - height) <= HEIGHT_TOLERANCE
+    level = abs(tool.held_centre[2] - height) <= tolerance
     if tool.on and level and planar_distance(pose, held) < block_size / 2:
         carriers.append(_HELD)
     return carriers

@@ -4,15 +4,24 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Sample, World
-from safegen_ros.robot.cell.grounding import Tool, difference, ground
+from safegen_ros.robot.cell.grounding import Tolerance, Tool, difference, ground, is_rigid
+from safegen_ros.robot.cell.perception import (
+    DEFAULTS,
+    IGNORE,
+    REFUSE,
+    STILL_M,
+    PerceptionSettings,
+    Picture,
+    median_poses,
+)
 from safegen_ros.robot.kinematics import tool_yaw
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import Scene
@@ -22,8 +31,6 @@ if TYPE_CHECKING:
 
 #: The tool takes a block that is this near in height, and lets it down on what is this near [m].
 REACH = 0.008
-#: An observation must come within this time after it is asked for [s].
-PATIENCE = 5.0
 STILL_HOLDS = (
     'the tool still holds what the last goal left there: hold a hand under the block, and call '
     '`safegen release`'
@@ -35,14 +42,6 @@ SAY_SO = (
 )
 #: A tool that holds nothing.
 NOWHERE = Tool((0.0, 0.0, 10.0), on=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What a perception system saw: poses by name, and when it came, in `time.monotonic` [s]."""
-
-    poses: dict[str, Pose]
-    received: float
 
 
 class AssumedWorld(World):
@@ -186,16 +185,24 @@ class PerceivedWorld(World):
 
     Args:
         scene: geometry of the blocks.
-        latest: the newest observation, or None when there is none yet.
-        patience: longest wait for one that is newer than the question [s].
+        look: pictures that were taken after the call; raises `RobotError` where there are none.
+        settings: what is made of them.
+
+    Attributes:
+        tolerance: of the measured poses.
+        others: objects that the task of the last `expect` does not name, and that are obstacles.
     """
 
     def __init__(
-        self, scene: Scene, latest: Callable[[], Observation | None], patience: float = PATIENCE
+        self,
+        scene: Scene,
+        look: Callable[[], Sequence[Picture]],
+        settings: PerceptionSettings = DEFAULTS,
     ) -> None:
-        self._scene = scene
-        self._latest = latest
-        self._patience = patience
+        self._scene, self._look, self._settings = scene, look, settings
+        self.tolerance = Tolerance(settings.height_tolerance, math.radians(settings.tilt_tolerance))
+        self._blocks: frozenset[str] = frozenset()
+        self.others: dict[str, Pose] = {}
 
     def expect(self, blocks: Mapping[str, Pose]) -> dict[str, Pose]:
         """Where the blocks are measured, when they stand on each other as in these poses.
@@ -203,36 +210,86 @@ class PerceivedWorld(World):
         Raises:
             RobotError: `STATE_MISMATCH` when they do not.
         """
-        measured = self.block_poses()
-        wanted, seen = self._state(blocks), self._state(measured)
+        measured, others = self._seen(frozenset(blocks))
+        wanted, seen = self.state_of(blocks), self.state_of(measured)
         if wanted != seen:
             raise RobotError(
                 f'the table does not show the initial state: {difference(wanted, seen)}: '
                 'put the blocks there',
                 ErrorCode.STATE_MISMATCH,
             )
-        return measured
+        self._blocks, self.others = frozenset(blocks), others
+        return self.levelled(measured)
 
     def reset(self, blocks: Mapping[str, Pose]) -> None:
-        """Checks, before anything moves, what `expect` checks; raises as that."""
+        """Checks, before anything moves, what `expect` checks, and that no obstacle is new."""
+        before = self.others if self._blocks == frozenset(blocks) else None
         self.expect(blocks)
+        if before is not None:
+            self._require_known(self.others, before)
 
     def block_poses(self) -> dict[str, Pose]:
-        """Measured pose of each block, seen after this call.
+        """Measured pose of each block of the task, seen after this call.
 
         Raises:
-            RobotError: `STATE_MISMATCH` when nothing is seen in time.
+            RobotError: `STATE_MISMATCH` when one is not seen in time, or an obstacle is new.
         """
-        asked = time.monotonic()
-        while (seen := self._latest()) is None or seen.received < asked:
-            if time.monotonic() - asked > self._patience:
-                raise RobotError(
-                    f'the perception system has said nothing for {self._patience:g} s: start it, '
-                    'and look at its topic',
-                    ErrorCode.STATE_MISMATCH,
-                )
-            time.sleep(0.02)
-        return dict(seen.poses)
+        poses, others = self._seen(self._blocks)
+        self._require_known(others, self.others)
+        return poses
 
-    def _state(self, poses: Mapping[str, Pose]) -> State:
-        return ground(poses, NOWHERE, self._scene.block_size)
+    def state(self, names: Collection[str]) -> State:
+        """The state of the blocks of those names; none for all objects."""
+        return self.state_of(self._seen(frozenset(names))[0])
+
+    def state_of(self, poses: Mapping[str, Pose]) -> State:
+        """The atoms that hold with an empty tool and the blocks at these poses."""
+        return ground(poses, NOWHERE, self._scene.block_size, self.tolerance)
+
+    def levelled(self, poses: Mapping[str, Pose]) -> dict[str, Pose]:
+        """The same with each block upright and at its level, of which its edge tells more."""
+        size, levelled = self._scene.block_size, {}
+        for name, pose in poses.items():
+            x, y, z = pose.position
+            level = size / 2 + size * round((z - size / 2) / size)
+            near = abs(z - level) <= self.tolerance.height and pose.tilt <= self.tolerance.tilt
+            levelled[name] = Pose.upright(x, y, level, pose.yaw) if near else pose
+        return levelled
+
+    def _seen(self, names: frozenset[str]) -> tuple[dict[str, Pose], dict[str, Pose]]:
+        """The blocks of these names, and what is in their way; all are blocks for no name."""
+        found = median_poses(self._look(), names)
+        if hidden := sorted(names - found.keys()):
+            raise RobotError(
+                f'{" ".join(hidden)} not seen by the perception system, which shows '
+                f'{" ".join(sorted(found)) or "nothing"}: put the blocks into its view',
+                ErrorCode.STATE_MISMATCH,
+            )
+        blocks = {name: pose for name, pose in found.items() if name in names or not names}
+        others = {name: pose for name, pose in found.items() if name not in blocks}
+        if self._settings.other_objects == IGNORE:
+            others = {}
+        elif others and self._settings.other_objects == REFUSE:
+            raise _in_the_way(' '.join(sorted(others)), 'on the table, and not in the task')
+        for name, pose in others.items():
+            if not is_rigid(pose):
+                raise _in_the_way(name, 'seen without a valid pose')
+            for block, at in blocks.items():
+                if planar_distance(pose, at) < self._scene.block_size:
+                    raise _in_the_way(name, f'on {block}, or against it')
+        return blocks, others
+
+    def _require_known(self, others: Mapping[str, Pose], before: Mapping[str, Pose]) -> None:
+        """Raises where an obstacle is not where it was when the plan was rehearsed."""
+        for name, pose in others.items():
+            if name not in before:
+                raise _in_the_way(name, 'new on the table since the plan was rehearsed')
+            if planar_distance(pose, before[name]) > STILL_M:
+                raise _in_the_way(name, 'not where it was when the plan was rehearsed')
+
+
+def _in_the_way(name: str, what: str) -> RobotError:
+    return RobotError(
+        f'{name} is {what}: take it away, or see the parameter other_objects',
+        ErrorCode.STATE_MISMATCH,
+    )

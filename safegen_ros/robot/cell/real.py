@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,20 +20,21 @@ from safegen_ros.robot.agent.messages import (
 )
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.grounding import ground
-from safegen_ros.robot.cell.observed import (
-    NOWHERE,
-    STILL_HOLDS,
-    AssumedWorld,
-    Observation,
-    PerceivedWorld,
-)
+from safegen_ros.robot.cell.grounding import EXACT, ground
+from safegen_ros.robot.cell.observed import NOWHERE, STILL_HOLDS, AssumedWorld, PerceivedWorld
+from safegen_ros.robot.cell.perception import Perception
+from safegen_ros.robot.keep_out import KeepOut
+from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import State
     from safegen_ros.robot.agent_client.channel import AgentAddress
     from safegen_ros.robot.agent_client.ssh_link import SshAddress
+
+
+SHOWN_S = 1.0
+"""A picture that is older is not published any more [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ class MyCobotCell(BlocksworldCell):
     Args:
         scene: geometry and speeds.
         connect: opens the arm, which calls its argument with every reading.
-        observe: the newest observation of a perception system; None where nobody looks, and the
-            blocks are assumed to be where the arm has put them.
+        perception: sees the blocks; None where nobody looks, and they are assumed to be where the
+            arm has put them.
         sample: called with every reading of the arm, and the blocks of that moment.
     """
 
@@ -89,18 +90,21 @@ class MyCobotCell(BlocksworldCell):
         scene: Scene,
         connect: Callable[[Callable[[Sample], None]], Arm],
         *,
-        observe: Callable[[], Observation | None] | None = None,
+        perception: Perception | None = None,
         sample: Callable[[Sample], None] = lambda sample: None,
     ) -> None:
         self._tell = sample
-        self._look = observe
+        self._perception = perception
         self._assumed: AssumedWorld | None = None
-        if observe is None:
-            world: World = (assumed := AssumedWorld(scene))
-            self._assumed = assumed
+        self._perceived: PerceivedWorld | None = None
+        world: World
+        if perception is None:
+            world = self._assumed = AssumedWorld(scene)
+            tolerance = EXACT
         else:
-            world = PerceivedWorld(scene, observe)
-        super().__init__(scene, connect(self._sampled), world)
+            world = self._perceived = PerceivedWorld(scene, perception.look, perception.settings)
+            tolerance = self._perceived.tolerance
+        super().__init__(scene, connect(self._sampled), world, tolerance=tolerance)
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Takes the blocks as somebody has set them up; see `BlocksworldCell.prepare`.
@@ -113,15 +117,34 @@ class MyCobotCell(BlocksworldCell):
             raise RobotError(STILL_HOLDS, ErrorCode.STATE_MISMATCH)
         super().prepare(objects, init)
 
-    def known(self) -> State:
+    def known(self, names: Collection[str] = ()) -> State:
         """The last known state, with an empty tool; the arm is not asked.
 
         Raises:
             RobotError: `STATE_MISMATCH` when nobody knows, or the tool holds on to a block.
         """
+        if self._perceived is not None:
+            return self._perceived.state(names)
         if self._assumed is not None:
             self._assumed.require_empty_tool()
-        return ground(self.poses(), NOWHERE, self.scene.block_size)
+        return ground(self.world.block_poses(), NOWHERE, self.scene.block_size)
+
+    def obstacles(self) -> tuple[KeepOut, ...]:
+        """The objects that the task does not name, as boxes that stand on the table."""
+        if self._perceived is None or self._perception is None:
+            return ()
+        half = self._perception.settings.obstacle_size / 2
+        boxes = []
+        for name, pose in self._perceived.others.items():
+            x, y, z = pose.position
+            low, high = (x - half, y - half, 0.0), (x + half, y + half, max(z, 0.0) + half)
+            boxes.append(KeepOut(name, low, high))
+        return tuple(boxes)
+
+    def poses(self) -> dict[str, Pose]:
+        """Pose of each block, as the skills need it."""
+        poses = self.world.block_poses()
+        return poses if self._perceived is None else self._perceived.levelled(poses)
 
     def look(self) -> None:
         """Reads the idle arm, which tells `sample`; raises `RobotError` without an answer."""
@@ -136,8 +159,8 @@ class MyCobotCell(BlocksworldCell):
         if self._assumed is not None:
             self._tell(self._assumed.follow(sample))
             return
-        seen = self._look() if self._look is not None else None
-        self._tell(sample if seen is None else replace(sample, poses=dict(seen.poses)))
+        seen = {} if self._perception is None else self._perception.latest(SHOWN_S)
+        self._tell(replace(sample, poses=dict(seen)))
 
 
 def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:

@@ -24,6 +24,7 @@ from safegen_ros.robot.description.links import (
 )
 from safegen_ros.robot.description.mjcf_tools import add_tool, add_tool_control, numbers
 from safegen_ros.robot.gripper import FINGER_JOINTS
+from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
@@ -31,6 +32,7 @@ from safegen_ros.robot.scene import GRIPPER, Scene
 TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE_GEOM = 'table'
+_NO_FORCE = '1000'  # contacts count as forces only when they are that deep [m]
 
 #: Distinct also for colour-blind readers (after Okabe and Ito); cycled beyond the eighth block.
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -90,6 +92,8 @@ def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:
     _settings(root)
     world = ET.SubElement(root, 'worldbody')
     _surroundings(world, scene)
+    for box in scene.keep_out:
+        _keep_out(world, box)
     _arm(world, scene)
     colours = legend(blocks)
     for name, pose in blocks.items():
@@ -138,6 +142,27 @@ def _settings(root: ET.Element) -> None:
     ET.SubElement(default, 'geom', solref='.004 1', solimp='.95 .99 .001')
     seen = ET.SubElement(default, 'default', attrib={'class': 'visual'})
     ET.SubElement(seen, 'geom', contype='0', conaffinity='0', mass='0', group='1')
+
+
+def _keep_out(world: ET.Element, box: KeepOut) -> None:
+    """A box that is touched without any force: what enters it is found, and not pushed out."""
+    # A body of its own: of contacts with the world some are left out, see `_EXCLUDES`.
+    ET.SubElement(
+        ET.SubElement(world, 'body', name=keep_out_geom(box)),
+        'geom',
+        name=keep_out_geom(box),
+        type='box',
+        pos=numbers(box.centre),
+        size=numbers(box.half_size),
+        margin='0',
+        gap=_NO_FORCE,
+        rgba='.85 .20 .20 .15',
+    )
+
+
+def keep_out_geom(box: KeepOut) -> str:
+    """The name of its geom."""
+    return f'keep_out:{box.name}'
 
 
 def _surroundings(world: ET.Element, scene: Scene) -> None:

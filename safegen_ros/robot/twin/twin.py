@@ -25,6 +25,7 @@ from safegen_ros.robot.description.mjcf import (
     TIMESTEP,
     block_geom,
     build_mjcf,
+    keep_out_geom,
 )
 from safegen_ros.robot.description.mjcf_tools import TOOL_GEOMS
 from safegen_ros.robot.limits import (
@@ -322,6 +323,7 @@ class MujocoTwin(Closing, Arm):
         """By geom id, the name that the collision rules use."""
         owners = {block_geom(name): name for name in self._blocks}
         owners |= {TABLE_GEOM: TABLE} | dict.fromkeys(TOOL_GEOMS, TOOL)
+        owners |= {keep_out_geom(box): f'<{box}>' for box in self.scene.keep_out}
         names = []
         for index in range(self._model.ngeom):
             name = self._model.geom(index).name

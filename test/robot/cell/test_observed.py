@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import time
-
-import numpy as np
 import pytest
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground
-from safegen_ros.robot.cell.observed import AssumedWorld, Observation, PerceivedWorld
+from safegen_ros.robot.cell.observed import AssumedWorld, PerceivedWorld
+from safegen_ros.robot.cell.perception import PerceptionSettings, Picture
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 
@@ -136,29 +134,74 @@ def test_a_fault_of_the_arm_takes_away_what_was_known(world):
     assert world.follow(look(over(A, SCENE.block_size), tool_on=True)).poses == {}
 
 
-def test_a_perceived_world_waits_for_an_observation_that_is_newer_than_the_question():
-    old = Observation({'a': Pose((0.1, 0.0, 0.015))}, time.monotonic() - 1)
-    answers = iter([None, old, old])
-
-    def latest():
-        return next(answers, Observation(BLOCKS, time.monotonic()))
-
-    assert PerceivedWorld(SCENE, latest).block_poses() == BLOCKS
+def perceived(poses, **settings):
+    """A world in which a camera sees these poses, which a test may change."""
+    pictures = [Picture(1.0, poses)]
+    return PerceivedWorld(SCENE, lambda: pictures, PerceptionSettings(**settings))
 
 
-@pytest.mark.parametrize('seen', [None, Observation(BLOCKS, 0.0)])
-def test_a_perception_that_says_nothing_new_is_an_error(seen):
-    with pytest.raises(RobotError, match=r'has said nothing for 0\.05 s') as caught:
-        PerceivedWorld(SCENE, lambda: seen, patience=0.05).block_poses()
+def in_the_way(call, *arguments):
+    with pytest.raises(RobotError) as caught:
+        call(*arguments)
     assert caught.value.code == ErrorCode.STATE_MISMATCH
+    return caught.value.message
 
 
 def test_the_table_must_show_the_initial_state_wherever_its_towers_stand():
     moved = {'a': SCENE.slot_pose(FREE), 'b': SCENE.slot_pose(A)}
-    PerceivedWorld(SCENE, lambda: Observation(moved, np.inf)).reset(BLOCKS)
+    perceived(moved).reset(BLOCKS)
     tower = {'a': SCENE.slot_pose(A), 'b': SCENE.slot_pose(A, 1)}
-    with pytest.raises(
-        RobotError, match=r'missing: .*\(on-table b\); unexpected: \(on b a\)'
-    ) as caught:
-        PerceivedWorld(SCENE, lambda: Observation(tower, np.inf)).reset(BLOCKS)
-    assert caught.value.code == ErrorCode.STATE_MISMATCH
+    message = in_the_way(perceived(tower).reset, BLOCKS)
+    assert 'missing: (clear a) (on-table b); unexpected: (on b a)' in message
+    assert 'b not seen' in in_the_way(perceived({'a': BLOCKS['a']}).reset, BLOCKS)
+
+
+def test_a_block_stands_at_its_level_and_upright_where_it_is_measured_near_to_it():
+    x, y, z = BLOCKS['a'].position
+    leans = Pose((x, y, z + 0.004), (0.02, 0.0, 0.0, 0.9998))
+    world = perceived({'a': leans, 'b': BLOCKS['b']})
+    at = world.expect(BLOCKS)['a']
+    assert at.position == pytest.approx(BLOCKS['a'].position)
+    assert at.tilt == pytest.approx(0.0)
+    assert world.block_poses()['a'] == leans
+    with pytest.raises(RobotError, match=r'a .* rests on nothing'):
+        perceived({'a': leans, 'b': BLOCKS['b']}, height_tolerance=0.003).expect(BLOCKS)
+    with pytest.raises(RobotError, match=r'a .* leans'):
+        perceived({'a': leans, 'b': BLOCKS['b']}, tilt_tolerance=1.0).expect(BLOCKS)
+
+
+def test_an_object_that_the_task_does_not_name_is_what_the_parameter_says():
+    cup = {'cup': Pose((0.3, 0.1, 0.05))}
+    table = {**BLOCKS, **cup}
+    world = perceived(table)
+    assert world.expect(BLOCKS).keys() == BLOCKS.keys()
+    assert world.others == cup
+    world.reset(BLOCKS)
+    assert world.block_poses() == BLOCKS
+    table['cup'] = Pose((0.3, 0.15, 0.05))
+    assert 'cup is not where it was' in in_the_way(world.block_poses)
+    assert 'cup is not where it was' in in_the_way(world.reset, BLOCKS)
+    world.reset(BLOCKS)  # of the next goal, which knows it there
+    table['hand'] = Pose((0.2, 0.2, 0.05))
+    assert 'hand is new' in in_the_way(world.block_poses)
+    del table['hand'], table['cup']
+    assert world.block_poses() == BLOCKS
+
+    ignoring = perceived({**BLOCKS, **cup}, other_objects='ignore')
+    ignoring.reset(BLOCKS)
+    assert (ignoring.others, ignoring.block_poses()) == ({}, BLOCKS)
+    assert 'cup is on the table' in in_the_way(
+        perceived({**BLOCKS, **cup}, other_objects='refuse').reset, BLOCKS
+    )
+    against = {'cup': Pose((BLOCKS['a'].position[0] + 0.02, BLOCKS['a'].position[1], 0.03))}
+    assert 'cup is on a, or against it' in in_the_way(
+        perceived({**BLOCKS, **against}).reset, BLOCKS
+    )
+
+
+def test_where_no_task_is_known_each_object_is_a_block():
+    assert perceived(dict(BLOCKS)).block_poses() == BLOCKS
+    both = perceived({**BLOCKS, 'cup': Pose((0.3, 0.1, 0.05))})
+    assert ('on-table', 'a') in both.state(('a', 'b'))
+    with pytest.raises(RobotError, match=r'cup .* rests on nothing'):
+        both.state(())
