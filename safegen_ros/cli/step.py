@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -57,16 +58,22 @@ def step(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.planning.loop import SEARCH
+    from safegen_ros.planning.proposer import ModelProposer
     from safegen_ros.planning.stepwise import Limits
     from safegen_ros.worlds.pddl3.prompts.styles import style_of
 
-    level_names(strategy)
+    levels = level_names(strategy)
     path = find_problem(problem)
     task = read_task(path, domain, format=read_as)
     domain_text = read_text(domain, 'domain') if domain else ''
-    chosen, name = choose_cell(path, task, cell), named_model(model)
+    chosen, sampling = choose_cell(path, task, cell), Sampling(seed=seed)
+    limits = Limits(max_steps, time_budget)
+    begin = partial(StepRun, task, str(path), domain_text, chosen, str(domain or '<domain>'))
+    if set(levels) == {SEARCH}:  # without a model, and without what a model needs
+        raise typer.Exit(begin().work('', None, strategy, sampling, limits))
+    name = named_model(model)
     style = style_of(name)
     with closing(open_backend(name)) as backend:
-        run = StepRun(task, str(path), domain_text, chosen, str(domain or '<domain>'))
-        limits = Limits(max_steps, time_budget)
-        raise typer.Exit(run.work(name, backend, style, strategy, Sampling(seed=seed), limits))
+        whole = ModelProposer(task, backend, style, sampling)
+        raise typer.Exit(begin().work(name, whole.part, strategy, sampling, limits))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from rich.markup import escape
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
@@ -24,7 +24,7 @@ from safegen_ros.planning.loop import SEARCH, Attempt, Level
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.replan import PlannedSteps, work_in_cell
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
-from safegen_ros.planning.strategy import levels_of
+from safegen_ros.planning.strategy import levels_of, search_level
 from safegen_ros.record.events import (
     EndEvent,
     FilesEvent,
@@ -54,7 +54,6 @@ from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
 
 _TRIES = 5  # of the level `model`, for one plan
@@ -95,8 +94,7 @@ class StepRun:
     def work(
         self,
         name: str,
-        backend: Backend,
-        style: PromptStyle,
+        propose: Callable[[Problem], ModelProposer] | None,
         strategy: str,
         sampling: Sampling,
         limits: Limits,
@@ -104,9 +102,8 @@ class StepRun:
         """Works on the task to its end, keeps the record, and returns the exit status.
 
         Args:
-            name: of the model.
-            backend: the model.
-            style: how it is asked.
+            name: of the model; empty where none is asked.
+            propose: the model for a part of the task; None where only the search planner is asked.
             strategy: who is asked for plans, as of `level_names`.
             sampling: how its answers are drawn.
             limits: steps and time.
@@ -118,13 +115,12 @@ class StepRun:
         self._log.note(StackEvent(asked, self._record.cell))
 
         def levels(rest: Problem) -> Sequence[Level]:
-            part = ModelProposer(self._task, backend, style, sampling).part(rest)
-            return levels_of(
-                strategy,
-                part,
-                lambda left, stop: solve(rest, time_limit_s=left, cancelled=stop).plan,
-                _TRIES,
-            )
+            def searched(left: float, stop: Callable[[], bool]) -> Plan:
+                return solve(rest, time_limit_s=left, cancelled=stop).plan
+
+            if propose is None:
+                return (search_level(searched),)
+            return levels_of(strategy, propose(rest), searched, _TRIES)
 
         steps = PlannedSteps(levels, limits.time_budget_s, self._attempt)
         code, message = ErrorCode.UNKNOWN, 'interrupted by the user: the cell was stopped'

@@ -200,9 +200,12 @@ class SafegenNode(ManagedNode):
         except Exception as error:
             failed, why = self.unexpected(error)
         if code is failed:
+            self.journal.owe(goal_handle, code, message)
             return code, message
         ended = f'{code.name}: {message}' if message else code.name
-        return failed, f'{why}; what is not written down is that the goal ended with {ended}'
+        message = f'{why}; what is not written down is that the goal ended with {ended}'
+        self.journal.owe(goal_handle, failed, message)
+        return failed, message
 
     def _done(
         self,

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,8 @@ class GoalJournal:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._file: NodeJournal | None = None
+        self._owed: deque[tuple[str, EndEvent]] = deque()
+        self._paying = threading.Lock()
 
     def open(self, folder: str) -> None:
         """Begins a new file below a folder; empty for that of all runs."""
@@ -64,6 +68,9 @@ class GoalJournal:
 
     def close(self) -> None:
         """Ends the file; harmless when repeated."""
+        with suppress(SafegenError):
+            self._pay()
+        self._owed.clear()
         file, self._file = self._file, None
         if file is not None:
             with _named():
@@ -115,6 +122,11 @@ class GoalJournal:
             events.append(MeasuredEvent(True, blocks=blocks))
         self.note(goal_handle, *events, EndEvent(code, message))
 
+    def owe(self, goal_handle: Any, code: ErrorCode, message: str) -> None:
+        """Keeps an end that the disk did not take, and writes it down once it takes anything."""
+        if self._file is not None:
+            self._owed.append((goal_id_text(goal_handle.goal_id), EndEvent(code, message)))
+
     def stop(self, stopped: bool, reason: str, since: float) -> None:
         """Writes down a stop or a reset; nothing while the node is not configured, and idle.
 
@@ -133,6 +145,16 @@ class GoalJournal:
         self._write('', ReleaseRecord(phase, said, now))
 
     def _write(self, goal: str, *events: Event) -> None:
+        self._pay()
+        self._put(goal, *events)
+
+    def _pay(self) -> None:
+        with self._paying:
+            while self._owed:
+                self._put(*self._owed[0])
+                self._owed.popleft()
+
+    def _put(self, goal: str, *events: Event) -> None:
         with _named():
             if self._file is None:
                 raise RecordError('the journal of the node is closed, as the node is inactive')

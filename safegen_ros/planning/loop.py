@@ -280,7 +280,7 @@ class _Loop:
 
     def _too_late(self) -> str:
         return (
-            f'no proved plan within {self.deadline.seconds:g} s '
+            f'no proved plan within {max(0.0, self.deadline.seconds):.3g} s '
             f'({len(self.attempts)} attempts were judged): give the goal more time'
         )
 

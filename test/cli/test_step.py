@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def test_the_model_takes_the_example_to_its_goal_step_by_step(
     assert kept.record == record
     assert tuple(e.data['step'] for e in kept.entries if e.kind == 'step') == record.plan
     assert [world.done for world in record.worlds] == list(range(len(record.plan) + 1))
+
+
+def test_the_search_planner_alone_needs_no_model(
+    safegen: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ('torch', 'transformers'):
+        monkeypatch.setitem(sys.modules, part, None)  # as where it is not installed
+    status, screen, error = safegen(
+        'step', EXAMPLE, '--cell', 'symbolic', '--strategy', 'search', '--model', 'no/such/model'
+    )
+    assert (status, error) == (0, ''), screen
+    [folder] = runs.iterdir()
+    assert load_run(folder).record.plan_source == 'search'
 
 
 def test_where_nobody_has_a_plan_nothing_moves(

@@ -23,7 +23,7 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Task
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_client import GoalClient
@@ -187,6 +187,28 @@ def test_an_executor_that_cannot_write_does_not_move(
     assert not load_goals(root).broken
 
 
+def test_a_goal_that_ended_while_the_disk_was_full_is_not_running_for_ever(
+    client: Client, ros_domain: int, root: Path
+) -> None:
+    running = read_state(ros_domain)
+    assert running is not None
+    executor = running.nodes['/executor']
+    feedback = Feedback(lambda f: (f.progress.phase, f.progress.step) == ('moving', 1))
+    goal = client.start_execute(THREE, THREE_PLAN, on_feedback=feedback)
+    feedback.wait()
+    before = resource.prlimit(executor, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    try:
+        result = goal.result()
+    finally:
+        resource.prlimit(executor, resource.RLIMIT_FSIZE, before)
+    assert ErrorCode(result.error_code) is ErrorCode.JOURNAL_FAILED, result.error_msg
+    Operator(client).reset()  # which is written next
+    kept = _run_of(root, goal.id).kept
+    assert kept is not None
+    assert outcome_of(kept) == 'JOURNAL_FAILED'
+    assert kept.record.message == result.error_msg
+
+
 def test_records_that_vanish_while_the_arm_moves_stop_it(client: Client, root: Path) -> None:
     feedback = Feedback(lambda f: (f.execution.phase, f.execution.step) == ('moving', 2))
     goal = client.start_run(LONG, options=Options(strategy='search'), on_feedback=feedback)
@@ -195,15 +217,15 @@ def test_records_that_vanish_while_the_arm_moves_stop_it(client: Client, root: P
     root.rename(away)
     try:
         result = goal.result()
-        again = client.run(THREE, options=Options(strategy='search'))
+        with pytest.raises(SafegenError, match='the stack is stopped'):
+            client.run(THREE, options=Options(strategy='search'))
     finally:
         away.rename(root)
+    Operator(client).reset()
     assert ErrorCode(result.error_code) is ErrorCode.JOURNAL_FAILED, result.error_msg
     assert 'was deleted, moved or replaced' in result.error_msg
     moved = max(f.execution.step for f in feedback.seen if f.execution.phase == 'moving')
     assert moved == 2
-    assert ErrorCode(again.error_code) is ErrorCode.JOURNAL_FAILED, again.error_msg
-    assert again.steps_done == 0
     assert not load_goals(root).broken
 
 
