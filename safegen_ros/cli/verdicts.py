@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 from rich.markup import escape
@@ -43,6 +44,8 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
 def ranking_values(ranking: Ranking) -> dict[str, Any]:
     """What the metric says of a plan, as values for JSON; a number that JSON has exactly."""
     value = None if ranking.value is None else float(ranking.value)
+    if value is not None and not isfinite(value):
+        return {'metric': ranking.metric, 'value': None, 'reason': f'it is {ranking.value}'}
     return {'metric': ranking.metric, 'value': value, 'reason': ranking.reason}
 
 

@@ -130,6 +130,14 @@ def _read_times(scope: Scope, group: Group, operator: str, places: range) -> tup
     return tuple(int(time.to_integral_value(rounding)) for time in found)
 
 
+def _has_operator(group: Group) -> bool:
+    """Whether a trajectory operator stands anywhere in a list."""
+    return any(
+        isinstance(each, Group) and (each.head in TRAJECTORY_OPERATORS or _has_operator(each))
+        for each in group.items
+    )
+
+
 def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
     """Why a list is no constraint, and what was meant."""
     reader = scope.reader
@@ -137,7 +145,12 @@ def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
         return reader.unsupported(
             group, 'a preference', 'state the constraint itself, which then must hold'
         )
-    if head in ('or', 'not', 'imply', 'exists'):
+    if head in ('or', 'not', 'imply', 'exists') and _has_operator(group):
+        cure = (
+            'only and and forall join constraints; say it with one operator around formulas, such '
+            'as sometime-before or always-within'
+        )
+    elif head in ('or', 'not', 'imply', 'exists'):
         cure = f'move {head!r} into the operator, as in (always ({head} ...))'
     elif head in ('at-end', 'atend'):
         cure = "did you mean 'at end', two words? write (at end (...))"

@@ -19,23 +19,23 @@ from safegen_ros.pddl.model import Arithmetic, AtomFormula, Domain, Expression, 
 from safegen_ros.pddl.sexpr import Group, Node, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
 
-_NUMBER = re.compile(r'\d+(\.\d*)?|\.\d+')
+_NUMBER = re.compile(r'[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?')
 _ARITHMETIC = ('+', '-', '*', '/')
 TOTAL_COST = 'total-cost'
 TOTAL_TIME = 'total-time'  # of a plan; every problem has it
 
 
 def is_number(item: Node) -> bool:
-    """Whether an item is a number, not below zero."""
+    """Whether an item is a number."""
     return isinstance(item, str) and _NUMBER.fullmatch(item) is not None
 
 
 def read_number(reader: Reader, group: Group, index: int) -> Decimal:
-    """A number, not below zero."""
+    """A number."""
     text = reader.word(group, index, 'a number')
     if not is_number(text):
         raise reader.error_in(
-            group, index, f'{text[:40]!r} is not a number', 'write a number, not below 0'
+            group, index, f'{text[:40]!r} is not a number', 'write a number such as 2.5'
         )
     return Decimal(text)
 
@@ -49,6 +49,8 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
     reader, domain = scope.reader, scope.domain
     group = reader.group(parent, index, 'a cost such as (total-cost)')
     kinds = domain.functions.get(group.head)
+    if kinds is None and group.items == (TOTAL_COST,):
+        kinds = ()  # declared or not, as in Fast Downward
     if kinds is None:
         raise reader.error(
             group,

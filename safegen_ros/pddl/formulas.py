@@ -46,6 +46,15 @@ NUMERIC_EFFECTS = ('increase', 'decrease', 'assign', 'scale-up', 'scale-down')
 
 _COMPARISONS = ('<', '>', '<=', '>=')
 
+_FOREIGN = {
+    'implies': "did you mean 'imply'?",
+    'iff': 'write (and (imply A B) (imply B A))',
+    'xor': 'write (or (and A (not B)) (and B (not A)))',
+    **dict.fromkeys(('oneof', 'unknown'), 'state what is known; what is not stated is false'),
+    'probabilistic': 'state the effect that is certain',
+}
+"""Operators of other languages, with what to write instead."""
+
 _Pairs = tuple[tuple[str, str], ...]
 
 
@@ -149,7 +158,8 @@ def _refuse_formula(scope: Scope, group: Group, head: str) -> None:
         raise reader.error(
             group,
             f'the trajectory operator {head!r} cannot stand inside a formula',
-            'join constraints with and and forall only, around the operators',
+            'move it to (:constraints ...), and join constraints with and and forall only, around '
+            'the operators',
         )
 
 
@@ -165,6 +175,7 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
     head = scope.reader.word(group, 0, 'a predicate') if items else ''
     kinds = domain.predicates.get(head)
     if kinds is None:
+        _refuse_operator(scope.reader, group, head)
         known = names_text(sorted(domain.predicates))
         close = suggestion(head, (*domain.predicates, *CONNECTIVES))
         raise scope.reader.error(
@@ -173,6 +184,19 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
             f'{close}its predicates are {known}',
         )
     return AtomFormula(head, read_arguments(scope, group, 'predicate', kinds))
+
+
+def _refuse_operator(reader: Reader, group: Group, head: str) -> None:
+    """Raises for an operator where an atom must stand, or one that is not supported."""
+    if head in (*CONNECTIVES, '=', 'when'):
+        raise reader.error(
+            group,
+            f'{head!r} cannot stand where an atom must',
+            'write an atom such as (on a b), or (not ...) around one; effects are joined by and, '
+            'forall and when',
+        )
+    if head in _FOREIGN:
+        raise reader.unsupported(group, f'the operator {head!r}', _FOREIGN[head])
 
 
 def read_arguments(
@@ -216,12 +240,16 @@ def _term(scope: Scope, group: Group, index: int) -> str:
             f'variable {text[:40]!r} is not bound',
             f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
         )
-    known = f'declared objects are {names_text(scope.objects)}'
+    known = 'no object is declared'
+    if scope.objects:
+        known = f'declared objects are {names_text(scope.objects)}'
+    if scope.objects is scope.domain.constants:
+        known = f'what a domain names must stand in its (:constants ...); {known}'
     raise reader.error_in(
         group,
         index,
         f'object {text[:40]!r} is not declared',
-        suggestion(text, scope.objects) + (known if scope.objects else 'no object is declared'),
+        suggestion(text, scope.objects) + known,
     )
 
 

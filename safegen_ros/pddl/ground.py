@@ -24,6 +24,7 @@ from safegen_ros.pddl.bits import (
     condition,
     join,
 )
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import action_size, binding_count
 from safegen_ros.pddl.model import (
@@ -271,7 +272,8 @@ class Grounder:
             if actual is None:
                 raise ValueError(
                     f'object {argument[:40]!r} is not declared '
-                    f'(declared: {names_text(self.problem.objects)})'
+                    f'({suggestion(argument, self.problem.objects)}'
+                    f'declared: {names_text(self.problem.objects)})'
                 )
             if actual != kind and not self.problem.domain.is_subtype(actual, kind):
                 raise ValueError(f'{argument!r} is a {actual}, but {name} must be a {kind}')

@@ -45,7 +45,14 @@ REQUIREMENTS = frozenset(
 )  # fmt: skip
 """What a text may require and use."""
 
-UNUSED_REQUIREMENTS = frozenset({':fluents', ':numeric-fluents', ':preferences'})
+UNUSED_REQUIREMENTS = frozenset(
+    {
+        ':fluents', ':numeric-fluents', ':preferences', ':durative-actions', ':derived-predicates',
+        ':domain-axioms', ':timed-initial-literals', ':duration-inequalities', ':goal-utilities',
+        ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
+        ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
+    }
+)  # fmt: skip
 """What a text may require as long as it does not use it: each use is refused where it stands.
 
 Collections declare these beside action costs and beside `:constraints`.
@@ -141,7 +148,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
             named,
             1,
             f'the problem is for domain {named.items[1]!r}, not {domain.name!r}',
-            'give the domain that it names',
+            'give the domain that it names, or allow another one (--any-name, any_name=True)',
             ErrorCode.UNKNOWN_DOMAIN,
         )
     objects = dict(domain.constants)
@@ -257,7 +264,10 @@ def _predicates(reader: Reader, domain: Domain, sections: Sections) -> dict[str,
         if name in predicates:
             reader.note(
                 reader.error_in(
-                    section, index, f'predicate {name[:40]!r} is declared twice', 'remove one'
+                    section,
+                    index,
+                    f'predicate {name[:40]!r} is declared twice',
+                    'remove one; for arguments of several types write (either TYPE TYPE)',
                 )
             )
         predicates[name] = kinds
@@ -347,11 +357,7 @@ def _section(
         return None
     if len(section.items) == 2:
         return reader.attempt(read, scope, section, 1)
-    reader.note(
-        reader.error(
-            section,
-            f'{keyword} holds {len(section.items) - 1} formulas, not one',
-            'join them with (and ...)',
-        )
-    )
+    count = len(section.items) - 1
+    cure = 'join them with (and ...)' if count else 'write one, or leave the section out'
+    reader.note(reader.error(section, f'{keyword} holds {count} formulas, not one', cure))
     return None

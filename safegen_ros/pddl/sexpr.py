@@ -126,6 +126,12 @@ class Reader(Reports):
         before = sum(i.size if isinstance(i, Group) else 1 for i in group.items[:index])
         return self.place(group.start + 1 + before)
 
+    def spelling(self, group: Group, index: int, length: int) -> str:
+        """A word of a list as the text has it, in capitals or not."""
+        line, column = self.place_in(group, index)
+        start = self._starts[1][line - 1] + column - 1
+        return self.text[start : start + length]
+
     def place(self, token: int) -> tuple[int, int]:
         """Line and column of a token, both from 1."""
         starts, lines = self._starts
@@ -267,8 +273,33 @@ def _nest(reader: Reader, chunks: Iterable[str]) -> Group | None:
             stack.append((group, inner))
             items = inner
     if stack:
-        raise reader.error(stack[-1][0], "'(' is never closed", "add the missing ')'")
+        raise _unclosed(reader, stack[0][0], stack[-1][0])
     return top
+
+
+def _unclosed(reader: Reader, top: Group, last: Group) -> PddlError:
+    """Where a `)` lacks: before the first section that begins inside another one, if any does."""
+    for section in top.items:
+        if isinstance(section, str):
+            continue
+        waiting = [section]
+        while waiting:
+            group = waiting.pop()
+            if group is not section and group.head.startswith(':'):
+                line, _ = reader.place(section.start)
+                return reader.error(
+                    group,
+                    f'{_shown(group)} begins inside {_shown(section)} of line {line}',
+                    f"add the ')' that is missing before it, in {_shown(section)}",
+                )
+            waiting += [each for each in reversed(group.items) if isinstance(each, Group)]
+    return reader.error(last, "'(' is never closed", "add the missing ')'")
+
+
+def _shown(group: Group) -> str:
+    """A list by its first words, `(:action lift ...)`."""
+    words = [each[:40] for each in group.items[:2] if isinstance(each, str)]
+    return f'({" ".join(words)} ...)'
 
 
 def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> PddlError:
@@ -276,7 +307,17 @@ def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> Pddl
     place = Word('', *reader.place(number))
     found = chunk[0] if chunk[0] in '()' else chunk[:40]
     if top is not None:
-        return reader.error(place, f'{found!r} after the end of the definition', 'remove it')
+        line, _ = reader.place(top.start + top.size - 1)
+        what = f'{found!r} after the end of the definition, which is in line {line}'
+        cure = (
+            'remove it'
+            if found == ')'
+            else (
+                f"remove a ')' that is too many up to line {line}, or put another definition "
+                'into a file of its own'
+            )
+        )
+        return reader.error(place, what, cure)
     if chunk == ')':
         return reader.error(place, "')' closes nothing", 'remove it')
     return reader.error(place, f'expected (define ...), found {found!r}', 'start with (define')

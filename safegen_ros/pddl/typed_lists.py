@@ -54,6 +54,7 @@ def read_typed_list(
         )
     found: list[tuple[str, str]] = []
     seen: dict[str, set[str]] = {}
+    first_places: dict[str, int] = {}
     pending: list[tuple[int, str]] = []
 
     def declare(kind: str) -> None:
@@ -63,6 +64,9 @@ def read_typed_list(
                 raise reader.error_in(
                     group, place, f'{what} {name[:40]!r} is declared twice', 'remove one of them'
                 )
+            if known and what in ('object', 'constant'):
+                _check_spelling(reader, group, (first_places[name], place), name)
+            first_places.setdefault(name, place)
             known.add(kind)
             found.append((name, kind))
         pending.clear()
@@ -72,7 +76,9 @@ def read_typed_list(
         item = items[index]
         if isinstance(item, str) and item[0] == '-':
             glued = len(item) > 1  # `?x -block`
-            if not pending or (not glued and index + 1 >= len(items)):
+            # `p0 - part - board` has a group of boards without names, as VAL reads it.
+            empty = index > first and not glued and what in ('object', 'constant')
+            if not (pending or empty) or (not glued and index + 1 >= len(items)):
                 raise reader.error_in(
                     group,
                     index,
@@ -91,6 +97,18 @@ def read_typed_list(
     return tuple(found)
 
 
+def _check_spelling(reader: Reader, group: Group, places: tuple[int, int], name: str) -> None:
+    """Refuses two names that differ in capitals only: they would be one thing."""
+    one, other = (reader.spelling(group, place, len(name)) for place in places)
+    if one != other:
+        raise reader.error_in(
+            group,
+            places[1],
+            f'{other[:40]!r} and {one[:40]!r} are one name, as PDDL has no capitals',
+            'rename one of them',
+        )
+
+
 def _all_of(kinds: set[str]) -> str:
     """The type of a thing that was declared with several."""
     parts = {part for kind in kinds for part in kind.split(ALL_OF)}
@@ -102,9 +120,11 @@ def _declared(reader: Reader, group: Group, index: int, what: str) -> str:
         return reader.name(group, index, what)
     text = reader.word(group, index, 'a variable')
     if not text.startswith('?'):
-        raise reader.error_in(
-            group, index, f'{text[:40]!r} is not a variable', "a variable starts with '?'"
-        )
+        before = group.items[index - 1] if index else ''
+        cure = "a variable starts with '?'"
+        if isinstance(before, str) and before.startswith('?'):
+            cure += f'; for a type write {before.rstrip("-")} - {text}'
+        raise reader.error_in(group, index, f'{text[:40]!r} is not a variable', cure)
     if not is_name(text[1:]):
         raise reader.error_in(
             group,
@@ -156,7 +176,10 @@ def read_types(reader: Reader, section: Group) -> dict[str, str]:
     Raises:
         PddlError: as `read_typed_list`; also for a type that is above itself.
     """
-    types = dict(read_typed_list(reader, section, 1, 'type', None, ''))
+    listed = read_typed_list(reader, section, 1, 'type', None, '')
+    # `block tool - tool` puts block below tool, and says nothing of tool, as VAL reads it.
+    above = {part for name, kind in listed for part in kind.split(ALL_OF) if part != name}
+    types = {name: _without(name, kind) if name in above else kind for name, kind in listed}
     parents = {part for parent in types.values() for part in parent.split(ALL_OF)}
     types.update(dict.fromkeys(sorted(parents - types.keys() - {'', 'object'}), ''))
     if 'object' not in types:
@@ -188,6 +211,11 @@ def _below_object(kind: str) -> str:
     return ALL_OF.join(part for part in kind.split(ALL_OF) if part != 'object') or 'object'
 
 
+def _without(name: str, parent: str) -> str:
+    """The parents of a type but for itself."""
+    return ALL_OF.join(part for part in parent.split(ALL_OF) if part != name)
+
+
 def _check_above(reader: Reader, section: Group, types: dict[str, str]) -> None:
     """Refuses circles, and towers of types that nobody builds by hand."""
     above: dict[str, set[str]] = {'': set(), 'object': set()}
@@ -201,10 +229,19 @@ def _check_above(reader: Reader, section: Group, types: dict[str, str]) -> None:
                 continue
             above[name] = {name}.union(*(above[parent] for parent in parents))
         if len(left) == len(waiting) or any(len(s) > _MAX_ABOVE for s in above.values()):
-            name = left[0] if left else waiting[-1]
+            name = _above_itself(types, left[0], above) if left else waiting[-1]
             raise reader.error(
                 section,
                 f'type {name[:40]!r} is above itself, or below more than {_MAX_ABOVE} types',
                 'mend its line of parents',
             )
         waiting = left
+
+
+def _above_itself(types: Mapping[str, str], name: str, done: Mapping[str, set[str]]) -> str:
+    """A type of the circle that the parents of a type lead to; `done` lead to none."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        name = next((part for part in types[name].split(ALL_OF) if part not in done), name)
+    return name

@@ -18,11 +18,11 @@ from safegen_ros.planning.loop import (
     SEARCH,
     Deadline,
     History,
+    Labelled,
     Level,
     Proposals,
     Skipped,
     Solve,
-    Labelled,
     first_proof,
 )
 from safegen_ros.planning.proposer import SHARE, ModelProposer, Texts

@@ -9,9 +9,12 @@ up-fast-downward and run as processes of their own.
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -47,6 +50,8 @@ _TYPES = (
     'boost=1000),preferred=[hff],reopen_closed=false))'
 )
 """With exploration by types (Xie et al. 2014), against plateaus that landmarks do not see."""
+
+_NUMBER = 'number'
 
 _BLIND = 'astar(blind())'
 
@@ -110,15 +115,31 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     command = [sys.executable, '-S', '-m', *_TRANSLATE]
     if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
         command.append('--keep-no-ops')  # a plan may have to wait for the right moment
-    with memory_files(domain_text(bare.domain), problem_text(bare), '') as files:
+    texts = [domain_text(bare.domain), problem_text(bare)]
+    # The translator refuses a type of this name; the texts are ours, so that words can be replaced.
+    fresh = _fresh(texts) if _NUMBER in bare.domain.types else ''
+    if fresh:
+        texts = [re.sub(_word(_NUMBER), fresh, text) for text in texts]
+    with memory_files(*texts, '') as files:
         domain, rest, sas = files
         command += ['--sas-file', sas.path, domain.path, rest.path]
         ended = run_program(command, budget, files, python_path=folder)
         if ended.code != 0:
             raise _failure('the translator', ended, budget)
-        task = read_sas(sas.text())
+        found = sas.text()
+        task = read_sas(re.sub(_word(fresh), _NUMBER, found) if fresh else found)
     own = [each for each in task.operators if each.name.split()[0] in problem.domain.actions]
     return replace(task, operators=tuple(own))
+
+
+def _word(name: str) -> str:
+    return rf'(?<![\w?-]){re.escape(name)}(?![\w-])'
+
+
+def _fresh(texts: Sequence[str]) -> str:
+    """A name that is in none of some texts."""
+    names = (f'{_NUMBER}-{place}' for place in count())
+    return next(name for name in names if not any(name in text for text in texts))
 
 
 def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
@@ -195,7 +196,8 @@ class Validator:
     def _unknown_action(self, plan: Plan, index: int, step: Step) -> Verdict:
         if not self._actions:
             self._actions = names_text(self.problem.domain.actions)
-        what = f'{step.action[:40]!r} is not an action (actions: {self._actions})'
+        close = suggestion(step.action, self.problem.domain.actions)
+        what = f'{step.action[:40]!r} is not an action ({close}actions: {self._actions})'
         reason = f'{_name(plan, index)}: {what}'
         return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
 

@@ -140,8 +140,8 @@ def _bad_tasks() -> dict[str, tuple[str, str, ErrorCode, str]]:
             '', ErrorCode.UNKNOWN_DOMAIN, "'chess'",
         ),
         'requirement': (
-            fill(init=table, goal='(on a b)', more='(:requirements :durative-actions)'),
-            '', ErrorCode.UNSUPPORTED_FEATURE, ':durative-actions',
+            fill(init=table, goal='(on a b)', more='(:requirements :hddl)'),
+            '', ErrorCode.UNSUPPORTED_FEATURE, ':hddl',
         ),
         'constraint': (
             fill(init=table, goal='(on a b)', more='(:constraints (preference p (always (and))))'),

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from safegen_ros.errors import ErrorCode, PddlError
@@ -73,9 +75,9 @@ def test_costs_of_problems_are_left_out(rest: str) -> None:
 
 DOMAINS = {
     'undeclared cost': (_domain('(increase (total-cost) (toll ?a))'), 5, 32, "function 'toll' is"),
-    'undeclared total': (_domain('(increase (total-cost) 1)', ''), 5, 19, "'total-cost' is not"),
+    'undeclared total': (_domain('(increase (total-cost ?a) 1)', ''), 5, 19, "'total-cost' is not"),
     'too few arguments': (_domain('(increase (total-cost) (distance ?a))'), 5, 32, 'takes 2 arg'),
-    'negative': (_domain('(increase (total-cost) -1)'), 5, 32, "expected a cost such as"),
+    'no number': (_domain('(increase (total-cost) 1.2.3)'), 5, 32, "expected a cost such as"),
     'no amount': (_domain('(increase (total-cost))'), 5, 9, "'increase' takes 2 arguments"),
     'other function': (_domain('(increase (fee) 1)'), 5, 9, "'increase' is not supported"),
     'decrease': (_domain('(decrease (total-cost) 1)'), 5, 9, "'decrease' is not supported"),
@@ -102,7 +104,17 @@ def test_other_numbers_in_a_domain_are_refused(case: str) -> None:
     assert (caught.value.code is ErrorCode.UNSUPPORTED_FEATURE) is unsupported
 
 
+@pytest.mark.parametrize('number', ['-1.5', '2e-1', '+3', '-.5', '1E3', '4.'])
+def test_numbers_of_any_form_are_read(number: str) -> None:
+    problem = read_problem(_problem(f'(= (fee) {number})'), COSTED)
+    assert problem.values == {('fee',): Decimal(number)}
+    domain = read_domain(_domain(f'(increase (total-cost) {number})', ''))  # declared or not
+    assert domain.actions['go'].costs[0].amount == Decimal(number)
+
+
 PROBLEMS = {
+    'two values': (_problem('(= (fee) 1) (= (fee) 2)'), 3, 13, 'fee has two values'),
+    'a large exponent': (_problem('(= (fee) 1e999)'), 3, 10, "'1e999' is not a number"),
     'undeclared': (_problem('(= (toll p) 3)'), 3, 4, "function 'toll' is not declared"),
     'undeclared object': (_problem('(= (distance p z) 3)'), 3, 16, "object 'z' is not declared"),
     'wrong type': (_problem('(= (distance p t) 3)'), 3, 16, "'t' is of type truck"),

@@ -19,7 +19,12 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
 )
-from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
+from safegen_ros.pddl.reader import (
+    UNUSED_REQUIREMENTS,
+    problem_domain_name,
+    read_domain,
+    read_problem,
+)
 
 DOMAIN = """(define (domain depot)
   (:requirements :typing)
@@ -181,7 +186,7 @@ def test_what_is_required_but_never_used_does_no_harm() -> None:
 
 @pytest.mark.parametrize(
     'flag',
-    [':durative-actions', ':derived-predicates', ':timed-initial-literals', ':hddl', ':time'],
+    [':hddl', ':durative', ':strip', ':processes'],
 )
 def test_an_unsupported_requirement_is_refused_by_name(flag: str) -> None:
     with pytest.raises(PddlError) as caught:
@@ -190,7 +195,26 @@ def test_an_unsupported_requirement_is_refused_by_name(flag: str) -> None:
     assert caught.value.what == f'the requirement {flag!r} is not supported'
 
 
+@pytest.mark.parametrize('flag', sorted(UNUSED_REQUIREMENTS))
+def test_a_flag_that_is_not_used_is_read(flag: str) -> None:
+    domain = read_domain(f'(define (domain d) (:requirements :strips {flag}) (:predicates (q)))')
+    assert list(domain.predicates) == ['q']
+
+
 DOMAINS = {
+    'section inside an action': (
+        _domain('(:action a :effect (q)\n(:action b :effect (q))'), 4, 1,
+        '(:action b ...) begins inside (:action a ...) of line 3',
+    ),
+    'action inside predicates': (
+        '(define (domain d) (:predicates (q)\n(:action a :effect (q)))', 2, 1,
+        '(:action a ...) begins inside (:predicates ...) of line 1',
+    ),
+    'ends too early': (
+        '(define (domain d) (:predicates (q)))\n(:action a :effect (q)))', 2, 1,
+        "'(' after the end of the definition, which is in line 1: remove a ')' that is too many up",
+    ),
+    'oneof in effect': (_effect('(oneof (q) (p))'), 4, 9, "operator 'oneof' is not supported"),
     'reserved predicate': ('(define (domain d)\n(:predicates (not ?x)))', 2, 14, "'not' cannot"),
     'predicate twice': (_domain('').replace('(q)', '(p)'), 2, 21, "'p' is declared twice"),
     'empty predicate': (_domain('').replace('(q)', '()'), 2, 21, 'an empty predicate'),
@@ -200,7 +224,7 @@ DOMAINS = {
     'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, "':effect' is out of"),
     'key without value': (_domain('(:action a :effect)'), 3, 12, 'has no value'),
     'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
-    'or in effect': (_effect('(or (q) (q))'), 4, 9, "predicate 'or' is not declared"),
+    'or in effect': (_effect('(or (q) (q))'), 4, 9, "'or' cannot stand where an atom must"),
     'when of one': (_effect('(when (q))'), 4, 9, "'when' takes 2 arguments"),
     'variable twice': (_domain('(:action a :parameters (?x ?x))'), 3, 28, "'?x' is declared twice"),
     'hidden variable': (

@@ -108,6 +108,27 @@ def test_an_object_listed_twice_has_both_types() -> None:
         _problem('x y - a x - a')
 
 
+def test_a_type_before_itself_is_above_the_others() -> None:
+    # As VAL and Fast Downward read it; models write it often.
+    domain = read_domain('(define (domain d) (:types block tool gripper - tool))')
+    assert domain.types == {'block': 'tool', 'tool': 'object', 'gripper': 'tool'}
+
+
+def test_a_group_of_objects_may_be_empty() -> None:
+    assert _problem('x y - a - b').objects == {'k': 'b&other', 'x': 'a', 'y': 'a'}
+
+
+@pytest.mark.parametrize('names', ['x - a X - b', 'x X - a', 'X - a x - b'])
+def test_names_that_differ_in_capitals_are_refused(names: str) -> None:
+    with pytest.raises(PddlError, match=r'one name, as PDDL has no capitals|is declared twice'):
+        _problem(names)
+
+
+def test_what_stands_for_a_type_is_told() -> None:
+    with pytest.raises(PddlError, match=r"'robot' is not a variable.*write \?r - robot"):
+        read_domain('(define (domain d) (:types robot) (:predicates (p ?r robot)))')
+
+
 @pytest.mark.parametrize(
     'types', ['a - b b - a', 'a - (either b c) b - a c', 'a - a', 'a - b b - c c - (either a d)']
 )

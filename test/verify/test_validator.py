@@ -147,6 +147,13 @@ def test_a_constraint_over_nothing_is_noted(constraint: str) -> None:
     assert 'nothing' not in verify(inhabited, '(on a)').reason
 
 
+@pytest.mark.parametrize(
+    ('plan', 'meant'), [('(finsh)', "did you mean 'finish'?"), ('(on bb)', 'not declared')]
+)
+def test_names_that_are_nearly_right_are_told(plan: str, meant: str) -> None:
+    assert meant in verify(switches(), plan).reason
+
+
 def test_conditional_effects_look_at_the_state_before() -> None:
     linked = '(p a) (linked a b) (linked b a)'
     assert verify(switches(init=linked, goal='(p b)'), '(spread)').ok
