@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,6 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -33,24 +31,17 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.base import cancel_if_left, wait_for
-from safegen_ros.nodes.goal_client import GoalClient
-from safegen_ros.nodes.heartbeat import HeartbeatPublisher
-from safegen_ros.nodes.managed import StateClient, destroy_actions
-from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.goal_sender import CONNECT_TIMEOUT_S, GoalSender, NotThere, SentGoal
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
+from safegen_ros.nodes.rclpy_compat import destroy_actions
 from safegen_ros.pddl.plan import Plan
-
-CONNECT_TIMEOUT_S = 10.0
-"""How long a server may take to appear and to accept a goal [s]."""
-
-STATE_TIMEOUT_S = 1.0
-"""How long a node that rejected a goal may take to tell its state [s]."""
 
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""
 
 SILENCE_S = 6.0
-"""For how long a server may say nothing of a goal under way [s]."""
+"""Longest time without a heartbeat of the node that works on a goal [s]."""
 
 CANCEL_TIMEOUT_S = 15.0
 """How long a cancelled goal may take to end [s]."""
@@ -60,23 +51,12 @@ class Goal:
     """A goal that was accepted; made by `Client`."""
 
     def __init__(
-        self,
-        name: str,
-        client: GoalClient,
-        handle: Any,
-        deadline: float,
-        alive: Callable[[], str | None],
-        ended: Callable[[], None],
+        self, name: str, sent: SentGoal, deadline: float, alive: Callable[[], str | None]
     ) -> None:
         self._name = name
-        self._client = client
-        self._handle = handle
+        self._sent = sent
         self._deadline = deadline
         self._alive = alive
-        self._ended = ended
-        self._silence = client.silence_of(handle.goal_id)
-        self._future = handle.get_result_async()
-        self._future.add_done_callback(lambda _: ended())
 
     def result(self) -> Any:
         """Waits for the end; `error_code` of the result says how it went.
@@ -86,38 +66,27 @@ class Goal:
                 time (`DEADLINE_EXCEEDED`).
             KeyboardInterrupt: Ctrl-C; the goal has then been cancelled.
         """
-        gone: list[str] = []
-        absent = self._client.absence()
 
-        def lost() -> bool:
-            reason = self._alive()
-            if reason is None and absent():
-                reason = f'the server of action {self._name} is gone'
-            if reason is None and self._silence.seconds() > SILENCE_S:
-                reason = (
-                    f'the server of action {self._name} is gone, hangs or was started anew, as it '
-                    f'has said nothing of the goal for {SILENCE_S:g} s'
-                )
-            if reason is not None:
-                gone.append(reason)
-            return bool(gone)
+        def lost() -> str:
+            return self._alive() or self._sent.lost
 
         left = max(self._deadline - time.monotonic(), 0.0)
         late = ErrorCode.DEADLINE_EXCEEDED
         try:
-            return self._checked(wait_for(self._future, left, self._what, late, given_up=lost))
+            return self._waited(left, late, lambda: bool(lost()))
         except KeyboardInterrupt:
             self.cancel()
             raise
         except SafegenError as error:
             # Whoever is still there must not go on for a client that has stopped listening.
-            self._ended()
-            self._handle.cancel_goal_async()
-            if gone:
+            if reason := lost():
+                self._sent.abandon()
+                self._sent.close()
                 raise SafegenError(
-                    f'{gone[0]}: the goal is lost; look at the cell before the next one',
+                    f'{reason}: the goal is lost; look at the cell before the next one',
                     ErrorCode.SERVER_LOST,
                 ) from error
+            self._sent.cancel()
             raise SafegenError(
                 f'{error.message}, and was told to cancel: look at the cell before the next one',
                 late,
@@ -129,12 +98,12 @@ class Goal:
         Raises:
             SafegenError: `SERVER_LOST`, when the goal does not end.
         """
-        self._handle.cancel_goal_async()
-        lost = ErrorCode.SERVER_LOST
-        return self._checked(wait_for(self._future, CANCEL_TIMEOUT_S, self._what, lost))
+        self._sent.cancel()
+        return self._waited(CANCEL_TIMEOUT_S, ErrorCode.SERVER_LOST, lambda: bool(self._sent.lost))
 
-    def _checked(self, answer: Any) -> Any:
-        """The result of an answer; one that failed without a reason must not read as success."""
+    def _waited(self, timeout_s: float, code: ErrorCode, given_up: Callable[[], bool]) -> Any:
+        """Waits for the result, for which a failure without a reason must not read as success."""
+        answer = wait_for(self._sent.future, timeout_s, self._what, code, given_up=given_up)
         succeeded = answer.status == GoalStatus.STATUS_SUCCEEDED
         if succeeded != (answer.result.error_code == ErrorCode.NONE):
             raise SafegenError(
@@ -146,13 +115,14 @@ class Goal:
     @property
     def id(self) -> str:
         """The goal's id, 32 hexadecimal digits."""
-        return bytes(self._handle.goal_id.uuid).hex()
+        return bytes(self._sent.id.uuid).hex()
 
     @property
     def status(self) -> int:
         """The goal's `action_msgs/GoalStatus`: of its result, or else as the topic has told."""
-        answer = self._future.result() if self._future.done() else None
-        return int((self._handle if answer is None else answer).status)
+        future = self._sent.future
+        answer = future.result() if future.done() else None
+        return int((self._sent.handle if answer is None else answer).status)
 
     @property
     def _what(self) -> str:
@@ -181,11 +151,11 @@ class Client(Closing):
         self.node = Node('safegen_client', namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._actions: dict[str, GoalClient] = {}
-        self._opening = threading.Lock()
-        self._stop: StopListener | None = None
-        self._states: dict[str, StateClient] = {}
-        self._heartbeat = HeartbeatPublisher(self.node)
+        self.heartbeats = HeartbeatMonitor(self.node)
+        self._heartbeat = HeartbeatPublisher(self.node, then=self.heartbeats.look)
+        self._lock = threading.Lock()
+        self._senders: dict[str, GoalSender] = {}
+        self._validator: Any = None
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -226,8 +196,8 @@ class Client(Closing):
                 for a request that the planner's model translates; the domain may be a name then.
 
         Raises:
-            SafegenError: also when there is no server (`SERVER_LOST`) or the goal is not accepted
-                (`GOAL_REJECTED`).
+            SafegenError: also when there is no server (`SERVER_LOST`). A goal that the server does
+                not take has a result with the reason, such as `QUEUE_FULL`.
         """
         return self.start_run(problem, domain, options, on_feedback, format).result()
 
@@ -312,9 +282,11 @@ class Client(Closing):
         step_by_step: bool = False,
     ) -> ValidatePlan.Response:
         """The validator's verdict on the text of a plan, or of one step; raises as `run` does."""
-        client: Any = self.node.create_client(
-            ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS
-        )
+        with self._lock:
+            self._validator = self._validator or self.node.create_client(
+                ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS
+            )
+            client = self._validator
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there('service validate_plan')
         task = msg.Task(domain=domain, problem=problem, format=format)
@@ -323,44 +295,19 @@ class Client(Closing):
         return answer_of(client, request, CONNECT_TIMEOUT_S, 'the validator', lost)
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
-        with self._opening:  # goals may be sent by several threads
-            client = self._actions.get(name) or GoalClient(self.node, kind, name)
-            self._actions[name] = client
-        if not client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
-            raise self._not_there(f'action {name}')
-        id = UUID(uuid=list(uuid.uuid4().bytes))
-        self._heartbeat.begin(id)
+        with self._lock:
+            if name not in self._senders:
+                server = 'executor' if name == 'execute_plan' else 'planner'
+                self._senders[name] = GoalSender(
+                    self.node, self._heartbeat, self.heartbeats, kind, name, server, SILENCE_S
+                )
+            sender = self._senders[name]
         try:
-            sent = client.send_goal_async(
-                goal, lambda message: on_feedback(message.feedback), goal_uuid=id
-            )
-            with cancel_if_left(sent):
-                handle = wait_for(sent, CONNECT_TIMEOUT_S, f'action {name}', ErrorCode.SERVER_LOST)
-        except BaseException:
-            self._heartbeat.end(id)
-            raise
-        if not handle.accepted:
-            self._heartbeat.end(id)
-            raise SafegenError(
-                f'action {name} rejected the goal: {self._why_rejected(name)}',
-                ErrorCode.GOAL_REJECTED,
-            )
+            sent = sender.send(goal, on_feedback)
+        except NotThere as error:
+            raise self._not_there(f'action {name}') from error
         budget = conversions.duration_from_msg(goal.time_budget)
-        deadline = time.monotonic() + budget + GRACE_S
-        return Goal(name, client, handle, deadline, self._reason, lambda: self._heartbeat.end(id))
-
-    def _why_rejected(self, name: str) -> str:
-        node = 'executor' if name == 'execute_plan' else 'planner'
-        if node not in self._states:
-            self._states[node] = StateClient(self.node, node)
-        state = self._states[node].wait(STATE_TIMEOUT_S)
-        if state not in ('', 'active'):
-            return f"the {node} is {state}: activate it ('ros2 lifecycle set {node} activate')"
-        if name == 'plan_task':  # which moves nothing, so that it may run while all is stopped
-            return 'another goal is running; wait or cancel it'
-        if self._stop is None:
-            self._stop = StopListener(self.node)
-        return self._stop.why_rejected()
+        return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 
     def _not_there(self, what: str) -> SafegenError:
         return SafegenError(

@@ -77,13 +77,6 @@ class Bench(Closing):
         return SerialPort(str(self._link), 115200)
 
     @property
-    def arguments(self) -> dict[str, object]:
-        """Arguments of the profile mycobot that reach the arm over serial or TCP."""
-        if self.transport == 'tcp':
-            return {'host': '127.0.0.1', 'tcp_port': self._tcp_port}
-        return {'port': str(self._link)}
-
-    @property
     def remote(self) -> RemoteArm:
         """What the agent opens."""
         return RemoteArm(self.port)

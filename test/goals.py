@@ -44,7 +44,7 @@ class Endings:
 
     def of(self, goal: Goal) -> int:
         """The one terminal status of a goal that has ended."""
-        seen = self._seen.setdefault(bytes(goal._handle.goal_id.uuid), [])
+        seen = self._seen.setdefault(bytes.fromhex(goal.id), [])
         with self._news:
             assert self._news.wait_for(lambda: seen[-1:] and seen[-1] in TERMINAL, WAIT_S)
             return seen[-1]

@@ -149,7 +149,8 @@ class Motion:
         refused = (ErrorCode.VALIDATOR_UNAVAILABLE, ErrorCode.EXECUTION_STOPPED)
         assert result.error_code in refused, result.error_msg
         with self._news:
-            moved = [stamp for stamp in self._stamps() if stamp > since]
+            rest = [joints for stamp, joints in self._joints.items() if stamp >= since]
+        moved = len(rest) and np.ptp(np.array(rest), axis=0).max() >= 0.01
         assert not moved, f'the arm has moved after {since}'
 
     def assert_ended_with(self, result: Any) -> None:

@@ -40,9 +40,6 @@ LATCHED_S = 3.0
 ANSWER_S = 10.0
 """How long the executor may take to answer [s]; it answers a stop when the arm is at rest."""
 
-RESET_ANSWER_S = 60.0
-"""The same for a reset, which connects to an arm that may be silent, and asks it again."""
-
 _POLL_S = 0.02
 _ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
 _RUNNING = {
@@ -159,7 +156,7 @@ def reset_stack(namespace: str, as_json: bool) -> int:
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:
-        answer = _call(client, 'reset', RESET_ANSWER_S)
+        answer = _call(client, 'reset')
         found = stacks_elsewhere(client.node, place)
     if answer is not None:
         return _print_answer(answer.success, answer.message, as_json)
@@ -345,7 +342,7 @@ def _caller(client: Client, service: str) -> Any:
     return caller if caller.wait_for_service(timeout_sec=DISCOVERY_S) else None
 
 
-def _call(client: Client, service: str, answer_s: float = ANSWER_S) -> Any:
+def _call(client: Client, service: str) -> Any:
     """The answer of a service of the executor; None where there is no executor.
 
     It is asked once: repeated on its own, a reset could take back a stop that came in between.
@@ -358,7 +355,7 @@ def _call(client: Client, service: str, answer_s: float = ANSWER_S) -> Any:
     StateClient(client.node, 'executor').wait(DISCOVERY_S)
     return wait_for(
         caller.call_async(Trigger.Request()),
-        answer_s,
+        ANSWER_S,
         f'the service {service} of the executor',
         ErrorCode.SERVER_LOST,
     )

@@ -51,7 +51,6 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.watched_time import WatchedTime
 from safegen_ros.worlds.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0
@@ -60,7 +59,6 @@ MATCH_TIMEOUT_S = 5.0
 ANSWER_S = 10.0
 """How long a node of the stack may take to answer [s]."""
 
-_LOOK_S = 0.1  # that a look counts at most: a process that is held up hears nothing meanwhile
 _JOINTS = 'joint_states'
 _MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
 
@@ -339,9 +337,9 @@ class Session(Closing):
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float) -> None:
         """Waits for a condition that messages or discovery make true, no longer than that."""
-        watch = WatchedTime(_LOOK_S)
+        deadline = time.monotonic() + timeout_s
         with self._changed:
-            while not condition() and watch.look() < timeout_s:
+            while not condition() and time.monotonic() < deadline:
                 self._changed.wait(0.05)
 
 

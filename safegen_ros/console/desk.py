@@ -282,7 +282,7 @@ class Picture:
         parts: what the nodes say of themselves.
         monitor: the live constraints.
         look: at the cell.
-        beat: when a sign of life of a sender of a goal was heard, by the monotonic clock [s].
+        beat: of the last heartbeat of a sender of a goal, by the monotonic clock [s].
         others: goals that have not ended beside `goal`.
     """
 

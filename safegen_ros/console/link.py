@@ -41,9 +41,6 @@ from safegen_ros.robot.pose import Pose
 ANSWER_S = 10.0
 """How long a service may take to answer [s]; a stop answers when the arm is at rest."""
 
-RESET_ANSWER_S = 60.0
-"""The same for a reset, which connects to an arm that may be silent, and asks it again."""
-
 THERE_S = 1.0
 """How long a service may take to be found [s]."""
 
@@ -330,8 +327,7 @@ class Link:
         if not service.wait_for_service(timeout_sec=THERE_S):
             raise SafegenError(f'no executor is there to {name}: {cure}', lost)
         future = service.call_async(Trigger.Request())
-        answer_s = RESET_ANSWER_S if name == 'reset' else ANSWER_S
-        answer = wait_for(future, answer_s, f'the service {name} of the executor', lost)
+        answer = wait_for(future, ANSWER_S, f'the service {name} of the executor', lost)
         if not answer.success:
             raise SafegenError(answer.message)
         return str(answer.message)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""How the stack is, as markup: nodes, stop, link, signs of life, monitors and diagnostics."""
+"""How the stack is, as markup: nodes, stop, link, heartbeats, monitors and diagnostics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEVELS = ('well', 'warning', 'ERROR', 'silent')
 """What the levels of `/diagnostics` are called."""
 
 FRESH_S = 2.0
-"""A sample or a sign of life that is older is told as old [s]."""
+"""A sample or a heartbeat that is older is shown as old [s]."""
 
 
 def stack_html(picture: Picture, now: float | None = None) -> str:
@@ -44,7 +44,7 @@ def _links(picture: Picture, now: float) -> list[tuple[str, str]]:
     rows = [
         ('stop', 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'),
         ('last look at the arm', _age(look.heard or None, now)),
-        ('last sign of life of a sender', _age(picture.beat, now)),
+        ('last heartbeat of a sender', _age(picture.beat, now)),
     ]
     if picture.others:
         rows.append(('goals beside the one shown', str(picture.others)))

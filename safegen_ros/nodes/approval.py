@@ -20,7 +20,6 @@ from safegen_msgs import msg
 from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import qos
-from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import wait_for
 
 PENDING, APPROVE = 'pending', 'approve'
@@ -230,9 +229,6 @@ class Approver:
         lost = ErrorCode.SERVER_LOST
         if not self._client.wait_for_service(timeout_sec=timeout_s):
             raise SafegenError('no planner is there to be told: start the stack', lost)
-        # The word is said once, so it has to be sure that the answer arrives. About no plan
-        # everything may be said, again and again.
-        answer_of(self._client, Approve.Request(), timeout_s, 'the planner', lost)
         request = Approve.Request(digest=digest, approve=approve, by=by, reason=reason)
         answer: Approve.Response = wait_for(
             self._client.call_async(request), timeout_s, 'the planner', lost

@@ -7,14 +7,15 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import rclpy
-from rclpy.action import CancelResponse, GoalResponse
+from rclpy.action import CancelResponse
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -25,13 +26,11 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.goal_server import STATUS_S, GoalServer
 from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
-from safegen_ros.nodes.silence import Silence
+from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.nodes.text_limits import check_texts
-from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.parameter_files import check_parameter_file, parameter_files
 from safegen_ros.planning.goal_queue import GoalQueue
 
@@ -40,9 +39,6 @@ POLL_S = 0.02
 
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
-
-CANCEL_STATE_TIMEOUT_S = 2.0
-"""How long a goal's state may lag behind the cancel callback that has stopped its work [s]."""
 
 SWITCH_S = 5e-4
 """How long a thread may keep the others from running [s]; each goal has to do with several."""
@@ -57,12 +53,15 @@ class SafegenNode(ManagedNode):
     """A node that takes goals as its queue has room, and can be told to give up what it is doing.
 
     Attributes:
+        UNAVAILABLE: the code of a goal that comes while the node is not active.
         goals: one goal at a time and none that waits, unless a node sets another one.
         heartbeat: of this node.
         heartbeats: of all nodes and clients of the namespace.
         journal: where every goal is written down before anybody is told of it.
         diagnostics: where the parts of the node say how they are.
     """
+
+    UNAVAILABLE: ClassVar[ErrorCode] = ErrorCode.GOAL_REJECTED
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         super().__init__(name, parameters)
@@ -71,9 +70,10 @@ class SafegenNode(ManagedNode):
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health)
         self._servers_of_goals: list[GoalServer] = []
-        self.heartbeat = HeartbeatPublisher(self, lambda: self.state, self._served)
         self.heartbeats = HeartbeatMonitor(self)
-        self._statuses = Ticker(self, STATUS_S, self._tell_statuses)
+        self.heartbeat = HeartbeatPublisher(
+            self, lambda: self.state, self._served, self.heartbeats.look
+        )
 
     def serve(
         self,
@@ -82,7 +82,7 @@ class SafegenNode(ManagedNode):
         execute: Callable[[Any], Any],
         cancel: Callable[[Any], CancelResponse] | None = None,
     ) -> GoalServer:
-        """Offers an action under the node's policy for new goals.
+        """Offers an action; a goal that must not run is accepted and ends at once with the reason.
 
         Args:
             kind: its type.
@@ -90,13 +90,23 @@ class SafegenNode(ManagedNode):
             execute: does a goal's work, and returns its result.
             cancel: asked before a goal is cancelled; every one may be by default.
         """
+
+        def accepted(goal_handle: Any) -> None:
+            try:
+                self.admit(goal_handle.request)
+            except SafegenError as error:
+                code, message = error.code, error.message
+                goal_handle.execute(lambda _: self._end(goal_handle, kind.Result(), code, message))
+            else:
+                goal_handle.execute()
+
         server = GoalServer(
             self,
             kind,
             name,
             execute,
             callback_group=self.group,
-            goal_callback=self.accept_if_room,
+            handle_accepted_callback=accepted,
             cancel_callback=cancel or self.accept_cancel,
         )
         self._servers_of_goals.append(server)
@@ -104,10 +114,6 @@ class SafegenNode(ManagedNode):
 
     def _served(self) -> list[bytes]:
         return [goal for server in self._servers_of_goals for goal in server.open_goals()]
-
-    def _tell_statuses(self) -> None:
-        for server in self._servers_of_goals:
-            server.tell_statuses()
 
     def hardware(self) -> str:
         """What the node works with, for its diagnostics."""
@@ -127,28 +133,23 @@ class SafegenNode(ManagedNode):
         return Health(
             'goals',
             diagnostics.WARN if full else diagnostics.OK,
-            f'{here} of at most {room} run or wait' + (': more are rejected' if full else ''),
+            f'{here} of at most {room} run or wait' + (': more are refused' if full else ''),
             {'goals': here, 'room': room},
         )
 
-    def accept_if_room(self, goal: object) -> GoalResponse:
-        """The policy for new goals: what must not run and what is beyond the limit is rejected."""
-        reason = f'the {self.get_name()} is {self.state}' if self.inactive.is_set() else ''
-        reason = reason or self.refusal(goal)
-        if not reason and not self.reserve(goal):
-            reason = 'no more may run or wait'
-        if reason:
-            self.get_logger().warning(f'a goal is rejected: {reason}')
-            return GoalResponse.REJECT
-        return GoalResponse.ACCEPT
+    def admit(self, goal: object) -> None:
+        """Keeps room for a new goal, which ends at once where this raises `SafegenError`."""
+        if self.inactive.is_set():
+            name = self.get_name()
+            raise SafegenError(
+                f"the {name} is {self.state}: activate it ('ros2 lifecycle set {name} activate')",
+                self.UNAVAILABLE,
+            )
+        self.room_for(goal)
 
-    def refusal(self, goal: object) -> str:
-        """Why a goal must not run now, however much room there is; empty where it may."""
-        return ''
-
-    def reserve(self, goal: object) -> bool:
-        """Keeps room for a goal; false where there is none."""
-        return self.goals.reserve()
+    def room_for(self, goal: object) -> None:
+        """Keeps room for a goal; raises `SafegenError` where there is none."""
+        self.goals.enter()
 
     def serve_goal(
         self,
@@ -171,20 +172,16 @@ class SafegenNode(ManagedNode):
             plan: which one the result is about, for the journal.
         """
         with ExitStack() as here:
+            here.callback(self.goals.leave)
 
             def served() -> tuple[ErrorCode, str]:
-                try:
-                    begin()
-                except BaseException:
-                    self.goals.withdraw()
-                    raise
-                here.enter_context(self.goals.entered())
+                begin()
                 check_texts(goal_handle.request)
                 return work()
 
             code, message = self._done(served, explain)
             if code in _CANCELED and not self.inactive.is_set():
-                _await(lambda: goal_handle.is_cancel_requested, CANCEL_STATE_TIMEOUT_S)
+                await_canceling(goal_handle)
             code, message = self._written(goal_handle, result, plan(), code, message)
             return self._end(goal_handle, result, code, message)
 
@@ -253,7 +250,6 @@ class SafegenNode(ManagedNode):
         super().end()
         for server in self._servers_of_goals:
             server.join(CLOSE_TIMEOUT_S)
-        self._statuses.close()
         self.heartbeat.close()
         self.diagnostics.close()
 
@@ -262,13 +258,6 @@ class SafegenNode(ManagedNode):
         self.halt()
         if not self.goals.wait_idle(CLOSE_TIMEOUT_S):
             raise SafegenError(f'a goal has not ended within {CLOSE_TIMEOUT_S:g} s')
-
-
-def _await(condition: Callable[[], bool], timeout_s: float) -> None:
-    """Waits until a condition of another thread's making is true, or the time is over."""
-    waited, pause = Silence(), threading.Event()
-    while not condition() and waited.seconds() < timeout_s:
-        pause.wait(0.001)
 
 
 def wait_for(
@@ -283,7 +272,7 @@ def wait_for(
 
     Args:
         future: what to wait for.
-        timeout_s: longest wait, without the time in which this process was held up [s].
+        timeout_s: longest wait [s].
         what: what is being waited for, for messages.
         code: the error code when it does not come.
         given_up: asked while waiting; true ends the wait as a time-out does.
@@ -293,30 +282,14 @@ def wait_for(
     """
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
-    waited = Silence()
+    deadline = time.monotonic() + timeout_s
     # The executor runs the callback as a task of its own; the future is done before that.
     while not done.wait(POLL_S) and not future.done():
-        if waited.seconds() >= timeout_s:
+        if time.monotonic() >= deadline:
             raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
         if given_up():
             raise SafegenError(f'waiting for {what} was given up', code)
     return future.result()
-
-
-@contextmanager
-def cancel_if_left(sent: Future) -> Iterator[None]:
-    """Cancels a goal that is accepted only after its sender has stopped waiting for that."""
-
-    def cancel(accepted: Future) -> None:
-        handle = accepted.result()
-        if handle is not None and handle.accepted:
-            handle.cancel_goal_async()
-
-    try:
-        yield
-    except BaseException:
-        sent.add_done_callback(cancel)
-        raise
 
 
 def _on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:

@@ -3,15 +3,15 @@
 """The executor node: carries out plans that it has verified itself.
 
 Interfaces:
-    action `execute_plan` (safegen_msgs/action/ExecutePlan): one goal at a time, a second one is
-        rejected, and every one while the stack is stopped; cancel stops the cell at once, in every
-        phase.
+    action `execute_plan` (safegen_msgs/action/ExecutePlan): one goal at a time; a second one ends
+        at once, and so does every one while the stack is stopped; cancel stops the cell at once, in
+        every phase.
     services `stop` and `reset` (std_srvs/Trigger): end every goal and hold, until an operator
         allows goals again.
     topic `stopped` (safegen_msgs/msg/StopState, latched): whether it is stopped, and why.
     topic `heartbeat` (safegen_msgs/msg/Heartbeat): of the clients and nodes that sent the goals; a
-        sender that falls silent while its goal is executed stops the stack. So does the validator,
-        which is asked by service `validate_plan`.
+        goal of which none is known does not begin. A sender or validator that is lost while a goal
+        is executed stops the stack, and so does an executor that was not scheduled in time.
     service `release` (std_srvs/Trigger): the tool lets go at an operator's word, see `releasing`.
     service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): a proved plan on a twin of its own;
         the executor does this itself before a real arm moves.
@@ -30,6 +30,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from rclpy.action import CancelResponse
@@ -37,16 +38,16 @@ from rclpy.action import CancelResponse
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
-from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
+from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
-from safegen_ros.nodes.goal_server import GoalServer
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.protective_stop import ProtectiveStop
+from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
@@ -55,7 +56,7 @@ from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stop_server import StopServer
-from safegen_ros.nodes.watchdog import Watchdog
+from safegen_ros.nodes.watchdog import ExecutionWatchdog
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.run import cell_name
@@ -89,7 +90,7 @@ PARAMETERS = (
     Parameter(
         'heartbeat_timeout',
         4.0,
-        'longest silence of the sender of a goal, and of the validator, during an execution [s]',
+        'longest time without a heartbeat of the sender or the validator during an execution [s]',
         1.0,
         600.0,
     ),
@@ -113,6 +114,7 @@ class ExecutorNode(SafegenNode):
     """Executes verified plans on the arm's twin, or in a symbolic cell where it is told to."""
 
     AFTER = ('validator',)
+    UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
 
     def __init__(self) -> None:
         super().__init__('executor', PARAMETERS)
@@ -127,7 +129,7 @@ class ExecutorNode(SafegenNode):
         # Before anything can be configured: a stop is never out of place.
         self._stop = StopServer(self, self.halt, self._rearm)
         self._protect = ProtectiveStop(self, self._stop)
-        self._watchdog = Watchdog(self, self._stop.stop)
+        self._watchdog = ExecutionWatchdog(self, self._stop.stop)
         self._monitor = MonitorClient(self)
         self._rehearser = Rehearser(
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
@@ -204,9 +206,9 @@ class ExecutorNode(SafegenNode):
             self._cell.stop()
 
     def _rearm(self) -> None:
-        """Makes the arm fit to move again; raises where it is not."""
-        if self._twin is not None:
-            self._twin.rearm()
+        """Makes the arm fit to move again, where it can tell; raises where it is not."""
+        if rearm := getattr(self._twin, 'rearm', None):
+            rearm()
 
     def end(self) -> None:
         """The last transition; then the next executor may have this domain and namespace."""
@@ -229,11 +231,15 @@ class ExecutorNode(SafegenNode):
         self._cell = self._twin = self._left = self._joint = None
         self.journal.close()
 
-    def refusal(self, goal: object) -> str:
-        """No goal is taken while the stack is stopped."""
+    def admit(self, goal: object) -> None:
+        """No goal may move anything while the stack is stopped."""
         self._stop.look()
         stop = self._stop.state
-        return f'the stack is stopped: {stop.reason}: {CURE}' if stop.stopped else ''
+        if stop.stopped:
+            raise SafegenError(
+                f'the stack is stopped: {stop.reason}: {CURE}', ErrorCode.EXECUTION_STOPPED
+            )
+        super().admit(goal)
 
     def _cancel(self, goal_handle: Any) -> CancelResponse:
         # The goal's own state turns to canceling only after this callback.
@@ -252,9 +258,11 @@ class ExecutorNode(SafegenNode):
 
         stops = self._stop.state.count
 
+        cancelled = partial(self._is_cancelled, bytes(goal_handle.goal_id.uuid), stops)
+
         def run() -> execution.ExecutionOutcome:
-            with self._watchdog.watching(bytes(goal_handle.goal_id.uuid)):
-                return self._run(goal_handle, lambda: self._stopped_since(stops))
+            with self._watchdog.watching(bytes(goal_handle.goal_id.uuid), cancelled):
+                return self._run(goal_handle, cancelled)
 
         def work() -> tuple[ErrorCode, str]:
             outcome = self._protect.carry_out(
@@ -272,12 +280,16 @@ class ExecutorNode(SafegenNode):
                 result.final_state = self._world_state(outcome.observed)
                 result.observation = task_cells.words_of(self._joint)
             self._keep_rest(outcome, goal_handle.request, result)
-            if outcome.error_code in _ENDED_BY_STOP and self._stopped_since(stops):
-                return ErrorCode.EXECUTION_STOPPED, self._stopped_because()
-            return outcome.error_code, outcome.message
+            ended = explain(SafegenError(outcome.message, outcome.error_code))
+            return ended.code, ended.message
+
+        def explain(error: SafegenError) -> SafegenError:
+            if error.code in _ENDED_BY_STOP and self._stopped_since(stops):
+                return SafegenError(self._stopped_because(), ErrorCode.EXECUTION_STOPPED)
+            return error
 
         # One goal is here at a time, so that none waits for its turn.
-        self.serve_goal(goal_handle, result, work, begin=begin, plan=lambda: plan)
+        self.serve_goal(goal_handle, result, work, explain, begin=begin, plan=lambda: plan)
         self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
         return result
 
@@ -301,9 +313,11 @@ class ExecutorNode(SafegenNode):
         reason = self._stop.state.reason or 'it has been reset since'
         return f'the stack was stopped: {reason}; the execution has ended: {CURE}'
 
-    def _run(self, goal_handle: Any, stopped: Callable[[], bool]) -> execution.ExecutionOutcome:
-        goal = goal_handle.request
-        goal_id = bytes(goal_handle.goal_id.uuid)
+    def _is_cancelled(self, goal_id: bytes, stops: int) -> bool:
+        return goal_id in self._cancelled or self._stopped_since(stops) or self.inactive.is_set()
+
+    def _run(self, goal_handle: Any, cancelled: Callable[[], bool]) -> execution.ExecutionOutcome:
+        goal, goal_id = goal_handle.request, bytes(goal_handle.goal_id.uuid)
         budget = conversions.budget_from_msg(
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
@@ -332,9 +346,6 @@ class ExecutorNode(SafegenNode):
             self._view.progress(progress)
             self._progress.publish(message)
             goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
-
-        def cancelled() -> bool:
-            return goal_id in self._cancelled or stopped() or self.inactive.is_set()
 
         job = task_cells.job_of(goal, task, steps, cell)
         if goal.from_current and self.values['cell'] == 'twin' and self._twin is not None:
@@ -379,11 +390,7 @@ class ExecutorNode(SafegenNode):
         )
 
     def _world_state(self, observed: State) -> WorldState:
-        try:
-            poses = task_cells.poses_in(self._joint, self._twin)
-        except RobotError:
-            poses = {}  # after a fault nobody knows them, and the fault is what the client is told
-        return self._samples.world_state(observed, poses)
+        return self._samples.world_state(observed, task_cells.poses_in(self._joint, self._twin))
 
 
 def main() -> None:

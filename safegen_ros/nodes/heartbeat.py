@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.exceptions import InvalidHandle
@@ -20,6 +20,7 @@ from safegen_msgs.msg import Heartbeat
 from safegen_ros.closing import Closing
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.watchdog_timer import boottime
 
 TOPIC = 'heartbeat'
 
@@ -36,11 +37,6 @@ _MAX_INSTANCES = 1000
 """Instances remembered at most; whoever floods the topic must not fill the memory."""
 
 
-def boottime() -> float:
-    """Seconds since the computer was started, also those in which it was suspended."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 class HeartbeatPublisher(Closing):
     """Publishes the heartbeat of a process in a thread of its own.
 
@@ -51,6 +47,7 @@ class HeartbeatPublisher(Closing):
         node: of the process.
         state: its state.
         served: ids of the goals that it serves.
+        then: called after each of the regular heartbeats.
 
     Attributes:
         instance: identifies the process among those of its name.
@@ -61,15 +58,16 @@ class HeartbeatPublisher(Closing):
         node: Node,
         state: Callable[[], str] = lambda: CLIENT,
         served: Callable[[], Iterable[bytes]] = tuple,
+        then: Callable[[], None] = lambda: None,
     ) -> None:
         self.instance = uuid.uuid4().bytes
         self._name = node.get_fully_qualified_name()
-        self._state, self._served = state, served
+        self._state, self._served, self._then = state, served, then
         self._sent: set[bytes] = set()
         self._lock = threading.Lock()
         self._closed = False
         self._publisher = node.create_publisher(Heartbeat, TOPIC, qos.HEARTBEATS_OUT)
-        self._ticker = Ticker(node, PERIOD_S, self.publish)
+        self._ticker = Ticker(node, PERIOD_S, self._tick)
 
     def begin(self, goal_id: UUID) -> None:
         """Lists a goal as sent from now on; call it before the goal is sent."""
@@ -81,6 +79,11 @@ class HeartbeatPublisher(Closing):
         """Lists it no longer: it has ended, or is given up."""
         with self._lock:
             self._sent.discard(bytes(goal_id.uuid))
+
+    def _tick(self) -> None:
+        with contextlib.suppress(InvalidHandle):  # the node was destroyed
+            self.publish()
+        self._then()
 
     def publish(self) -> None:
         """Publishes a heartbeat now; any thread may call it."""
@@ -129,6 +132,16 @@ class Instance:
     at: float
 
 
+class Watching(Protocol):
+    """What a monitor does for a watch."""
+
+    def take(self, instance: Instance) -> None:
+        """Called with each heartbeat."""
+
+    def look(self, unlooked_s: float) -> None:
+        """Called once a period, with the time since the look before [s]."""
+
+
 class HeartbeatMonitor:
     """Knows the processes of its namespace by their heartbeats.
 
@@ -139,10 +152,12 @@ class HeartbeatMonitor:
 
     def __init__(self, node: Node, clock: Callable[[], float] = boottime) -> None:
         self._namespace = node.get_namespace().rstrip('/')
-        self._clock = clock
+        self.clock = clock
         self._changed = threading.Condition()
         self._known: dict[bytes, Instance] = {}
         self._listeners: list[Callable[[Instance], None]] = []
+        self._watches: list[Watching] = []
+        self._looked = clock()
         # Of its own, so that heartbeats are taken in their order.
         group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(
@@ -153,6 +168,10 @@ class HeartbeatMonitor:
         """Calls a function with each heartbeat from now on, in the thread of the callback."""
         self._listeners.append(listener)
 
+    def full_name(self, name: str) -> str:
+        """The fully qualified name of a node, which is given relative to the namespace."""
+        return name if name.startswith('/') else f'{self._namespace}/{name}'
+
     def instances(self, name: str = '') -> tuple[Instance, ...]:
         """The processes that are alive.
 
@@ -162,14 +181,31 @@ class HeartbeatMonitor:
         Returns:
             Two instances of one name are a duplicate, or a restart less than `ALIVE_S` ago.
         """
-        wanted = name if name.startswith('/') else f'{self._namespace}/{name}'
-        since = self._clock() - ALIVE_S
+        wanted, since = self.full_name(name), self.clock() - ALIVE_S
         with self._changed:
             return tuple(
                 each
                 for each in self._known.values()
                 if each.at >= since and (not name or each.node == wanted)
             )
+
+    def add(self, watch: Watching) -> None:
+        """Gives a watch each heartbeat from now on, and one of each process that is alive."""
+        with self._changed:
+            self._watches = [*self._watches, watch]
+        for each in self.instances():
+            watch.take(each)
+
+    def remove(self, watch: Watching) -> None:
+        """Ends a watch."""
+        with self._changed:
+            self._watches = [each for each in self._watches if each is not watch]
+
+    def look(self) -> None:
+        """Looks at all watches; to be called once a period, by one thread."""
+        before, self._looked = self._looked, self.clock()
+        for watch in self._watches:
+            watch.look(self._looked - before)
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Waits until a condition is true, which is looked at with each heartbeat."""
@@ -178,14 +214,19 @@ class HeartbeatMonitor:
 
     def take(self, message: Heartbeat) -> None:
         """Takes a heartbeat."""
-        instance = Instance(
-            message.node,
-            bytes(message.instance),
-            message.state,
-            frozenset(bytes(each.uuid) for each in message.sent),
-            frozenset(bytes(each.uuid) for each in message.served),
-            self._clock(),
+        self.heard(
+            Instance(
+                message.node,
+                bytes(message.instance),
+                message.state,
+                frozenset(bytes(each.uuid) for each in message.sent),
+                frozenset(bytes(each.uuid) for each in message.served),
+                self.clock(),
+            )
         )
+
+    def heard(self, instance: Instance) -> None:
+        """Takes a heartbeat as it is kept."""
         with self._changed:
             # Taken out first: the dictionary is in the order of the last heartbeats.
             self._known.pop(instance.id, None)
@@ -197,5 +238,5 @@ class HeartbeatMonitor:
             ):
                 self._known.pop(next(iter(self._known)))
             self._changed.notify_all()
-        for listener in tuple(self._listeners):
+        for listener in (*self._listeners, *(watch.take for watch in self._watches)):
             listener(instance)

@@ -136,7 +136,6 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
             'poses of the blocks of the real arm',
             when='`cell` is `mycobot`, `world` is `perceived`',
         ),
-        _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'signs of life of the validator'),
         _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each look at the world'),
         _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
     ),

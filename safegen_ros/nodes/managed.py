@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.action import ActionClient, ActionServer
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
@@ -26,6 +25,7 @@ from rclpy.node import Node
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.parameters import Parameter, declare, read, unknown_overrides
+from safegen_ros.nodes.rclpy_compat import destroy_actions, destroy_lifecycle, lifecycle_state
 
 AUTOSTART = Parameter(
     'autostart', True, 'whether the node configures and activates itself when it starts'
@@ -120,7 +120,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
     @property
     def state(self) -> str:
         """The label of the state: unconfigured, inactive, active and so on."""
-        return str(self._state_machine.current_state[1])
+        return lifecycle_state(self)[1]
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `configure`; a failure leaves the node unconfigured."""
@@ -192,7 +192,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         problems = [own[c.name].problem(c.value) for c in changes if c.name in own]
         if any(problems):
             return SetParametersResult(successful=False, reason='; '.join(filter(None, problems)))
-        if not names or self._state_machine.current_state[0] == State.PRIMARY_STATE_UNCONFIGURED:
+        if not names or lifecycle_state(self)[0] == State.PRIMARY_STATE_UNCONFIGURED:
             return SetParametersResult(successful=True)
         return SetParametersResult(
             successful=False,
@@ -235,19 +235,15 @@ class ManagedNode(LifecycleNodeMixin, Node):
         return True
 
     def destroy_node(self) -> None:
-        """Leaves the graph now, and not with the garbage.
-
-        `destroy_node` of rclpy leaves action servers, action clients and the state machine, each of
-        which keeps the node in the graph, where it is taken for one of its name that comes later.
-        """
+        """Leaves the graph now, and not with the garbage."""
         destroy_actions(self)
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()
+        destroy_lifecycle(self)
 
     def end(self) -> None:
         """The last transition; called once when the process is about to end."""
         self.inactive.set()
-        if self._state_machine.current_state[0] in _PRIMARY:
+        if lifecycle_state(self)[0] in _PRIMARY:
             self._transition('deactivated', self.deactivate)
             self.trigger_shutdown()
 
@@ -292,10 +288,3 @@ class StateClient:
         if self._pending is not None:
             self._client.remove_pending_request(self._pending)
             self._pending = None
-
-
-def destroy_actions(node: Node) -> None:
-    """Destroys the action servers and clients of a node, which rclpy leaves with it."""
-    for each in list(node.waitables):
-        if isinstance(each, ActionServer | ActionClient):
-            each.destroy()

@@ -8,8 +8,8 @@ Interfaces:
         for.
     action `run_task` (safegen_msgs/action/RunTask): the same, then its execution; see `run_flow`,
         and `step_flow` for goals that are worked on step by step.
-        Both share the places of `goals_at_once` and `goals_waiting`; further goals are rejected,
-        and so is `run_task` while the stack is stopped. A stop ends the goals of both.
+        Both share the places of `goals_at_once` and `goals_waiting`; further goals end at
+        once, and so does `run_task` while the stack is stopped. A stop ends the goals of both.
     topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
     topic `~/plan` (safegen_msgs/msg/Plan, latched): the last plan that was proved.
     topic `~/pending`, service `~/approve`: see `ApprovalGate`.
@@ -36,16 +36,16 @@ from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.current import CurrentWorld
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
-from safegen_ros.nodes.goal_server import GoalServer
 from safegen_ros.nodes.levels import levels_for, open_model
 from safegen_ros.nodes.planner_parameters import PARAMETERS
+from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
-from safegen_ros.nodes.watchdog import LATELY_S, SignsOfLife
+from safegen_ros.nodes.watchdog import Rules, Watch
 from safegen_ros.nodes.world_levels import ArmsModel, world_levels
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
@@ -71,10 +71,10 @@ class PlannerNode(SafegenNode):
         self._arms: ArmsModel | None = None
         self._validator = RemoteValidator(self)
         self._stop = StopListener(self)
-        self._executor_client = RemoteExecutor(self, self._stop)
+        self._executor_client = RemoteExecutor(self)
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
-        self._signs = SignsOfLife(self)
+        self._client_watches: dict[bytes, Watch] = {}
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
@@ -92,7 +92,7 @@ class PlannerNode(SafegenNode):
         feedback_named(values['feedback'])
         self.goals = GoalQueue(values['goals_at_once'], values['goals_waiting'])
         self._validator.timeout_s = values['validator_timeout']
-        self._executor_client.silence_s = values['heartbeat_timeout']
+        self._executor_client.set_timeout(values['heartbeat_timeout'])
         self._style, self._backend = open_model(values)
         self._translator = Translator(values, self._style, self._backend)
         self._arms = ArmsModel(values, self._style, self._backend)
@@ -123,14 +123,9 @@ class PlannerNode(SafegenNode):
         self._style = self._backend = self._translator = self._arms = None
         self.journal.close()
 
-    def refusal(self, goal: object) -> str:
-        """No goal that would move the arm is taken while the stack is stopped."""
-        reason = self._stop.still() if isinstance(goal, RunTask.Goal) else ''
-        return f'the stack is stopped: {reason}' if reason else ''
-
-    def reserve(self, goal: object) -> bool:
+    def room_for(self, goal: object) -> None:
         """A goal that moves nothing finds room beside those that are only executed."""
-        return self.goals.reserve(beside_aside=isinstance(goal, PlanTask.Goal))
+        self.goals.enter(beside_aside=isinstance(goal, PlanTask.Goal))
 
     def _plan_task(self, goal_handle: Any) -> PlanTask.Result:
         result = PlanTask.Result()
@@ -178,7 +173,7 @@ class PlannerNode(SafegenNode):
                     sent=lambda id: self.journal.note(
                         goal_handle, GoalEvent('execute_plan', goal_id_text(id))
                     ),
-                    heard=lambda: self._silent_s(goal_handle) < LATELY_S,
+                    client_lost=lambda: bool(self._lost(goal_handle)),
                     deadline=deadline.start + deadline.seconds,
                     cancelled=deadline.cancelled,
                     from_current=goal.from_current and not how['resume'],
@@ -196,7 +191,7 @@ class PlannerNode(SafegenNode):
             approval = {
                 'gate': self._approvals,
                 'approval_s': self.values['approval_timeout'],
-                'cancelled': lambda: deadline.cancelled() or self._is_lost(goal_handle),
+                'cancelled': lambda: deadline.cancelled() or bool(self._lost(goal_handle)),
             }
             if goal.step_by_step:
                 asking = Approving(**approval)
@@ -275,6 +270,9 @@ class PlannerNode(SafegenNode):
         def timed() -> tuple[ErrorCode, str]:
             if fault is not None:
                 raise fault
+            # What moves nothing may be planned while the stack is stopped.
+            if action == 'run_task' and (reason := self._stop.reason):
+                raise SafegenError(f'the stack is stopped: {reason}', ErrorCode.PLANNING_STOPPED)
             work(deadline)
             return ErrorCode.NONE, ''
 
@@ -283,10 +281,20 @@ class PlannerNode(SafegenNode):
             stepwise = getattr(goal_handle.request, 'step_by_step', False)
             self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
 
-        with self._signs.watched(bytes(goal_handle.goal_id.uuid)):
-            return self.serve_goal(
-                goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
-            )
+        goal = bytes(goal_handle.goal_id.uuid)
+        rules = Rules(
+            timeout_s=self.values['heartbeat_timeout'],
+            optional=True,
+            dropped='the client no longer waits for the goal',
+        )
+        with Watch(self.heartbeats, 'the client', lambda each: goal in each.sent, rules) as watch:
+            self._client_watches[goal] = watch
+            try:
+                return self.serve_goal(
+                    goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
+                )
+            finally:
+                del self._client_watches[goal]
 
     def _plan(
         self,
@@ -308,7 +316,7 @@ class PlannerNode(SafegenNode):
             notify(msg.PlanningProgress(phase=msg.PlanningProgress.WAITING, detail=detail))
 
         def cancelled() -> bool:
-            return deadline.cancelled() or self._is_lost(goal_handle)
+            return deadline.cancelled() or bool(self._lost(goal_handle))
 
         try:
             watched = deadline.with_cancelled(cancelled)
@@ -322,11 +330,11 @@ class PlannerNode(SafegenNode):
                     )
             return task
         except SafegenError as error:
-            if not self._is_lost(goal_handle) or deadline.cancelled():
+            lost = self._lost(goal_handle)
+            if not lost or deadline.cancelled():
                 raise
             raise Canceled(
-                f'the client of the goal was not heard for {self.values["heartbeat_timeout"]:g} s, '
-                'and nothing was planned or moved for it any more',
+                f'{lost}, and nothing was planned or moved for it any more',
                 ErrorCode.PLANNING_CANCELED,
             ) from error
 
@@ -344,12 +352,9 @@ class PlannerNode(SafegenNode):
         heard = Heard(lambda record: self.journal.note(goal_handle, record), notify)
         return self._translator.fill_in(task, goal_handle.request, result, deadline, heard)
 
-    def _silent_s(self, goal_handle: Any) -> float:
-        """For how long the client of a goal is silent, where it has given signs of life [s]."""
-        return self._signs.silent_s(bytes(goal_handle.goal_id.uuid))
-
-    def _is_lost(self, goal_handle: Any) -> bool:
-        return self._silent_s(goal_handle) > self.values['heartbeat_timeout']
+    def _lost(self, goal_handle: Any) -> str:
+        """Why the client of a goal is lost; empty where it is not, or has sent no heartbeat."""
+        return self._client_watches[bytes(goal_handle.goal_id.uuid)].lost
 
     def _plan_in_turn(
         self,

@@ -93,9 +93,7 @@ PARAMETERS = (
     Parameter('seed', 0, 'seed of sampling, for goals that carry none [1]', 0, 2**31 - 1),
     Parameter('search_fallback', True, 'whether the search planner may answer, where it is asked'),
     Parameter('goals_at_once', 1, 'goals that are planned together, in one batch [1]', 1, 64),
-    Parameter(
-        'goals_waiting', 0, 'goals that may wait beside them; more are rejected [1]', 0, 1024
-    ),
+    Parameter('goals_waiting', 0, 'goals that may wait beside them; more end at once [1]', 0, 1024),
     Parameter(
         'max_steps',
         200,
@@ -107,7 +105,7 @@ PARAMETERS = (
     Parameter(
         'heartbeat_timeout',
         4.0,
-        'longest silence of a client that has given signs of life, while it is planned for, and of '
+        'longest time without a heartbeat of the client of a goal, where it has sent any, and of '
         'the executor, while it executes [s]',
         1.0,
         600.0,

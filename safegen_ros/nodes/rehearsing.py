@@ -17,9 +17,10 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.heartbeat import Instance
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.text_limits import check_texts
-from safegen_ros.nodes.watchdog import Asked
+from safegen_ros.nodes.watchdog import ACTIVE, Rules, Watch
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -46,7 +47,7 @@ _GRACE_S = 5.0
 """How long after its own limit the answer of a rehearsal may come [s]."""
 
 _SILENCE_S = 10.0
-"""How long the executor may say nothing while it rehearses, which nothing moves for [s]."""
+"""Longest time without a heartbeat of the executor while it rehearses; nothing moves then [s]."""
 
 _SAME_PLACE_M, _SAME_TURN = 0.002, 0.05
 """How far blocks may be from where they were when a rehearsal still counts for them [m, rad]."""
@@ -245,6 +246,7 @@ class RemoteRehearsal:
         self._client: Any = node.create_client(
             RehearsePlan, SERVICE, qos_profile=qos.REQUESTS, callback_group=node.group
         )
+        self._heartbeats = node.heartbeats
 
     def of(self, task: msg.Task, resume: bool, cancelled: Callable[[], bool]) -> Rehearse:
         """What the planning loop has to ask about a proved plan.
@@ -270,16 +272,20 @@ class RemoteRehearsal:
         return ask
 
     def _answer(self, request: RehearsePlan.Request, cancelled: Callable[[], bool]) -> Any:
-        """The answer of an executor that says all the while that it is there."""
-        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
-        with Asked(self._client, RehearsePlan.Request, unavailable) as asked:
+        """The answer of an executor that is active all the while."""
+        executor = self._heartbeats.full_name('executor')
 
-            def given_up() -> bool:
-                there = self._client.service_is_ready() and asked.silent_s() <= _SILENCE_S
-                return cancelled() or not there
+        def active(instance: Instance) -> bool:
+            return instance.node == executor and instance.state == ACTIVE
 
-            what = 'the rehearsal of the executor'
+        rules = Rules(timeout_s=_SILENCE_S, dropped='the executor is not active')
+        with Watch(self._heartbeats, 'the executor', active, rules) as watch:
             # One that has done it already answers at once when it is asked again.
             return answer_of(
-                self._client, request, TIME_LIMIT_S + _GRACE_S, what, unavailable, given_up
+                self._client,
+                request,
+                TIME_LIMIT_S + _GRACE_S,
+                'the rehearsal of the executor',
+                ErrorCode.EXECUTOR_UNAVAILABLE,
+                lambda: cancelled() or bool(watch.lost),
             )

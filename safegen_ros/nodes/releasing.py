@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from std_srvs.srv import Trigger
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 
@@ -52,18 +52,21 @@ class ReleaseServer:
 
     def _release(self) -> str:
         node = self._node
-        if node.inactive.is_set():
-            raise SafegenError(f'the {node.get_name()} is {node.state}: activate it')
         cell = self._cell()
         if cell is None:
             raise SafegenError('a symbolic cell has no tool: there is nothing to let go of')
-        if refusal := node.refusal(None):
-            raise SafegenError(refusal)
-        if not node.goals.reserve():
-            raise SafegenError('a goal is running, and may need what it holds: wait or cancel it')
-        with node.goals.entered():
+        try:
+            node.admit(None)
+        except SafegenError as error:
+            if error.code is not ErrorCode.QUEUE_FULL:
+                raise
+            busy = 'a goal is running, and may need what it holds: wait or cancel it'
+            raise SafegenError(busy, error.code) from error
+        try:
             self._done()
             said = self._written(cell)
+        finally:
+            node.goals.leave()
         node.get_logger().warning(f'the service {SERVICE} was called: {said}')
         return said
 

@@ -20,10 +20,9 @@ from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, diagnostics, qos
 from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.base import SafegenNode, cancel_if_left, wait_for
+from safegen_ros.nodes.base import SafegenNode, wait_for
 from safegen_ros.nodes.diagnostics import Health
-from safegen_ros.nodes.goal_client import GoalClient
-from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.nodes.goal_sender import GoalSender, SentGoal
 from safegen_ros.places import Places
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.verdict import Verdict
@@ -33,6 +32,8 @@ CONNECT_TIMEOUT_S = 10.0
 
 _OF_TASK = (*(code for code in ErrorCode if 100 <= code < 200), ErrorCode.PLAN_REFUSED)
 """What a validator that works may say in place of a verdict."""
+
+_UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
 
 STOP_TIMEOUT_S = 5.0
 """How long the executor may take to report a cancelled goal [s]."""
@@ -117,20 +118,27 @@ class NotAsProved(SafegenError):
 
 
 class RemoteExecutor:
-    """Executions by the executor node.
+    """Executions by the executor node."""
 
-    Attributes:
-        silence_s: for how long it may say nothing of a goal [s].
-    """
-
-    def __init__(self, node: SafegenNode, stop: StopListener) -> None:
-        self.silence_s = 4.0
+    def __init__(self, node: SafegenNode) -> None:
         # Of its own, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
-        self._client: Any = GoalClient(node, ExecutePlan, 'execute_plan', callback_group=group)
-        self._stop = stop
+        self._sender = GoalSender(
+            node,
+            node.heartbeat,
+            node.heartbeats,
+            ExecutePlan,
+            'execute_plan',
+            'executor',
+            timeout_s=4.0,
+            group=group,
+        )
         self._node = node
         self._line = Places(1)
+
+    def set_timeout(self, timeout_s: float) -> None:
+        """Sets the longest silence of the executor while it works on a goal [s]."""
+        self._sender.timeout_s = timeout_s
 
     @contextmanager
     def turn(self, deadline: Deadline) -> Iterator[None]:
@@ -162,7 +170,7 @@ class RemoteExecutor:
         *,
         deadline: float,
         sent: Callable[[UUID], None],
-        heard: Callable[[], bool],
+        client_lost: Callable[[], bool],
         notify: Callable[[msg.ExecutionProgress], None],
         cancelled: Callable[[], bool],
         replan: bool = False,
@@ -179,8 +187,8 @@ class RemoteExecutor:
             deadline: on the clock of `time.monotonic` [s].
             sent: told the id of the goal before it is sent to the executor; what it raises keeps
                 it from being sent.
-            heard: whether the client was heard lately. While it is not, this gives no signs of
-                life either, and the executor stops after its own time.
+            client_lost: whether the client of the goal is lost. The heartbeat lists the goal no
+                longer then, which stops the executor.
             notify: told of the execution's progress.
             cancelled: whether the caller wants to stop; the arm is then stopped first.
             replan: whether the caller plans anew where the world is not as proved.
@@ -197,9 +205,6 @@ class RemoteExecutor:
             SafegenError: with the executor's code, or `EXECUTOR_UNAVAILABLE`.
             NotAsProved: only with `replan`.
         """
-        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
-        if not self._client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
-            raise SafegenError('the executor node is not there: start it', unavailable)
         goal = ExecutePlan.Goal(
             task=task,
             plan=result.plan,
@@ -220,43 +225,7 @@ class RemoteExecutor:
         goal.time_budget = conversions.duration_to_msg(left)
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
         sent(goal_id)
-        heartbeat, listed = self._node.heartbeat, True
-
-        def beat() -> bool:
-            nonlocal listed
-            if heard() != listed:
-                listed = not listed
-                (heartbeat.begin if listed else heartbeat.end)(goal_id)
-            return False
-
-        heartbeat.begin(goal_id)
-        try:
-            return self._sent(goal, goal_id, result, left, notify, lambda: beat() or cancelled())
-        finally:
-            heartbeat.end(goal_id)
-
-    def _sent(
-        self,
-        goal: ExecutePlan.Goal,
-        goal_id: UUID,
-        result: Any,
-        left: float,
-        notify: Callable[[msg.ExecutionProgress], None],
-        cancelled: Callable[[], bool],
-    ) -> Any:
-        """Sends a goal and waits for its result; see `execute`."""
-        unavailable, step_by_step = ErrorCode.EXECUTOR_UNAVAILABLE, goal.step_by_step
-        accepted = self._client.send_goal_async(
-            goal, lambda m: notify(m.feedback.progress), goal_uuid=goal_id
-        )
-        with cancel_if_left(accepted):
-            # A cancel waits for this answer too: nothing may be left over there when this ends.
-            handle = wait_for(accepted, CONNECT_TIMEOUT_S, 'the executor', unavailable)
-        if not handle.accepted:
-            why = self._stop.why_rejected()
-            code = ErrorCode.EXECUTION_STOPPED if self._stop.reason else unavailable
-            raise SafegenError(f'the executor rejected the plan, nothing has moved: {why}', code)
-        answer = self._await_result(handle, left, cancelled)
+        answer = self._answer(goal, goal_id, result, left, notify, client_lost, cancelled)
         done = answer.result
         result.verdict = done.verdict
         result.steps_done += done.steps_done
@@ -264,37 +233,69 @@ class RemoteExecutor:
         result.execution_time = conversions.sum_of(result.execution_time, done.execution_time)
         if step_by_step and done.remaining.problem:
             return done
-        if goal.replan and done.remaining.problem:
+        if replan and done.remaining.problem:
             raise NotAsProved(done.error_msg, done.remaining, done.steps_done)
         if done.error_code != int(ErrorCode.NONE):
             raise SafegenError(done.error_msg, conversions.code_from_msg(done.error_code))
         if answer.status != GoalStatus.STATUS_SUCCEEDED:
-            raise SafegenError('the executor ended the goal without success', unavailable)
+            raise SafegenError('the executor ended the goal without success', _UNAVAILABLE)
         return done
 
-    def _await_result(self, handle: Any, left: float, cancelled: Callable[[], bool]) -> Any:
-        future, silence = handle.get_result_async(), self._client.silence_of(handle.goal_id)
-        unavailable = ErrorCode.EXECUTOR_UNAVAILABLE
-        lost, gone = False, self._client.absence()
+    def _answer(
+        self,
+        goal: ExecutePlan.Goal,
+        goal_id: UUID,
+        result: Any,
+        left: float,
+        notify: Callable[[msg.ExecutionProgress], None],
+        client_lost: Callable[[], bool],
+        cancelled: Callable[[], bool],
+    ) -> Any:
+        """The executor's answer to a goal; see `execute`. A cancelled one is awaited, too."""
+        observed = 0
 
-        def given_up() -> bool:
-            nonlocal lost
-            lost = silence.seconds() > self.silence_s or gone()
-            return lost or cancelled()
+        def progress(feedback: ExecutePlan.Feedback) -> None:
+            nonlocal observed
+            if feedback.progress.phase == msg.ExecutionProgress.OBSERVED:
+                observed = feedback.progress.step
+            notify(feedback.progress)
 
         try:
-            # The executor keeps the deadline itself; the extra time is for its answer.
-            return wait_for(
-                future, left + STOP_TIMEOUT_S, 'the executor', unavailable, given_up=given_up
-            )
+            sent_goal = self._sender.send(goal, progress, goal_id)
         except SafegenError as error:
-            handle.cancel_goal_async()
-            if lost:
+            raise SafegenError(
+                f'the executor does not take the plan: {error.message}', _UNAVAILABLE
+            ) from error
+        with sent_goal:
+
+            def gone() -> bool:
+                return bool(sent_goal.lost) or (
+                    self._node.inactive.is_set() and not self._node.heartbeats.instances('executor')
+                )
+
+            def given_up() -> bool:
+                if client_lost():
+                    sent_goal.abandon()
+                return gone() or cancelled()
+
+            try:
+                # The executor keeps the deadline itself; the extra time is for its answer.
+                return self._waited(sent_goal, left + STOP_TIMEOUT_S, given_up)
+            except SafegenError as error:
+                try:
+                    if cancelled() and not gone():
+                        sent_goal.cancel()
+                        return self._waited(sent_goal, STOP_TIMEOUT_S, gone)
+                except SafegenError:
+                    pass
+                sent_goal.abandon()
+                result.steps_done += observed
+                reason = sent_goal.lost or error.message
                 raise SafegenError(
-                    'the executor is gone, hangs or was started anew while it executed the plan: '
-                    'look at the cell before the next goal',
-                    unavailable,
+                    f'{reason} while it executed the plan, of which {observed} steps are known to '
+                    'be done: look at the cell before the next goal',
+                    _UNAVAILABLE,
                 ) from error
-            if cancelled():
-                return wait_for(future, STOP_TIMEOUT_S, 'the executor', unavailable)
-            raise
+
+    def _waited(self, sent: SentGoal, timeout_s: float, given_up: Callable[[], bool]) -> Any:
+        return wait_for(sent.future, timeout_s, 'the executor', _UNAVAILABLE, given_up=given_up)

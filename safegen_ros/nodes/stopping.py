@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -18,17 +17,8 @@ from safegen_ros.nodes.stop_latch import CURE
 
 TOPIC = 'stopped'
 
-FIRST_NEWS_S = 3.0
-"""How long the topic may take to tell how it stands [s]; what is known is not waited for."""
-
 NEWS_TIMEOUT_S = 0.5
 """How long the news of a change may take to be heard [s]."""
-
-HERE_S = 0.2
-"""How long a state that has arrived at this process may take to be read [s]."""
-
-JUST_NOW_S = 5.0
-"""For how long after a reset a node may not have heard of it [s]."""
 
 
 class StopListener:
@@ -62,33 +52,11 @@ class StopListener:
         state = self._state
         return f'{state.reason}: {CURE}' if state is not None and state.stopped else ''
 
-    def still(self) -> str:
-        """As `reason`, once the news of a reset is read that has arrived already.
-
-        A reset is answered when its news is here; what is sent next may be looked at before it.
-        """
-        with self._news:
-            self._news.wait_for(lambda: not self.reason, HERE_S)
-            return self.reason
-
     def wait(self, timeout_s: float) -> StopState | None:
         """The state, also if it has to be waited for; None when it does not come in time [s]."""
         with self._news:
             self._news.wait_for(lambda: self._state is not None, timeout_s)
             return self._state
-
-    def why_rejected(self) -> str:
-        """Why a server of the arm that is there rejected a goal."""
-        self.wait(FIRST_NEWS_S)
-        with self._news:  # the news may come a moment later than the rejection
-            self._news.wait_for(lambda: bool(self.reason), NEWS_TIMEOUT_S / 5)
-            reason, state = self.reason, self._state
-        if reason:
-            return f'the stack is stopped: {reason}'
-        other = 'another goal is running; wait or cancel it'
-        if state is not None and state.count and _age_s(state) < JUST_NOW_S:
-            return f'the news of the reset came after it: send it again; or {other}'
-        return other
 
     def explain(self, error: SafegenError) -> SafegenError:
         """What the client of a goal is told that ended with an error when the stack was stopped."""
@@ -108,8 +76,3 @@ class StopListener:
                 self._stops += 1
             self._state = message
             self._news.notify_all()
-
-
-def _age_s(state: StopState) -> float:
-    """For how long that has been so [s]; clocks of other computers are a little ahead or behind."""
-    return abs(time.time() - state.stamp.sec - state.stamp.nanosec * 1e-9)

@@ -1,225 +1,218 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of life while the arm moves: a sender of goals gives them, the executor asks for them."""
+"""Watchdogs: whether a process lives on which a goal depends, and what stops the arm where not."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, replace
 
-from safegen_msgs.srv import ValidatePlan
 from safegen_ros.closing import Closing
-from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import diagnostics, qos
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
-from safegen_ros.nodes.heartbeat import Instance
-from safegen_ros.nodes.silence import Silence
-from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.nodes.heartbeat import CLIENT, PERIOD_S, HeartbeatMonitor, Instance
+from safegen_ros.watchdog_timer import WatchdogTimer
 
-HEARTBEAT_S = 0.25
-"""How often a sender gives a sign of life, and how often the executor looks for them [s]."""
+ACTIVE = 'active'
 
-ASK_S = 0.5
-"""How often a service is asked [s]."""
-
-LONGEST_LOOK_S = 2 * HEARTBEAT_S
-"""How much a look adds to a silence at most [s]: a look that comes late was not idle."""
-
-UNWATCHED = 3
-"""So many times its longest silence an execution may go unwatched, by a process that is held up."""
-
-LATELY_S = 1.0
-"""For how long a sender counts as heard after a sign of life [s]."""
-
-_KEPT_GOALS = 2048
-"""How many senders are remembered of those of whose goals nothing is known here."""
+NO_SENDER = (
+    'no heartbeat lists this goal, and nothing moves for a sender that cannot be watched: send it '
+    'with safegen_ros.client, send a run_task goal, or publish safegen_msgs/msg/Heartbeat on topic '
+    'heartbeat with the id of the goal in its field sent'
+)
+NO_VALIDATOR = 'nothing moves without exactly one active validator: start it, and end any other one'
 
 
-class SignsOfLife:
-    """For how long the senders of goals were not heard; see `Silence`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What counts as the loss of a process.
 
-    Args:
-        node: of the listener; its executor must be spinning elsewhere.
+    Attributes:
+        timeout_s: longest time without a heartbeat that shows what is waited for [s].
+        optional: whether the process is expected only once it has shown it.
+        dropped: the loss where the process lives and shows it no longer; empty for none.
+        strict: name of this process, where it is a loss that it was itself not scheduled for the
+            timeout; empty where it is none.
+        then: called with the reason, in a thread of its own.
     """
 
-    def __init__(self, node: SafegenNode) -> None:
-        self._node = node
-        self._changed = threading.Lock()
-        self._heard: dict[bytes, Silence] = {}
-        self._watched: dict[bytes, int] = {}
-        node.heartbeats.listen(self._take)
-
-    def _take(self, sender: Instance) -> None:
-        for goal in sender.sent:
-            self._hear(goal)
-
-    def _hear(self, goal: bytes) -> None:
-        with self._changed:
-            # Taken out, so that the dictionary is in the order of the last signs.
-            silence = self._heard.pop(goal, None) or Silence(LONGEST_LOOK_S)
-            silence.hear()
-            self._heard[goal] = silence
-            while len(self._heard) > _KEPT_GOALS + len(self._watched):
-                self._heard.pop(next(old for old in self._heard if old not in self._watched))
-
-    @contextmanager
-    def watched(self, goal_id: bytes) -> Iterator[None]:
-        """Does not forget the sender of a goal meanwhile, however many others give signs.
-
-        And looks at its silence, however long the thread of the goal is busy with something else.
-        """
-        with self._changed:
-            self._watched[goal_id] = self._watched.get(goal_id, 0) + 1
-        try:
-            with Ticker(self._node, HEARTBEAT_S, lambda: self._look(goal_id)):
-                yield
-        finally:
-            with self._changed:
-                self._watched[goal_id] -= 1
-                if not self._watched[goal_id]:
-                    del self._watched[goal_id]
-
-    def silent_s(self, goal_id: bytes) -> float:
-        """For how long the sender of a goal is silent [s]; 0 where it has never given a sign.
-
-        Of one that is not `watched` it must be asked for more often than every `LONGEST_LOOK_S`.
-        """
-        with self._changed:
-            silence = self._heard.get(goal_id)
-            return 0.0 if silence is None else silence.seconds()
-
-    def _look(self, goal_id: bytes) -> None:
-        self.silent_s(goal_id)
+    timeout_s: float
+    optional: bool = False
+    dropped: str = ''
+    strict: str = ''
+    then: Callable[[str], object] | None = None
 
 
-class Watchdog:
-    """Tells when the sender of a goal, or the validator, falls silent during its execution.
+class Watch(Closing):
+    """Watches a process until it is closed.
 
-    A sender that has never given a sign of life, such as the `ros2` command, is not expected to;
-    and no validator is, where none was there when the execution began.
+    The first instance that shows what is waited for is the one that has to go on with it. Another
+    instance of its name is a loss, unless it is a client: a restart, or a duplicate.
+
+    Args:
+        monitor: of the heartbeats.
+        who: what the process is, for the reason.
+        shows: whether a heartbeat shows what is waited for.
+        rules: what counts as its loss.
+
+    Attributes:
+        lost: why it is lost; empty while it is not.
+    """
+
+    def __init__(
+        self,
+        monitor: HeartbeatMonitor,
+        who: str,
+        shows: Callable[[Instance], bool],
+        rules: Rules,
+    ) -> None:
+        self.lost = ''
+        self._monitor, self._who, self._shows, self._rules = monitor, who, shows, rules
+        self._lock = threading.Lock()
+        self._watched: Instance | None = None
+        self._timer = None if rules.optional else self._new_timer()
+        monitor.add(self)
+
+    def _new_timer(self) -> WatchdogTimer:
+        return WatchdogTimer(self._rules.timeout_s, PERIOD_S, self._monitor.clock)
+
+    @property
+    def silent_s(self) -> float:
+        """Time since the last heartbeat that has shown it [s]; 0 where none is expected yet."""
+        return 0.0 if self._timer is None else self._timer.silent_s
+
+    def take(self, instance: Instance) -> None:
+        """Takes a heartbeat."""
+        rules, shows, watched = self._rules, self._shows(instance), self._watched
+        if watched is None and shows:
+            watched = self._watched = instance
+            self._timer = self._timer or self._new_timer()
+        if watched is None or self._timer is None:
+            return
+        if instance.id != watched.id:
+            if watched.state != CLIENT and instance.node == watched.node:
+                self._lose(f'{self._who} was started again, or runs twice')
+        elif shows:
+            self._timer.feed()
+        elif rules.dropped:
+            self._lose(rules.dropped)
+
+    def look(self, unlooked_s: float) -> None:
+        """Looks at the timer; `unlooked_s` is the time since the look before [s]."""
+        timeout_s = self._rules.timeout_s
+        if self._timer is None:
+            return
+        if self._rules.strict and unlooked_s > timeout_s:
+            self._lose(f'{self._rules.strict} was not scheduled for {unlooked_s:.1f} s')
+        elif self._timer.look():
+            self._lose(f'{self._who} sent no heartbeat for {timeout_s:g} s')
+
+    def _lose(self, reason: str) -> None:
+        with self._lock:
+            if self.lost:
+                return
+            self.lost = reason
+        if self._rules.then is not None:
+            threading.Thread(target=self._rules.then, args=(reason,), name='lost').start()
+
+    def close(self) -> None:
+        """Ends the watch."""
+        self._monitor.remove(self)
+
+
+class ExecutionWatchdog:
+    """Stops the arm where the sender of the goal or the validator is lost during an execution.
+
+    Nothing begins to move before both are known by their heartbeats.
 
     Args:
         node: the executor node.
-        stop: told the reason, in a thread of its own.
+        stop: called with the reason.
 
     Attributes:
-        timeout_s: longest silence [s].
+        timeout_s: longest silence of both, and longest time without being scheduled [s].
     """
 
     def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
         self.timeout_s = 4.0
+        self._heartbeats = node.heartbeats
         self._stop = stop
-        self._signs = SignsOfLife(node)
-        self._silence_s: float | None = None
-        self._validator: Any = node.create_client(
-            ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
-        )
+        self._watches: tuple[Watch, ...] = ()
 
     def health(self) -> Health:
-        """How long those are silent that must not be, while a plan is executed."""
-        silence = self._silence_s
-        if silence is None:
-            return Health('heartbeat', diagnostics.OK, 'nobody is waited for')
+        """How long ago the last heartbeats came that must not stop while a plan is executed."""
+        watches = self._watches
+        if not watches:
+            return Health('heartbeat', diagnostics.OK, 'no execution to watch')
+        silence = max(each.silent_s for each in watches)
         late = silence > self.timeout_s / 2
         return Health(
             'heartbeat',
             diagnostics.WARN if late else diagnostics.OK,
-            f'last sign of life {silence:.1f} s ago, of at most {self.timeout_s:g} s',
+            f'last heartbeat {silence:.1f} s ago, of at most {self.timeout_s:g} s',
             {'silence [s]': f'{silence:.1f}', 'timeout [s]': self.timeout_s},
         )
 
     @contextmanager
-    def watching(self, goal_id: bytes) -> Iterator[None]:
-        """Watches while the goal is executed."""
-        ended = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(goal_id, ended), name='watchdog')
-        watch.start()
-        try:
-            with self._signs.watched(goal_id):
-                yield
-        finally:
-            ended.set()
-            watch.join()
-            self._silence_s = None
+    def watching(self, goal_id: bytes, cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Watches while the goal is executed.
 
-    def _watch(self, goal_id: bytes, ended: threading.Event) -> None:
-        refused = ErrorCode.VALIDATOR_UNAVAILABLE
-        asked = Asked(self._validator, ValidatePlan.Request, refused)
-        looked = time.monotonic()
-        while not ended.wait(HEARTBEAT_S):
-            before, looked = looked, time.monotonic()
-            if looked - before > UNWATCHED * self.timeout_s:
-                self._stop(
-                    f'nobody has watched the execution for {looked - before:.0f} s, in which the '
-                    'executor was held up'
-                )
-                break
-            sender = self._signs.silent_s(goal_id)
-            validator = asked.silent_s()
-            self._silence_s = max(sender, validator)
-            if sender > self.timeout_s:
-                self._stop(
-                    f'the sender of the goal was not heard for {self.timeout_s:g} s while it was '
-                    'executed'
-                )
-                break
-            if validator > self.timeout_s:
-                self._stop(
-                    f'the validator did not answer for {self.timeout_s:g} s while a plan was '
-                    'executed'
-                )
-                break
-        asked.close()
-
-
-class Asked(Closing):
-    """Asks a service about nothing, over and over: only a live one refuses that.
-
-    Args:
-        client: of the service, whose answers have an `error_code`. Where the service is not there
-            at the beginning, none of its answers is expected.
-        request: makes a request about nothing.
-        inactive: the code of a server that is there and does no work.
-    """
-
-    def __init__(self, client: Any, request: Callable[[], Any], inactive: ErrorCode) -> None:
-        self._client = client
-        self._request = request
-        self._inactive = inactive
-        self._expected = client.service_is_ready()
-        self._silence = Silence(LONGEST_LOOK_S)
-        self._sent = time.monotonic()
-        self._pending: list[Any] = []
-
-    def silent_s(self) -> float:
-        """For how long no answer has come [s]; asks again when it is time.
-
-        An answer that comes late is a sign of life as any other.
+        Raises:
+            SafegenError: no heartbeat lists the goal (`GOAL_REJECTED`), or there is not just one
+                active validator (`VALIDATOR_UNAVAILABLE`).
+            Canceled: before both were known.
         """
-        if not self._expected:
-            return 0.0
-        answered = [place for place, each in enumerate(self._pending) if each.done()]
-        if answered:
-            if any(self._pending[i].result().error_code != self._inactive for i in answered):
-                self._silence.hear()
-            # What was asked before and has no answer yet will have none, or tell nothing new.
-            self._drop(answered[-1] + 1)
-        now = time.monotonic()
-        if now - self._sent >= ASK_S:
-            self._pending.append(self._client.call_async(self._request()))
-            self._sent = now
-        return self._silence.seconds()
+        validator = self._heartbeats.full_name('validator')
 
-    def close(self) -> None:
-        """Gives up the answers that are awaited."""
-        self._drop(len(self._pending))
+        def sends(instance: Instance) -> bool:
+            return goal_id in instance.sent
 
-    def _drop(self, count: int) -> None:
-        for each in self._pending[:count]:
-            if not each.done():
-                self._client.remove_pending_request(each)
-        del self._pending[:count]
+        def validates(instance: Instance) -> bool:
+            return instance.node == validator and instance.state == ACTIVE
+
+        def sender_known() -> bool:
+            return any(map(sends, self._heartbeats.instances()))
+
+        def validator_known() -> bool:
+            there = self._heartbeats.instances(validator)
+            return len(there) == 1 and validates(there[0])
+
+        self._await(sender_known, cancelled, NO_SENDER, ErrorCode.GOAL_REJECTED)
+        self._await(validator_known, cancelled, NO_VALIDATOR, ErrorCode.VALIDATOR_UNAVAILABLE)
+        rules = Rules(timeout_s=self.timeout_s, strict='the executor', then=self._stop)
+        with (
+            Watch(
+                self._heartbeats,
+                'the sender of the goal',
+                sends,
+                replace(rules, dropped='the sender of the goal no longer waits for it'),
+            ) as sender,
+            Watch(
+                self._heartbeats,
+                'the validator',
+                validates,
+                replace(rules, dropped='the validator is no longer active'),
+            ) as judge,
+        ):
+            self._watches = sender, judge
+            try:
+                yield
+            finally:
+                self._watches = ()
+
+    def _await(
+        self,
+        known: Callable[[], bool],
+        cancelled: Callable[[], bool],
+        reason: str,
+        code: ErrorCode,
+    ) -> None:
+        """Waits for a heartbeat; raises `SafegenError` with the reason when none comes in time."""
+        if not self._heartbeats.wait_for(lambda: known() or cancelled(), self.timeout_s):
+            raise SafegenError(reason, code)
+        if cancelled():
+            raise Canceled('cancelled before the execution', ErrorCode.EXECUTION_CANCELED)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,6 @@ from sensor_msgs.msg import JointState
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
-from safegen_ros import watched_time
 from safegen_ros.cli import session as session_module
 from safegen_ros.cli.asked import Asked
 from safegen_ros.cli.cells import CellChoice
@@ -170,21 +168,6 @@ def test_joints_of_an_earlier_moment_are_none(
     session.measured(check)
     assert ('joints' in check.problem) is not arrived
     assert not session.record.ok
-
-
-def test_what_comes_after_this_process_was_held_up_is_heard(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held_up = itertools.count(step=2 * session_module.MATCH_TIMEOUT_S)
-    monkeypatch.setattr(watched_time, 'time', SimpleNamespace(monotonic=lambda: next(held_up)))
-    looks: list[bool] = []
-
-    def heard() -> bool:
-        looks.append(len(looks) == 3)
-        return looks[-1]
-
-    session._wait(heard, session_module.MATCH_TIMEOUT_S)
-    assert looks == [False, False, False, True]
 
 
 class _DeafAtFirst:

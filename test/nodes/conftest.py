@@ -11,21 +11,12 @@ import pytest
 from motion import Motion
 from waiting import patient_file
 
-from safegen_ros import client as client_module
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
-from safegen_ros.nodes import stopping
 from safegen_ros.supervisor import Supervisor
 
 REAL_TIME_FACTOR = 4.0
 """Slow enough that a cancel arrives in the middle of a motion, fast enough for a test."""
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason to call a node silent that has rejected a goal."""
-    monkeypatch.setattr(client_module, 'STATE_TIMEOUT_S', 60.0)
-    monkeypatch.setattr(stopping, 'FIRST_NEWS_S', 60.0)
 
 
 @pytest.fixture(scope='module')

@@ -23,6 +23,7 @@ from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.processes.state import read_state
+from safegen_ros.record.history import list_runs, outcome_of
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -80,7 +81,7 @@ def test_a_killed_planner_is_reported_long_before_the_deadline(
         )
         assert judged.wait(60.0)
         _kill(stack, '/planner')
-        with pytest.raises(SafegenError, match='is gone') as caught:
+        with pytest.raises(SafegenError, match='sent no heartbeat') as caught:
             goal.result()  # which ends the test by its time limit where nobody notices
         assert caught.value.code is ErrorCode.SERVER_LOST
 
@@ -119,20 +120,29 @@ def test_without_a_validator_nothing_is_executed(
         motion.assert_none_without_validator()
 
 
-@pytest.mark.slow
 def test_an_executor_killed_in_a_motion_ends_the_run(
-    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With the true code and number of steps, also in the journal of the planner."""
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path / 'runs'))
     moving = threading.Event()
-    with _stack(ros_domain, tmp_path, real_time_factor=1.0) as stack, Client() as client:
+    with _stack(ros_domain, tmp_path, real_time_factor=4.0) as stack, Client() as client:
         goal = client.start_run(
             tower_order.problem_text,
             options=Options(strategy='search', time_budget_s=3600.0),
-            on_feedback=lambda f: moving.set() if f.execution.phase == 'moving' else None,
+            on_feedback=lambda f: (
+                moving.set() if (f.execution.phase, f.execution.step) == ('moving', 2) else None
+            ),
         )
         assert moving.wait(60.0)
         _kill(stack, '/executor')
+        stack.stop()  # as the supervisor of a command does when a node has died
         result = goal.result()
-        assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE
+        assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE, result.error_msg
         assert goal.status == GoalStatus.STATUS_ABORTED
         assert result.plan.steps
+        assert result.steps_done == 2
+        assert '2 steps are known to be done' in result.error_msg
+    (run,) = (r for r in list_runs(tmp_path / 'runs') if r.kept and r.kept.goals)
+    assert run.kept is not None
+    assert outcome_of(run.kept) == 'EXECUTOR_UNAVAILABLE'

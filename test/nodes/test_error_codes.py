@@ -19,9 +19,9 @@ from safegen_msgs.msg import Task
 from safegen_ros import client as client_module
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
+from safegen_ros.nodes import conversions, goal_sender
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
@@ -145,12 +145,10 @@ def _stopped(stack: Stack, options: Options, phase: str) -> ErrorCode:
     return code
 
 
-def _while_one_moves(stack: Stack, work: Callable[[], ErrorCode]) -> ErrorCode:
-    feedback = Feedback(lambda f: f.progress.phase == 'moving')
-    goal = stack.client.start_execute(LASTING_TEXT, LASTING_PLAN, on_feedback=feedback)
-    feedback.wait()
+def _without(node: Any, work: Callable[[], ErrorCode]) -> ErrorCode:
+    node.trigger_deactivate()
     code = work()
-    goal.cancel()
+    node.trigger_activate()
     return code
 
 
@@ -164,13 +162,6 @@ def _cancelled(stack: Stack) -> ErrorCode:
 def _failing_server(stack: Stack) -> ErrorCode:
     stack.server.fault = 'status-500'
     return _code(stack.client.plan(THREE_TEXT, options=BY_MODEL))
-
-
-def _without_validator(stack: Stack) -> ErrorCode:
-    stack.validator.trigger_deactivate()
-    code = _code(stack.client.plan(THREE_TEXT, options=BY_SEARCH))
-    stack.validator.trigger_activate()
-    return code
 
 
 def _without_journal(stack: Stack) -> ErrorCode:
@@ -205,7 +196,7 @@ def _late(stack: Stack) -> ErrorCode:
 
 def _nowhere(stack: Stack) -> ErrorCode:
     with pytest.MonkeyPatch.context() as patch, Client('nowhere') as client:
-        patch.setattr(client_module, 'CONNECT_TIMEOUT_S', 0.1)
+        patch.setattr(goal_sender, 'CONNECT_TIMEOUT_S', 0.1)
         return raised(client.plan, THREE_TEXT)
 
 
@@ -228,12 +219,14 @@ BY_STACK: dict[ErrorCode, Callable[[Stack], ErrorCode]] = {
     ErrorCode.TRANSLATION_FAILED: lambda stack: _in_words(stack, 'Of course!'),
     ErrorCode.BACKEND_FAILED: _failing_server,
     ErrorCode.PLANNING_STOPPED: lambda stack: _stopped(stack, BY_MODEL, 'generating'),
-    ErrorCode.VALIDATOR_UNAVAILABLE: _without_validator,
+    ErrorCode.VALIDATOR_UNAVAILABLE: lambda stack: _without(
+        stack.validator, lambda: _code(stack.client.plan(THREE_TEXT, options=BY_SEARCH))
+    ),
     ErrorCode.PLAN_REFUSED: lambda stack: _code(stack.client.execute(THREE_TEXT, Plan())),
     ErrorCode.APPROVAL_REFUSED: lambda stack: _approval(stack, word=True),
     ErrorCode.APPROVAL_TIMEOUT: lambda stack: _approval(stack, word=False),
-    ErrorCode.EXECUTOR_UNAVAILABLE: lambda stack: _while_one_moves(
-        stack, lambda: _code(stack.client.run(THREE_TEXT, options=BY_SEARCH))
+    ErrorCode.EXECUTOR_UNAVAILABLE: lambda stack: _without(
+        stack.executor, lambda: _code(stack.client.run(THREE_TEXT, options=BY_SEARCH))
     ),
     ErrorCode.EXECUTION_TIMEOUT: lambda stack: _code(
         stack.client.execute(THREE_TEXT, THREE_PLAN, time_budget_s=0.1)
@@ -243,8 +236,8 @@ BY_STACK: dict[ErrorCode, Callable[[Stack], ErrorCode]] = {
     ErrorCode.JOURNAL_FAILED: _without_journal,
     ErrorCode.SERVER_LOST: _nowhere,
     ErrorCode.DEADLINE_EXCEEDED: _late,
-    ErrorCode.GOAL_REJECTED: lambda stack: _while_one_moves(
-        stack, lambda: raised(stack.client.execute, THREE_TEXT, parse_plan('(pickup a)'))
+    ErrorCode.GOAL_REJECTED: lambda stack: _without(
+        stack.planner, lambda: _code(stack.client.plan(THREE_TEXT, options=BY_SEARCH))
     ),
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
 from model_server import MODEL, ModelServer
 from stopping import THREE_PLAN, Operator
+from unique_identifier_msgs.msg import UUID
 from waiting import patient_file, wait_until
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -26,7 +28,8 @@ from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.goal_client import GoalClient
+from safegen_ros.nodes.heartbeat import HeartbeatPublisher
+from safegen_ros.nodes.rclpy_compat import GoalClient
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.processes.state import read_state
 from safegen_ros.record.events import RunState
@@ -63,17 +66,20 @@ def stack(
 
 
 class PlainClient:
-    """What any node does that sends goals and has none of `safegen_ros`."""
+    """What any node does that sends goals, with a heartbeat, and has none of `safegen_ros`."""
 
     def __init__(self, client: Client) -> None:
         self._node = client.node
+        self._heartbeat = HeartbeatPublisher(client.node)
 
     def send(self, kind: Any, name: str, goal: Any) -> tuple[str, Any]:
         """The id and the result of a goal."""
         action = GoalClient(self._node, kind, name)
         assert action.wait_for_server(timeout_sec=WAIT_S)
         lost = ErrorCode.SERVER_LOST
-        handle = wait_for(action.send_goal_async(goal), WAIT_S, name, lost)
+        id = UUID(uuid=list(uuid.uuid4().bytes))
+        self._heartbeat.begin(id)
+        handle = wait_for(action.send_goal_async(goal, goal_uuid=id), WAIT_S, name, lost)
         assert handle.accepted
         answer = wait_for(handle.get_result_async(), WAIT_S, name, lost)
         return bytes(handle.goal_id.uuid).hex(), answer.result

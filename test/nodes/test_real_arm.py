@@ -17,7 +17,7 @@ from waiting import patient_arm_file
 from safegen_msgs.msg import ObjectPose, WorldState
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
@@ -101,9 +101,9 @@ def said(client: Client, service: str) -> tuple[bool, str]:
 def test_the_first_start_is_stopped_until_an_operator_resets(
     client: Client, emulator: Emulator
 ) -> None:
-    with pytest.raises(SafegenError, match='no operator has released the real arm') as caught:
-        client.execute(TASK, PLAN)
-    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    result = client.execute(TASK, PLAN)
+    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED
+    assert 'no operator has released the real arm' in result.error_msg
     assert emulator.last_motion == 0
     Operator(client, planner=False).reset()
 

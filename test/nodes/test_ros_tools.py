@@ -211,7 +211,7 @@ def test_the_diagnostics_tell_of_each_part(client: Client, stack: Supervisor) ->
     assert report('planner: model', 'OK', 'is open').hardware_id.startswith('http://127.0.0.1')
     report('planner: validator', 'OK', 'is there')
     report('planner: goals', 'OK', '0 of at most 1')
-    report('executor: heartbeat', 'OK', 'nobody is waited for')
+    report('executor: heartbeat', 'OK', 'no execution to watch')
     assert report('executor: cell', 'OK', 'idle').hardware_id == 'twin'
 
     operator = Operator(client)

@@ -49,18 +49,18 @@ def test_goals_run_wait_in_order_and_are_refused_beyond_that() -> None:
     queue = GoalQueue(running=2, waiting=2)
     with ThreadPoolExecutor(4) as threads:
         goals = Goals(queue, threads)
-        assert all(queue.reserve() for _ in range(4))
-        assert not queue.reserve()
         sent = {name: goals.send(name) for name in 'abcd'}
         assert goals.begun == ['a', 'b']
         assert goals.positions == {'a': [], 'b': [], 'c': [1], 'd': [2]}
-        assert not queue.reserve()
+        with pytest.raises(SafegenError, match='4 goals run or wait'):
+            queue.enter()
         goals.ends['b'].set()
         sent['b'].result(WAIT_S)
         wait_until(lambda: goals.positions['d'] == [2, 1], 'the last one moves up')
         assert goals.begun == ['a', 'b', 'c']
-        assert queue.reserve()
+        queue.enter()
         assert not queue.wait_idle(0)
+        queue.leave()
         for end in goals.ends.values():
             end.set()
         for goal in sent.values():
@@ -89,13 +89,16 @@ def test_a_goal_that_waits_can_be_cancelled_and_runs_out_of_time() -> None:
     assert goals.begun == ['first']
 
 
-def test_room_is_not_kept_for_ever_for_a_goal_that_never_begins() -> None:
-    queue = GoalQueue(running=1, waiting=0, begin_timeout_s=0.0)
-    assert queue.reserve()
-    wait_until(queue.reserve, 'the first reservation is over')
+def test_a_goal_that_moves_nothing_finds_room_beside_those_that_are_only_executed() -> None:
+    queue = GoalQueue(running=1, waiting=0)
+    with queue.entered(), queue.aside():
+        with pytest.raises(SafegenError, match='1 goals run or wait'):
+            queue.enter()
+        queue.enter(beside_aside=True)
+        queue.leave()
 
 
-def test_a_goal_that_comes_too_late_for_its_reservation_is_refused_by_name() -> None:
+def test_a_goal_beyond_the_limit_is_refused_by_name() -> None:
     queue = GoalQueue(running=1, waiting=0)
     with queue.place(patient()):
         with pytest.raises(SafegenError, match='1 goals run or wait') as caught:

@@ -1,0 +1,174 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of one action: sent with a heartbeat, watched, and cancelled until they have ended."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from safegen_ros.closing import Closing
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher, Instance
+from safegen_ros.nodes.rclpy_compat import GoalClient
+from safegen_ros.nodes.text_limits import check_sendable
+from safegen_ros.nodes.watchdog import Rules, Watch
+
+CONNECT_TIMEOUT_S = 10.0
+"""How long a server may take to appear, and then to accept a goal [s]."""
+
+
+class NotThere(SafegenError):
+    """No server of the action is there."""
+
+
+class SentGoal(Closing):
+    """A goal that was accepted; made by `GoalSender.send`.
+
+    Attributes:
+        id: of the goal.
+        handle: of rclpy.
+        future: done when the result is there.
+    """
+
+    def __init__(self, sender: GoalSender, handle: Any, watch: Watch) -> None:
+        self.id: UUID = handle.goal_id
+        self.handle = handle
+        self.future: Future[Any] = handle.get_result_async()
+        self._sender, self._watch, self._abandoned = sender, watch, False
+        self.future.add_done_callback(lambda _: self._ended())
+
+    def _ended(self) -> None:
+        self._watch.close()
+        self._sender.ended(self.id)
+
+    @property
+    def lost(self) -> str:
+        """Why nobody works on the goal any more; empty while somebody does."""
+        return self._watch.lost
+
+    def cancel(self) -> None:
+        """Cancels the goal until it has ended; returns at once."""
+        self._sender.cancel(self.id)
+
+    def abandon(self) -> None:
+        """Lists the goal no longer: its server ends it as that of a lost sender."""
+        if not self._abandoned:
+            self._abandoned = True
+            self._sender.abandon(self.id)
+
+    def close(self) -> None:
+        """Ends the watch; a goal without a result that was not abandoned is cancelled."""
+        self._watch.close()
+        if not self.future.done() and not self._abandoned:
+            self.cancel()
+
+
+class GoalSender:
+    """Sends goals of one action to the node that serves it; for any thread.
+
+    The heartbeat of this process lists each goal from before it is sent until it has ended. A
+    cancelled goal is cancelled again with each heartbeat of the server that still lists it.
+
+    Args:
+        node: of the sender; its executor must be spinning elsewhere.
+        heartbeat: of this process.
+        heartbeats: of the others.
+        kind: type of the action.
+        name: of the action.
+        server: name of the node that serves it, relative to the namespace.
+        timeout_s: longest silence of that node while it works on a goal [s].
+        group: callback group; one goal's feedback comes in order in an exclusive one.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        heartbeat: HeartbeatPublisher,
+        heartbeats: HeartbeatMonitor,
+        kind: Any,
+        name: str,
+        server: str,
+        timeout_s: float,
+        group: Any = None,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self._heartbeat, self._heartbeats = heartbeat, heartbeats
+        self._name, self._server = name, heartbeats.full_name(server)
+        self._client = GoalClient(node, kind, name, callback_group=group)
+        self._lock = threading.Lock()
+        self._cancelled: dict[bytes, UUID] = {}
+        heartbeats.listen(self._take)
+
+    def send(
+        self, goal: Any, on_feedback: Callable[[Any], None], goal_id: UUID | None = None
+    ) -> SentGoal:
+        """Sends a goal and waits until it is accepted.
+
+        Raises:
+            NotThere: no server is there.
+            SafegenError: none accepts it in time (`SERVER_LOST`), or as `check_sendable`.
+        """
+        check_sendable(goal)
+        if not self._client.wait_for_server(timeout_sec=CONNECT_TIMEOUT_S):
+            raise NotThere(
+                f'action {self._name} is not there after {CONNECT_TIMEOUT_S:g} s',
+                ErrorCode.SERVER_LOST,
+            )
+        id = goal_id or UUID(uuid=list(uuid.uuid4().bytes))
+        self._heartbeat.begin(id)
+        sent = self._client.send_goal_async(
+            goal, lambda message: on_feedback(message.feedback), goal_uuid=id
+        )
+        what = f'action {self._name}'
+        try:
+            handle = wait_for(sent, CONNECT_TIMEOUT_S, what, ErrorCode.SERVER_LOST)
+            if not handle.accepted:
+                raise SafegenError(f'{what} rejected the goal', ErrorCode.GOAL_REJECTED)
+            return SentGoal(self, handle, self._watch(bytes(id.uuid)))
+        except BaseException:
+            self.cancel(id)
+            sent.add_done_callback(lambda _: self.cancel(id))  # it may still be accepted
+            raise
+
+    def _watch(self, goal: bytes) -> Watch:
+        def works(instance: Instance) -> bool:
+            return instance.node == self._server and goal in instance.served
+
+        rules = Rules(timeout_s=self.timeout_s)
+        return Watch(self._heartbeats, f'node {self._server}', works, rules)
+
+    def cancel(self, goal_id: UUID) -> None:
+        """Cancels a goal until it has ended; returns at once."""
+        with self._lock:
+            self._cancelled[bytes(goal_id.uuid)] = goal_id
+        self._client.cancel(goal_id)
+
+    def abandon(self, goal_id: UUID) -> None:
+        """Lists a goal no longer: its server ends it as that of a lost sender."""
+        self._heartbeat.end(goal_id)
+        self._heartbeat.publish()
+
+    def ended(self, goal_id: UUID) -> None:
+        """Notes that a goal has ended."""
+        with self._lock:
+            self._cancelled.pop(bytes(goal_id.uuid), None)
+        self._heartbeat.end(goal_id)
+
+    def _take(self, instance: Instance) -> None:
+        if instance.node != self._server:
+            return
+        with self._lock:
+            cancelled = list(self._cancelled.items())
+        for goal, goal_id in cancelled:
+            if goal in instance.served:
+                self._client.cancel(goal_id)
+            else:
+                self.ended(goal_id)
