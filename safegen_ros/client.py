@@ -35,6 +35,7 @@ from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_sender import CONNECT_TIMEOUT_S, GoalSender, NotThere, SentGoal
 from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
 from safegen_ros.nodes.rclpy_compat import destroy_actions
+from safegen_ros.nodes.text_limits import check_sendable
 from safegen_ros.pddl.plan import Plan
 
 GRACE_S = 5.0
@@ -282,6 +283,9 @@ class Client(Closing):
         step_by_step: bool = False,
     ) -> ValidatePlan.Response:
         """The validator's verdict on the text of a plan, or of one step; raises as `run` does."""
+        task = msg.Task(domain=domain, problem=problem, format=format)
+        request = ValidatePlan.Request(task=task, plan=plan, step_by_step=step_by_step)
+        check_sendable(request)
         with self._lock:
             self._validator = self._validator or self.node.create_client(
                 ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS
@@ -289,8 +293,6 @@ class Client(Closing):
             client = self._validator
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
             raise self._not_there('service validate_plan')
-        task = msg.Task(domain=domain, problem=problem, format=format)
-        request = ValidatePlan.Request(task=task, plan=plan, step_by_step=step_by_step)
         lost = ErrorCode.SERVER_LOST
         return answer_of(client, request, CONNECT_TIMEOUT_S, 'the validator', lost)
 

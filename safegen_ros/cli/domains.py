@@ -105,7 +105,10 @@ def new_domain(
 
 
 def check_domain(
-    name: Annotated[str | None, typer.Argument(help='name of one domain; all by default')] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help='a domain, or a PDDL file of one; by default all'),
+    ] = None,
     problems: Annotated[
         int, typer.Option(min=1, max=100_000, help='problems that are drawn from each family')
     ] = 5,
@@ -115,6 +118,8 @@ def check_domain(
 ) -> None:
     """Look whether domain folders contradict themselves, and draw problems from them.
 
+    A PDDL file of a domain (.pddl) is read, and each error is shown at its place.
+
     Exit status: 0 they do not (there may be notes), 1 one does, 2 bad input, 3 internal error.
     """
 
@@ -122,6 +127,8 @@ def check_domain(
         from safegen_ros.worlds.pddl3.domains import domain_folders
         from safegen_ros.worlds.pddl3.domains.inspection import inspect_domain
 
+        if name is not None and name.endswith('.pddl'):
+            return _check_file(Path(name), as_json)
         names = list(domain_folders()) if name is None else [name]
         found = {each: list(inspect_domain(each, problems, seed)) for each in names}
         if as_json:
@@ -134,6 +141,28 @@ def check_domain(
         return EXIT_FAILED if failed else EXIT_OK
 
     raise typer.Exit(guarded(whole, _teller(as_json), verbose))
+
+
+def _check_file(path: Path, as_json: bool) -> int:
+    """Prints what a domain file holds; raises where it cannot be read."""
+    from safegen_ros.errors import PddlError
+    from safegen_ros.pddl.diagnostics import with_excerpts
+    from safegen_ros.pddl.reader import read_domain
+    from safegen_ros.worlds.pddl3.files import read_text
+
+    try:
+        domain = read_domain(read_text(path, 'domain'), str(path))
+    except PddlError as error:
+        raise with_excerpts(error) from None
+    if as_json:
+        held = {'actions': list(domain.actions), 'predicates': list(domain.predicates)}
+        print(json.dumps({'domains': {domain.name: held}}))
+    else:
+        print(
+            f'{domain.name}: can be read ({len(domain.actions)} actions, '
+            f'{len(domain.predicates)} predicates, {len(domain.types)} types)'
+        )
+    return EXIT_OK
 
 
 def _teller(as_json: bool) -> Callable[[Exception, str], None]:

@@ -135,3 +135,20 @@ def test_difficulty_is_measured() -> None:
     shown = CliRunner().invoke(app, command)
     row = f'| spanner | 20       | 3    | {found["steps"]:.1f}        | {found["score"]:.2f} '
     assert row in shown.stdout
+
+
+def test_a_domain_file_is_checked_without_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / 'mine.pddl'
+    path.write_text('(define (domain mine) (:predicates (p ?x)) (:action a :effect (p ?y)))')
+    refused = CliRunner().invoke(app, ['check-domain', str(path)])
+    assert refused.exit_code == 2
+    assert f"{path}:1:66: variable '?y' is not bound" in refused.output
+    assert '^' in refused.output
+    path.write_text(path.read_text().replace(':effect', ':parameters (?y) :effect'))
+    read = CliRunner().invoke(app, ['check-domain', str(path)])
+    assert (read.exit_code, read.output) == (
+        0, 'mine: can be read (1 actions, 1 predicates, 0 types)\n'
+    )  # fmt: skip
+    as_json = CliRunner().invoke(app, ['check-domain', str(path), '--json'])
+    assert json.loads(as_json.output)['domains']['mine']['actions'] == ['a']
+    assert CliRunner().invoke(app, ['check-domain', str(tmp_path / 'no.pddl')]).exit_code == 2

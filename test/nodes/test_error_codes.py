@@ -90,7 +90,7 @@ BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
     ErrorCode.BAD_PDDL: lambda: raised(load_task, '(define'),
     ErrorCode.UNKNOWN_DOMAIN: lambda: raised(load_task, THREE_TEXT.replace('blocksworld', 'chess')),
     ErrorCode.UNSUPPORTED_FEATURE: lambda: raised(
-        load_task, THREE_TEXT.replace('(:objects', '(:requirements :durative-actions) (:objects')
+        load_task, THREE_TEXT.replace('(:objects', '(:requirements :hddl) (:objects')
     ),
     ErrorCode.TASK_TOO_LARGE: lambda: raised(
         conversions.task_from_msg, Task(problem='x' * 10_000_000)
