@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -353,3 +354,21 @@ def test_the_validator_answers_for_itself(client: Client, tower_order: Pddl3Task
     assert (prose.error_code, prose.verdict.category) == (ErrorCode.NONE, Category.FORMAT_ERROR)
     bad = client.validate('(define', '')
     assert (bad.error_code, bad.verdict.category) == (ErrorCode.BAD_PDDL, Category.UNKNOWN)
+
+
+def test_a_client_validates_from_several_threads_with_one_ros_client(client: Client) -> None:
+    client.validate(THREE, str(THREE_PLAN))
+    before = len(list(client.node.clients))
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: client.validate(THREE, str(THREE_PLAN)), range(20)))
+    assert [answer.error_code for answer in answers] == [ErrorCode.NONE] * 20
+    assert len(list(client.node.clients)) == before
+
+
+def test_goals_of_several_threads_are_sent_by_one_client(ros_domain: int, client: Client) -> None:
+    with Client() as other, ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(lambda _: other.plan('(define'), range(8)))
+        assert len(other._senders) == 1
+    codes = {ErrorCode(result.error_code) for result in results}
+    assert codes <= {ErrorCode.BAD_PDDL, ErrorCode.QUEUE_FULL}
+    assert ErrorCode.BAD_PDDL in codes
