@@ -84,6 +84,7 @@ class NodeSpec:
         max_respawns: how often a node that is not required is started again.
         ready: when it can take work; None when running is enough.
         holds_keys: whether it gets the environment variables with the keys of model servers.
+        page_port: where it serves a page on 127.0.0.1; 0 where it serves none, or on any port.
     """
 
     name: str
@@ -98,6 +99,7 @@ class NodeSpec:
     max_respawns: int = 0
     ready: Ready | None = None
     holds_keys: bool = False
+    page_port: int = 0
 
     @property
     def full_name(self) -> str:
@@ -381,6 +383,7 @@ def _console(args: Mapping[str, str]) -> NodeSpec:
         log_level=args['log_level'],
         required=False,
         max_respawns=3,
+        page_port=int(args['console_port']),
     )
 
 

@@ -42,13 +42,14 @@ from safegen_ros.errors import Canceled, SafegenError
 from safegen_ros.paths import new_log_dir
 from safegen_ros.processes.events import ExitCode, NodeDiedError, NotReadyError, StackEvent
 from safegen_ros.processes.process import ManagedProcess, child_environment, describe_exit
-from safegen_ros.processes.readiness import GraphProbe
+from safegen_ros.processes.readiness import GraphProbe, port_is_free
 from safegen_ros.processes.state import DomainLock, StackState, current_domain
 
 # The same steps as ros2 launch; each lasts until all nodes have ended or its time is over [s].
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PROBE_PERIOD_S = 0.05
+PAGE_TIMEOUT_S = 60.0
 RESPAWN_DELAY_S = 1.0  # doubles with each death of the same node
 # A wrapper such as `make` or `uv run` may pass on the Ctrl-C that the terminal has sent already.
 SAME_KEYSTROKE_S = 0.5
@@ -106,10 +107,17 @@ class Supervisor:
         """Take the namespace and start every node; they come up side by side.
 
         Raises:
-            BringupError: the namespace is taken, or this is not the main thread.
+            BringupError: the namespace or the port of a page is taken, or this is not the main
+                thread.
         """
         if threading.current_thread() is not threading.main_thread():
             raise BringupError('the supervisor must run in the main thread')
+        for spec in self._specs:
+            if spec.page_port and not port_is_free(spec.page_port):
+                raise BringupError(
+                    f'port {spec.page_port} of 127.0.0.1 is taken, perhaps by the page of another '
+                    'stack: end that, or choose another port (console_port:=PORT)'
+                )
         self._lock = DomainLock(self.domain, self.namespace)
         try:
             self.log_dir.mkdir(parents=True, exist_ok=True)
@@ -167,6 +175,21 @@ class Supervisor:
                     raise Canceled('asked to stop while the nodes were starting')
         self.check()
         self._write_state('ready')
+
+    def _wait_pages(self) -> list[str]:
+        """The addresses of the pages, once each of them is served; raises as `wait_ready`."""
+        served = [spec for spec in self._specs if spec.page_port]
+        end = time.monotonic() + PAGE_TIMEOUT_S
+        while missing := [spec for spec in served if port_is_free(spec.page_port)]:
+            spec, due = missing[0], [each for _, each in self._due]
+            children = [child for child in self._children if child.spec is spec]
+            if time.monotonic() > end or not (children or spec in due):
+                raise NotReadyError(spec, [line for child in children for line in child.lines])
+            self._take_news(PROBE_PERIOD_S)
+            self.check()
+            if self._stop_requested:
+                raise Canceled('asked to stop while a page was starting')
+        return [f'http://127.0.0.1:{spec.page_port}/' for spec in served]
 
     def _tell_ready(self, child: ManagedProcess) -> None:
         seconds = time.monotonic() - child.started
@@ -342,7 +365,7 @@ class Supervisor:
     def _run_started(self, say: Callable[[str], None]) -> ExitCode:
         try:
             self.wait_ready()
-            say('READY')
+            say('  '.join(['READY', *self._wait_pages()]))
             while not self._stop_requested:
                 self._take_news(1.0)
                 self.check()

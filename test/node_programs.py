@@ -37,6 +37,14 @@ import signal
 print('up', flush=True)
 signal.pause()
 """,
+    # A page that comes up late.
+    'serves': """
+import os, signal, socket, time
+time.sleep(0.5)
+server = socket.create_server(('127.0.0.1', int(os.environ['PORT'])))
+print('served', flush=True)
+signal.pause()
+""",
     'dies': """
 import sys
 print('first line', flush=True)

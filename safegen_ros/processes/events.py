@@ -42,13 +42,13 @@ class NotReadyError(SafegenError):
     """A node did not offer its interface in time."""
 
     def __init__(self, spec: NodeSpec, lines: Sequence[str]) -> None:
-        assert spec.ready is not None  # noqa: S101 (nodes without a condition are ready)
         tail = ''.join(f'\n  {line}' for line in lines)
-        super().__init__(
-            f'{spec.full_name} did not offer the {spec.ready.kind} {spec.ready.name} within '
-            f'{spec.ready.timeout_s:g} s{tail}',
-            ErrorCode.SERVER_LOST,
-        )
+        what = f'serve its page at port {spec.page_port}'
+        if spec.ready is not None:
+            what = (
+                f'offer the {spec.ready.kind} {spec.ready.name} within {spec.ready.timeout_s:g} s'
+            )
+        super().__init__(f'{spec.full_name} did not {what}{tail}', ErrorCode.SERVER_LOST)
         self.node = spec.full_name
 
 

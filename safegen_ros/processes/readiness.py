@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 from safegen_ros.bringup import BringupError, NodeSpec, use_stack_discovery
@@ -75,3 +76,14 @@ class GraphProbe(Closing):
         if self._context.ok():
             self._node.destroy_node()
             self._context.shutdown()
+
+
+def port_is_free(port: int) -> bool:
+    """Whether nobody listens on a port of 127.0.0.1."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(('127.0.0.1', port))
+        except OSError:
+            return False
+    return True

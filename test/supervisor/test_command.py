@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 from contextlib import suppress
 
 import pytest
@@ -27,6 +28,38 @@ def test_interrupt_ends_all_nodes_with_status_0(command, ros_domain):
     assert {'[a] bye', '[b] bye'} <= set(up.output)
     wait_gone(fds)
     assert read_state(ros_domain) is None
+
+
+def test_ready_comes_last_with_the_address_of_the_page(command, monkeypatch):
+    port = free_port()
+    monkeypatch.setenv('PORT', str(port))
+    up = command(spec('serves', required=False, page_port=port), spec('steady'))
+    up.expect('[serves] served', f'READY  http://127.0.0.1:{port}/')
+    assert up.output.index('[serves] served') < up.output.index(f'READY  http://127.0.0.1:{port}/')
+
+
+def test_a_taken_port_of_a_page_starts_nothing(command):
+    with socket.create_server(('127.0.0.1', 0)) as other:
+        port = other.getsockname()[1]
+        up = command(spec('steady'), spec('serves', required=False, page_port=port))
+        assert up.end() == 2
+    text = '\n'.join(up.output)
+    assert f'port {port} of 127.0.0.1 is taken' in text
+    assert 'console_port:=' in text
+    assert '[steady] up' not in up.output
+    assert 'READY' not in text
+
+
+def test_a_page_that_never_comes_is_no_ready_stack(command):
+    up = command(spec('steady'), spec('dies', required=False, page_port=free_port()))
+    assert up.end() == 3
+    assert 'did not serve its page' in '\n'.join(up.output)
+    assert 'READY' not in '\n'.join(up.output)
+
+
+def free_port():
+    with socket.create_server(('127.0.0.1', 0)) as probe:
+        return probe.getsockname()[1]
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP])
