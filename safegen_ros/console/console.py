@@ -31,6 +31,7 @@ from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
+from safegen_ros.processes.state import current_domain
 from safegen_ros.record.node_journal import task_of_goal
 from safegen_ros.robot.scene import load_scene
 
@@ -86,7 +87,8 @@ class Console(Closing):
     """
 
     def __init__(self, settings: Settings) -> None:
-        gate = Gate(settings.host, settings.token)
+        place = (f'ROS domain {current_domain()}', f'namespace {settings.namespace}')
+        gate = Gate(settings.host, settings.token, title=f'safegen, {place[0]}')
         cell = load_scene(settings.scene_file or None)
         self.desk = Desk()
         self._drawn = self.desk.picture
@@ -107,6 +109,7 @@ class Console(Closing):
             self.tell,
             f'{getpass.getuser()}, at the console',
             settings.read_only,
+            place if settings.namespace != '/' else place[:1],
         )
         self._build(parts)
         self._threads = [

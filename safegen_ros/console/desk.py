@@ -38,6 +38,7 @@ class Pending:
         verdict: of the verifier.
         expires: when it counts as refused, Unix time [s].
         replans: how often the task was planned for anew before.
+        request: in plain words, of which a model made the task; empty where there was none.
     """
 
     goal: str
@@ -46,6 +47,7 @@ class Pending:
     verdict: Verdict
     expires: float
     replans: int
+    request: str = ''
 
     @property
     def may_be_approved(self) -> bool:
@@ -225,11 +227,15 @@ class StopView:
 
 @dataclass(frozen=True, slots=True)
 class PartView:
-    """A line of `/diagnostics`: level 0 is well, 1 a warning, 2 an error, 3 is stale."""
+    """A line of `/diagnostics`: level 0 is OK, 1 a warning, 2 an error, 3 is stale.
+
+    `hardware` is what the node works with, such as the cell of the executor.
+    """
 
     name: str
     level: int
     message: str
+    hardware: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +308,12 @@ class Picture:
         return (
             self.goal is not None and self.pending is not None and self.pending.goal == self.goal.id
         )
+
+    @property
+    def robot(self) -> str:
+        """What executes: the cell of the executor; empty before the executor has reported."""
+        found = [part for name, part in self.parts.items() if 'executor' in name.partition(':')[0]]
+        return next((part.hardware for part in found if part.hardware), '')
 
     @property
     def up(self) -> bool:

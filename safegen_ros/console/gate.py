@@ -12,12 +12,14 @@ its origin. Elsewhere it needs the token too, once in the address, then in a coo
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import ipaddress
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -82,10 +84,12 @@ class Gate:
     Attributes:
         host: address that is served.
         token: what has to be known; empty on loopback only.
+        title: of the page, in the tab of the browser.
     """
 
     host: str
     token: str = field(default='', repr=False)
+    title: str = 'safegen console'
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def __post_init__(self) -> None:
@@ -205,6 +209,8 @@ def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:
         found = gate.refusal(request.path, {k.lower(): v for k, v in request.headers.raw_items()})
         if found is None:
             response = inner(connection, request)
+            if response is not None:
+                _set_title(response, gate.title)
         else:
             body = found.text.encode()
             told = (('Content-Length', str(len(body))), ('Connection', 'close'), *found.headers)
@@ -215,6 +221,18 @@ def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:
         return response
 
     return process
+
+
+def _set_title(response: Any, title: str) -> None:
+    """Gives the page of viser another title."""
+    packed = response.headers.get('Content-Encoding') == 'gzip'
+    body = gzip.decompress(response.body) if packed else response.body
+    titled = body.replace(b'<title>Viser</title>', f'<title>{escape(title)}</title>'.encode(), 1)
+    if titled is not body and titled != body:
+        response.body = gzip.compress(titled, 1) if packed else titled
+        if 'Content-Length' in response.headers:
+            del response.headers['Content-Length']
+            response.headers['Content-Length'] = str(len(response.body))
 
 
 def _policy() -> str:

@@ -26,7 +26,7 @@ from safegen_ros.console.runs import (
     run_lines,
 )
 from safegen_ros.console.share import share_html
-from safegen_ros.console.stage import Stage
+from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
@@ -99,7 +99,7 @@ class HistoryTab:
         self._right.on_update(lambda _: self._compare())
         self._save.on_click(lambda event: parts.doing(lambda: self._download(event.client)))
         self._share.on_click(lambda event: parts.doing(lambda: self._shared(event.client)))
-        self._close.on_click(lambda _: self._leave())
+        self._close.on_click(lambda event: self._leave(event.client))
 
     def look(self) -> None:
         """Reads the list of runs again."""
@@ -212,8 +212,10 @@ class HistoryTab:
             page = share_html(run.folder, run.kept).encode()
             client.send_file_download(name, page, save_immediately=True)
 
-    def _leave(self) -> None:
-        """Closes the run that is open."""
+    def _leave(self, client: Any = None) -> None:
+        """Closes the run that is open; whoever closes it looks at the cell again."""
+        if self._open is not None and client is not None:
+            client.camera.position, client.camera.look_at = SEEN_FROM, LOOKED_AT
         self._open, self._playing_since = None, None
         self._stage.hide_replay()
         for html in (self._summary, self._moment, self._compared, self._attempt):

@@ -158,6 +158,7 @@ class Link:
             conversions.verdict_from_msg(message.verdict),
             _seconds(message.expires),
             message.replans,
+            message.request,
         )
         self._desk.set(pending=pending)
         problem = _problem(message.task)
@@ -170,7 +171,9 @@ class Link:
 
     def _diagnosed(self, message: DiagnosticArray) -> None:
         parts = {
-            each.name: PartView(each.name, int.from_bytes(each.level, 'little'), each.message)
+            each.name: PartView(
+                each.name, int.from_bytes(each.level, 'little'), each.message, each.hardware_id
+            )
             for each in message.status
         }
         self._desk.change(lambda p: replace(p, parts={**p.parts, **parts}))
@@ -236,7 +239,8 @@ class Link:
         world = getattr(answer.result, 'final_state', msg.WorldState())
         if world.objects:
             self._last_look = (time.time(), _seconds(world.header.stamp))
-            self._look(poses={each.name: _pose(each.pose) for each in world.objects})
+            poses = {each.name: _pose(each.pose) for each in world.objects}
+            self._look(poses=poses, facts=tuple(world.facts))
         self._desk.goal(id, lambda view: desk.ended(view, answer.result))
 
     def _feedback(self, action: str, message: Any) -> None:

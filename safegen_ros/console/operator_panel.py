@@ -4,16 +4,23 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from safegen_ros.console.cards import STYLE, panel
 from safegen_ros.console.desk import Pending, Picture
 from safegen_ros.console.markup import PARTS_CSS, element, escaped
-from safegen_ros.console.shown import plan_html, situation, tried_html
+from safegen_ros.console.shown import countdown_words, plan_html, situation, tried_html
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.console.wording import next_words
 
 _SHOWN_DIGITS = 8
+
+
+def _robot_words(robot: str) -> str:
+    """What executes, so that nobody takes the real arm for its twin."""
+    known = {'twin': 'simulated twin', 'symbolic': 'symbolic cell: nothing moves', '': 'no robot'}
+    return known.get(robot, f'REAL ARM: {robot}')
 
 
 class OperatorPanel:
@@ -48,14 +55,22 @@ class OperatorPanel:
         self._reset.on_click(lambda event: self._ask_reset(event.client))
         self._answer = gui.add_folder(None)
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
-        self._tried, self._plan = Html(gui), Html(gui)
+        self._plan, self._tried = Html(gui), Html(gui)
 
     def update(self, picture: Picture) -> None:
         """Shows what is known."""
         words = next_words(situation(picture))
         stopped = picture.stop.stopped
         style = 'sg-next sg-stopped' if stopped else 'sg-next'
-        self._next.show(panel(element('p', f'<b>Next:</b> {escaped(words)}', class_=style)))
+        where = ' · '.join((*self._parts.place, _robot_words(picture.robot)))
+        told = countdown_words(picture.pending, time.time())
+        self._next.show(
+            panel(
+                element('p', escaped(where), class_='sg-done'),
+                element('p', f'<b>Next:</b> {escaped(words)}', class_=style),
+                element('p', element('b', told)) if told else '',
+            )
+        )
         self._tried.show(tried_html(picture.goal))
         self._plan.show(plan_html(picture))
         if self._parts.read_only:

@@ -9,6 +9,7 @@ that neither the page nor the arm waits for it. It is a picture for a person and
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -118,6 +119,7 @@ class Rehearser(Closing):
 
 
 def _begin() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends with the stack, and without a traceback
     os.nice(_NICENESS)  # the arm and the page come first
 
 

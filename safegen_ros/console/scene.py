@@ -88,6 +88,7 @@ class Table:
         self._view, self._root, self._cell, self._ghost = view, root, cell, ghost
         self.frame = view.add_frame(root, show_axes=False, position=tuple(at))
         self._names: tuple[str, ...] = ()
+        self._named = True
         self._blocks: list[tuple[Any, Any]] = []
         self._turned: list[tuple[Any, Quaternion]] = []
         self._fingers: list[Any] = []
@@ -167,23 +168,28 @@ class Table:
         for finger, x in zip(self._fingers, (-aside, aside), strict=False):
             finger.position = (x, 0.0, along)
 
-    def show_blocks(self, poses: Mapping[str, Pose]) -> None:
-        """Puts the blocks where they are; those that are not named are not shown."""
-        if tuple(poses) != self._names:
-            self._name(tuple(poses))
+    def show_blocks(self, poses: Mapping[str, Pose], named: bool = True) -> None:
+        """Puts the blocks where they are; blocks without a pose are hidden.
+
+        Args:
+            poses: of the blocks.
+            named: whether each block has its label.
+        """
+        if (tuple(poses), named) != (self._names, self._named):
+            self._name(tuple(poses), named)
         for (box, _), pose in zip(self._blocks, poses.values(), strict=False):
             box.position, box.wxyz = pose.position, _wxyz(pose)
 
-    def _name(self, names: tuple[str, ...]) -> None:
+    def _name(self, names: tuple[str, ...], named: bool) -> None:
         """Gives the blocks their names and colours; none is ever taken away, only hidden."""
         while len(self._blocks) < len(names):
             self._blocks.append(self._new_block(len(self._blocks)))
-        self._names = names
+        self._names, self._named = names, named
         colours = legend(names)
         for index, (box, label) in enumerate(self._blocks):
             shown = index < len(names)
             put(box, visible=shown)
-            put(label, visible=shown)
+            put(label, visible=shown and named)
             if shown:
                 label.text = names[index][:24]
                 box.color = _rgb(colours[names[index]][1])

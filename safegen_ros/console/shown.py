@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from safegen_ros.console.cards import MOST_LIT, panel, reading_html, steps_html, task_html
-from safegen_ros.console.desk import EXECUTE, PLAN, GoalView, Picture
+from safegen_ros.console.desk import EXECUTE, PLAN, GoalView, Pending, Picture
 from safegen_ros.console.lights import lights, lights_html
 from safegen_ros.console.markup import element, escaped
 from safegen_ros.console.wording import (
@@ -19,6 +19,8 @@ from safegen_ros.console.wording import (
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
 
+_STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
+
 
 def situation(picture: Picture) -> Situation:
     """Where the stack stands, for `next_words`."""
@@ -30,7 +32,9 @@ def situation(picture: Picture) -> Situation:
     if goal is None:
         return Situation('idle')
     if not goal.running:
-        return Situation('ended', outcome=outcome_words(goal))
+        stopped = goal.code in _STOPPED and picture.stop.known
+        outcome = 'The last goal was stopped; the stack was reset since.' if stopped else ''
+        return Situation('ended', outcome=outcome or outcome_words(goal))
     steps, problem = steps_of(goal.plan), goal.problem
     words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
@@ -122,22 +126,40 @@ def _refused(goal: GoalView) -> str:
 
 
 def plan_html(picture: Picture) -> str:
-    """The plan that waits for a word or is carried out, with the lights over it."""
+    """The plan that waits for a person or is carried out, with the lights over it."""
     goal, pending = picture.goal, picture.pending
-    parts = []
+    above, below = [], []
     if pending is not None:
         digest = f'Digest of task and plan: {escaped(pending.digest)}'
-        told = 'It is not proved, or not the plan that it says it is: it can only be refused.'
-        parts.append(
-            element('p', digest, class_='sg-digest')
-            if pending.may_be_approved
-            else element('p', told, class_='sg-bad')
-        )
+        if not pending.may_be_approved:
+            told = 'It is not proved, or not the plan that it says it is: it can only be refused.'
+            above.append(element('p', told, class_='sg-bad'))
+        below.append(element('p', digest, class_='sg-digest'))
+        if pending.request and goal is not None:
+            above.append(_read_as(pending.request, goal))
     if goal is None or not goal.plan:
-        return panel(*parts) if parts else ''
+        return panel(*above, *below) if pending is not None else ''
     now = goal.step if goal.moving else -1
     steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
-    return panel(*parts, element('h3', _plan_title(goal)), steps, _lights(picture, goal))
+    return panel(*above, element('h3', _plan_title(goal)), steps, _lights(picture, goal), *below)
+
+
+def _read_as(request: str, goal: GoalView) -> str:
+    """A request in plain words with what a model made of it, to be confirmed with the plan."""
+    told = element('b', 'A model read this request. Is the task what is meant?')
+    return element('p', told) + element('p', f'“{escaped(request)}”') + task_html(goal.problem)
+
+
+def countdown_words(pending: Pending | None, now: float) -> str:
+    """How long a plan waits before it counts as refused; empty where none waits.
+
+    Args:
+        pending: the plan.
+        now: Unix time [s].
+    """
+    if pending is None or not pending.digest:
+        return ''
+    return f'The plan counts as refused in {max(pending.expires - now, 0.0):.0f} s.'
 
 
 def _plan_title(goal: GoalView) -> str:

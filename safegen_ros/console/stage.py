@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from safegen_ros.console.desk import Look, Picture
+from safegen_ros.console.desk import GoalView, Look, Picture
 from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
 from safegen_ros.console.widgets import put
 from safegen_ros.console.wording import steps_of
+from safegen_ros.errors import RobotError
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
@@ -20,6 +25,9 @@ from safegen_ros.robot.scene import Scene
 
 _GHOST_STAGES = ('preparing', 'rehearsing')
 """Where a proved plan has not begun: its motion is shown over and over again."""
+
+SEEN_FROM, LOOKED_AT = (0.84, 0.50, 0.48), (0.10, 0.15, 0.10)
+"""The camera that shows the cell and the wanted towers: position and target [m]."""
 
 GHOST_HZ = 5.0
 """Pictures of the ghost [1/s], which moves for as long as a plan waits."""
@@ -38,7 +46,7 @@ class Stage:
         view.set_up_direction('+z')
         light_room(view)
         camera = server.initial_camera
-        camera.position, camera.look_at = (0.84, 0.50, 0.48), (0.10, 0.15, 0.10)
+        camera.position, camera.look_at = SEEN_FROM, LOOKED_AT
         self._cell = cell
         self._live = Table(view, '/live', cell)
         self._live.show_joints(cell.home_joints.tolist())
@@ -47,11 +55,14 @@ class Stage:
         )
         self._ghost = Table(view, '/ghost', cell, ghost=True)
         self._ghost.frame.visible = False
+        self._note = view.add_label('/preview', '', position=(0.0, 0.0, 0.48), visible=False)
+        self._start: tuple[Problem | None, Posture] | None = None
         self._path = Path(view, cell)
         self._goal = Stand(view, cell)
         self._replay: Table | None = None
         self._replay_label: Any = None
         self._seen: Look | None = None
+        self._stale = self._named = False
         self._rehearser = Rehearser(cell)
         self._motion: Motion | None = None
         self._posture: Posture | None = None
@@ -63,14 +74,16 @@ class Stage:
             picture: that.
             now: by the monotonic clock, which drives the ghost [s].
         """
-        if picture.look is not self._seen:
-            self._seen = picture.look
-            self._show_look(picture.look)
         goal = picture.goal
+        waiting = picture.waits or (goal is not None and goal.stage in _GHOST_STAGES)
+        stale = waiting and goal is not None and not begins_here(goal, picture.look)
+        if picture.look is not self._seen or stale != self._stale:
+            self._seen, self._stale = picture.look, stale
+            self._show_look(picture.look, stale)
         self._goal.show(goal.problem if goal is not None else None)
-        self._show_ghost(picture, now)
+        self._show_ghost(picture, now, waiting)
 
-    def _show_look(self, look: Look) -> None:
+    def _show_look(self, look: Look, stale: bool) -> None:
         angles = [look.joints.get(name) for name in JOINT_NAMES]
         if None not in angles:
             put(self._unknown, visible=False)
@@ -78,9 +91,10 @@ class Stage:
             fingers = [look.joints.get(name) for name in FINGER_JOINTS]
             if None not in fingers:
                 self._live.show_opening(2 * float(fingers[0] or 0.0))
-        self._live.show_blocks(look.poses)
+        # The blocks of the task before are not those that the plan will move.
+        self._live.show_blocks({} if stale else look.poses)
 
-    def _show_ghost(self, picture: Picture, now: float) -> None:
+    def _show_ghost(self, picture: Picture, now: float, waiting: bool) -> None:
         goal = picture.goal
         if goal is None or not goal.running or not goal.plan or goal.problem is None:
             self._rehearser.forget()
@@ -92,13 +106,29 @@ class Stage:
         if motion is not self._motion:
             self._motion = motion
             self._path.show([each.joints for each in motion.postures] if motion else [])
-        waiting = picture.waits or (goal is not None and goal.stage in _GHOST_STAGES)
         posture = motion.at(_moment(now)) if motion is not None and waiting else None
+        if waiting and posture is None and goal is not None:
+            posture = self._start_of(goal)
+        note = preview_words(motion) if waiting else ''
         put(self._ghost.frame, visible=posture is not None)
-        if posture is not None and posture is not self._posture:
-            self._posture = posture
+        put(self._note, visible=bool(note))
+        put(self._note, text=note)
+        if posture is not None and (posture, self._stale) != (self._posture, self._named):
+            self._posture, self._named = posture, self._stale
             self._ghost.show_joints(posture.joints)
-            self._ghost.show_blocks(posture.blocks)
+            self._ghost.show_blocks(posture.blocks, named=self._stale)
+
+    def _start_of(self, goal: GoalView) -> Posture:
+        """The arm at home, and the blocks as the plan of a goal finds them set up."""
+        if self._start is None or goal.problem is not self._start[0]:
+            poses: dict[str, Pose] = {}
+            if goal.problem is not None and not goal.replans:
+                with contextlib.suppress(RobotError):
+                    objects = tuple(goal.problem.objects)
+                    poses = dict(initial_layout(self._cell, objects, goal.problem.init).poses)
+            home = tuple(self._cell.home_joints.tolist())
+            self._start = (goal.problem, Posture(0, home, poses))
+        return self._start[1]
 
     @property
     def motion(self) -> Motion | None:
@@ -134,6 +164,20 @@ class Stage:
     def close(self) -> None:
         """Ends the rehearsals."""
         self._rehearser.close()
+
+
+def begins_here(goal: GoalView, look: Look) -> bool:
+    """Whether the plan of a goal begins with the blocks as they were seen last."""
+    if goal.replans or goal.problem is None:
+        return True  # it is planned from what was measured
+    return set(look.facts) == set(map(atom_text, goal.problem.init))
+
+
+def preview_words(motion: Motion | None) -> str:
+    """What the preview of a plan that waits is, while it is no motion to look at."""
+    if motion is None:
+        return 'computing the preview of the motion …'
+    return f'no whole preview: {motion.trouble}' if motion.trouble else ''
 
 
 def _moment(now: float) -> float:

@@ -26,6 +26,7 @@ class Parts:
         tell: shows a line to everybody, as bad or not.
         operator: who approves, for the record.
         read_only: whether nothing may be asked.
+        place: where the stack is, such as its ROS domain and its namespace.
     """
 
     gui: Any
@@ -35,6 +36,7 @@ class Parts:
     tell: Callable[[str, bool], None]
     operator: str
     read_only: bool
+    place: tuple[str, ...] = ()
 
     def doing(self, work: Callable[[], str | None]) -> None:
         """Does what a button asks for, and tells what came of it."""

@@ -14,8 +14,23 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.console import desk
 from safegen_ros.console.cards import attempt_html
-from safegen_ros.console.desk import PLAN, RUN, Desk, GoalView, Pending, Picture, StopView
-from safegen_ros.console.shown import goal_html, plan_html, situation, tried_html
+from safegen_ros.console.desk import (
+    PLAN,
+    RUN,
+    Desk,
+    GoalView,
+    PartView,
+    Pending,
+    Picture,
+    StopView,
+)
+from safegen_ros.console.shown import (
+    countdown_words,
+    goal_html,
+    plan_html,
+    situation,
+    tried_html,
+)
 from safegen_ros.console.wording import NEXT, next_words
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions
@@ -164,3 +179,44 @@ def test_what_a_model_writes_is_never_markup(text: str) -> None:
     shown += plan_html(Picture(goal=seen)) + tried_html(seen)
     assert '<img' not in shown
     assert '<script' not in shown
+
+
+def test_a_plan_that_waits_is_shown_above_its_digest_with_its_time() -> None:
+    seen = desk.awaits(view(), tuple(map(str, GOOD.steps)), THREE.problem)
+    pending = Pending(ID, 'f' * 64, seen.plan, Verdict(Category.SUCCESS), 1300.0, 0)
+    told = plan_html(Picture(goal=seen, pending=pending))
+    assert told.index('What the arm will do') < told.index('f' * 64)
+    assert countdown_words(pending, 1022.0) == 'The plan counts as refused in 278 s.'
+    assert countdown_words(pending, 1400.0) == 'The plan counts as refused in 0 s.'
+    assert countdown_words(None, 0.0) == ''
+
+
+def test_a_request_that_a_model_read_is_shown_with_what_it_was_read_as() -> None:
+    seen = desk.awaits(view(), tuple(map(str, GOOD.steps)), THREE.problem)
+    request = 'Build <b>a tower</b>.'
+    pending = Pending(ID, 'f' * 64, seen.plan, Verdict(Category.SUCCESS), 1300.0, 0, request)
+    told = plan_html(Picture(goal=seen, pending=pending))
+    assert 'Is the task what is meant?' in told
+    assert 'Build &lt;b&gt;a tower' in told
+    assert told.index('Build') < told.index('What the arm will do')
+    assert 'It has to come to this' in told
+
+
+def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
+    reason = 'look at the cell, then reset it'
+    result = RunTask.Result(error_code=ErrorCode.EXECUTION_STOPPED, error_msg=reason)
+    over = desk.ended(desk.planned(view(), judged(1)), result)
+    stopped = Picture(goal=over, nodes=ACTIVE, stop=StopView(True, True, 'a hand'))
+    assert 'a hand' in next_words(situation(stopped))
+    told = next_words(situation(replace(stopped, stop=StopView(True))))
+    assert reason not in told
+    assert 'the stack was reset since' in told
+
+
+def test_the_robot_is_what_the_executor_reports() -> None:
+    parts = {
+        'validator: state': PartView('validator: state', 0, 'active', 'safegen'),
+        'executor: state': PartView('executor: state', 0, 'active', 'mycobot'),
+    }
+    assert Picture(parts=parts).robot == 'mycobot'
+    assert Picture().robot == ''

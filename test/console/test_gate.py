@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import string
 from collections.abc import Iterator
@@ -150,3 +151,17 @@ def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:
 
 def test_the_scripts_of_the_installed_viser_are_known() -> None:
     assert viser.__version__ in gates._SCRIPTS
+
+
+@pytest.mark.parametrize('encoding', ['identity', 'gzip'])
+def test_the_tab_of_the_browser_names_the_stack(encoding: str) -> None:
+    server = serve(Gate('127.0.0.1', title='safegen, ROS domain <66>'), 0)
+    try:
+        page = get(server.get_port(), '/', **{'Accept-Encoding': encoding})
+        body = page.read()
+    finally:
+        server.stop()
+    assert page.getheader('Content-Length') == str(len(body))
+    text = gzip.decompress(body) if encoding == 'gzip' else body
+    assert b'<title>safegen, ROS domain &lt;66&gt;</title>' in text
+    assert b'<title>Viser' not in text

@@ -1,0 +1,114 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What is approved is what is shown: each block of the plan once, with its label and colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from blocks_small import THREE, TWO
+
+from safegen_ros.console.desk import RUN, GoalView, Look, Pending, Picture
+from safegen_ros.console.gate import Gate
+from safegen_ros.console.rehearsed import Motion, Posture
+from safegen_ros.console.serving import serve
+from safegen_ros.console.stage import Stage, begins_here
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.description.mjcf import legend
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.verdict import Category, Verdict
+
+SCENE = load_scene()
+ID = '0' * 32
+STEPS = tuple(map(str, parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)').steps))
+
+
+class Rehearsals:
+    """Takes the place of the rehearser: its motion is set by the test."""
+
+    motion: Motion | None = None
+
+    def want(self, *_: Any) -> None: ...
+    def forget(self) -> None: ...
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    server = serve(Gate('127.0.0.1'), 0)
+    made = Stage(server, SCENE)
+    made.close()
+    made._rehearser = Rehearsals()  # type: ignore[assignment]
+    yield made
+    server.stop()
+
+
+def look_at(problem: Problem) -> Look:
+    poses = initial_layout(SCENE, tuple(problem.objects), problem.init).poses
+    return Look(poses=poses, facts=tuple(map(atom_text, problem.init)))
+
+
+def waits(look: Look) -> Picture:
+    goal = GoalView(ID, RUN, problems={0: THREE.problem}, plan=STEPS)
+    pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0, 0)
+    return Picture(goal=goal, pending=pending, look=look)
+
+
+def blocks(table: Any, labels: bool = False) -> Mapping[str, Any]:
+    """The blocks of a table that are seen, by their names."""
+    if not table.frame.visible:
+        return {}
+    shown = [(box, label) for box, label in table._blocks if box.visible]
+    return {label.text: box for box, label in shown if label.visible or not labels}
+
+
+def test_blocks_of_the_task_before_are_not_shown_beside_a_plan_that_waits(stage: Stage) -> None:
+    stage.update(Picture(look=look_at(TWO.problem)), 0.0)
+    assert {*blocks(stage._live)} == {*TWO.problem.objects}
+    stage.update(waits(look_at(TWO.problem)), 1.0)
+    assert not blocks(stage._live)
+    assert {*blocks(stage._ghost, labels=True)} == {*THREE.problem.objects}
+
+
+@pytest.mark.parametrize('rehearsed', [False, True])
+def test_a_block_has_one_label_and_its_colour(stage: Stage, rehearsed: bool) -> None:
+    if rehearsed:
+        poses = look_at(THREE.problem).poses
+        stage._rehearser.motion = Motion(STEPS, (Posture(0, (0.0,) * 6, poses),))  # type: ignore
+    for look in (Look(), look_at(TWO.problem), look_at(THREE.problem)):
+        stage.update(waits(look), 0.0)
+        labels = [*blocks(stage._live, labels=True), *blocks(stage._ghost, labels=True)]
+        assert sorted(labels) == sorted(THREE.problem.objects)
+        colours = legend(THREE.problem.objects)
+        for name, box in blocks(stage._ghost).items():
+            assert tuple(box.color) == tuple(round(255 * each) for each in colours[name][1])
+
+
+def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
+    stage.update(waits(Look()), 0.0)
+    assert stage._note.visible
+    assert 'computing' in stage._note.text
+    assert {*blocks(stage._ghost)} == {*THREE.problem.objects}  # where the plan begins
+    stage._rehearser.motion = Motion(STEPS, (), 'joint 3 is out of reach')  # type: ignore
+    stage.update(waits(Look()), 1.0)
+    assert 'joint 3 is out of reach' in stage._note.text
+    posture = Posture(0, (0.0,) * 6, look_at(THREE.problem).poses)
+    stage._rehearser.motion = Motion(STEPS, (posture,))  # type: ignore
+    stage.update(waits(Look()), 2.0)
+    assert not stage._note.visible
+    stage.update(Picture(look=look_at(THREE.problem)), 3.0)
+    assert not stage._ghost.frame.visible
+    assert {*blocks(stage._live, labels=True)} == {*THREE.problem.objects}
+
+
+def test_a_plan_for_the_measured_world_begins_where_the_blocks_are() -> None:
+    goal = waits(Look()).goal
+    assert goal is not None
+    assert begins_here(goal, look_at(THREE.problem))
+    assert not begins_here(goal, look_at(TWO.problem))
+    assert not begins_here(goal, Look())
