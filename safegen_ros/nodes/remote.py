@@ -290,7 +290,7 @@ class RemoteExecutor:
                     pass
                 sent_goal.abandon()
                 result.steps_done += observed
-                reason = sent_goal.lost or error.message
+                reason = sent_goal.lost or ('the executor is gone' if gone() else error.message)
                 raise SafegenError(
                     f'{reason} while it executed the plan, of which {observed} steps are known to '
                     'be done: look at the cell before the next goal',
