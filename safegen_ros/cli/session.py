@@ -60,6 +60,7 @@ ANSWER_S = 10.0
 """How long a node of the stack may take to answer [s]."""
 
 _JOINTS = 'joint_states'
+_OF_ARM = (_JOINTS, 'robot_description')
 _MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
 
 
@@ -132,7 +133,7 @@ class Session(Closing):
             SafegenError: there is no stack here (`SERVER_LOST`).
         """
         self._ask_stack(client, options)
-        topics = tuple(t for t in STACK_TOPICS if t.name != _JOINTS or not self.symbolic)
+        topics = tuple(t for t in STACK_TOPICS if t.name not in _OF_ARM or not self.symbolic)
         if not self.symbolic:
             client.node.create_subscription(JointState, _JOINTS, self._heard_joints, qos.SAMPLES)
         recorder = McapRecorder(client.node, topics, self.folder / 'run.mcap')

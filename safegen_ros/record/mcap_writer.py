@@ -35,11 +35,14 @@ class Topic:
         type: such as 'safegen_msgs/msg/Attempt'.
         latched: whether its publisher keeps the last value for late joiners; such a value from
             before the recording is recorded too.
+        best_effort: whether its publisher sends each value once only, if there is one at all: a
+            real arm has no clock.
     """
 
     name: str
     type: str
     latched: bool = False
+    best_effort: bool = False
 
 
 STACK_TOPICS = (
@@ -49,7 +52,12 @@ STACK_TOPICS = (
     Topic('joint_states', 'sensor_msgs/msg/JointState'),
     Topic('world_state', 'safegen_msgs/msg/WorldState'),
     Topic('stopped', 'safegen_msgs/msg/StopState', latched=True),
+    Topic('executor/scene', 'visualization_msgs/msg/MarkerArray', latched=True),
+    Topic('robot_description', 'std_msgs/msg/String', latched=True),
+    Topic('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray'),
+    Topic('/clock', 'rosgraph_msgs/msg/Clock', best_effort=True),
 )
+"""All that config/foxglove_layout.json shows, the URDF, and the time of a simulated cell."""
 
 
 class McapRecorder(Closing):
@@ -98,24 +106,26 @@ class McapRecorder(Closing):
         durability = (
             DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
         )
+        reliability = (
+            ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE
+        )
         package, folder, name = topic.type.split('/')
         return self._node.create_subscription(
             getattr(import_module(f'{package}.{folder}'), name),
             full_name,
             partial(self._record, full_name, channel),
-            QoSProfile(
-                depth=QUEUE_DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=durability
-            ),
+            QoSProfile(depth=QUEUE_DEPTH, reliability=reliability, durability=durability),
             callback_group=group,
             raw=True,
         )
 
     def unmatched(self) -> tuple[str, ...]:
-        """Topics that nobody publishes yet; what is published before they match is not recorded."""
+        """Reliable topics that nobody publishes yet; what is published until then is missed."""
         return tuple(
             subscription.topic_name
             for subscription in self._subscriptions
-            if subscription.get_publisher_count() == 0
+            if subscription.qos_profile.reliability is ReliabilityPolicy.RELIABLE
+            and subscription.get_publisher_count() == 0
         )
 
     def _record(self, name: str, channel: int, data: bytes, info: Any) -> None:

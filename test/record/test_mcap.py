@@ -22,6 +22,7 @@ from rclpy.serialization import deserialize_message
 
 from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.console.motion import load_motion
+from safegen_ros.paths import share_dir
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic
@@ -287,6 +288,14 @@ def test_a_schema_holds_every_type_that_it_needs_once():
         'MSG: safegen_msgs/Step',
         'MSG: safegen_msgs/Verdict',
     ]
+
+
+def test_a_recording_has_all_that_the_layout_of_foxglove_shows():
+    layout = (share_dir() / 'config' / 'foxglove_layout.json').read_text(encoding='utf-8')
+    shown = set(re.findall(r'"(?:/[a-z_/]+)(?=[".])', layout))
+    recorded = {'/' + topic.name.lstrip('/') for topic in STACK_TOPICS}
+    assert {'/executor/scene', '/diagnostics'} <= {name.lstrip('"') for name in shown}
+    assert {name.lstrip('"') for name in shown} <= recorded
 
 
 def test_the_stack_topics_have_definitions():
