@@ -183,7 +183,7 @@ def _show(folder: Path, console: Console, plots: Path | None) -> None:
     if plots is None:
         return
     if not plots_available():
-        console.print("no plots, matplotlib is missing: run pip install 'safegen_ros[plots]'")
+        console.print("no plots, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
         return
     draw_plots(values, plots)
     console.print(f'plots: {plots}', soft_wrap=True)

@@ -370,7 +370,7 @@ def _show(
         paths.append(draw_comparison(comparison, out))
     print_comparison(comparison, console)
     if not plots_available():
-        console.print("no plot, matplotlib is missing: run pip install 'safegen_ros[plots]'")
+        console.print("no plot, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
     console.print(f'written: {" ".join(map(str, paths))}', soft_wrap=True)
     if comparison.failed:
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)

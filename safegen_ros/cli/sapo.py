@@ -103,7 +103,7 @@ def run(
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(dir_okay=False, help='keep the run here')] = None,
     thor: Annotated[
-        bool, typer.Option('--thor', help="run it in AI2-THOR (pip install 'safegen_ros[thor]')")
+        bool, typer.Option('--thor', help="run it in AI2-THOR (pip install 'safegen_ros\\[thor]')")
     ] = False,
 ) -> None:
     """Have an agent do one task, and print the run; fails unless it is done and safe."""
