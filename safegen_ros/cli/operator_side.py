@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.graph import stacks_elsewhere
+from safegen_ros.nodes.heartbeat import ALIVE_S, HeartbeatMonitor
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.release_store import NEW, RELEASED, ReleaseStore
 from safegen_ros.nodes.stopping import StopListener
@@ -42,6 +44,11 @@ ANSWER_S = 10.0
 
 _POLL_S = 0.02
 _ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
+_CURES = {
+    'unconfigured': 'configure and activate it',
+    'inactive': 'activate it',
+    'finalized': 'it has ended for good: start the stack again',
+}
 _RUNNING = {
     GoalStatus.STATUS_ACCEPTED: 'accepted',
     GoalStatus.STATUS_EXECUTING: 'executing',
@@ -92,6 +99,8 @@ class StackStatus:
         log: file with the output of all nodes, where there is a supervisor.
         stop: None where no executor tells.
         untold: actions of active nodes whose goals under way are not known, as nothing was heard.
+        duplicates: of each name that several processes have, how many they are.
+        elsewhere: other namespaces with an executor, as the end of a sentence.
     """
 
     domain: int
@@ -102,11 +111,26 @@ class StackStatus:
     stop: StopStatus | None
     goals: tuple[RunningGoal, ...]
     untold: tuple[str, ...]
+    duplicates: tuple[str, ...] = ()
+    elsewhere: str = ''
 
     @property
     def up(self) -> bool:
-        """Whether every node is there and active."""
-        return all(node.state == 'active' for node in self.nodes)
+        """Whether every node is there, active and alone of its name."""
+        return all(node.state == 'active' for node in self.nodes) and not self.duplicates
+
+    @property
+    def headline(self) -> str:
+        """The state of the stack in a word or a few."""
+        states = {node.state for node in self.nodes}
+        by_hand = '' if self.supervisor else ', not started by safegen up'
+        if self.duplicates:
+            return 'NOT READY: two processes of one name' + by_hand
+        if states == {''}:
+            return 'no node is there' + self.elsewhere
+        if not self.up:
+            return f'NOT READY{by_hand}'
+        return (self.supervisor or 'ready') + by_hand
 
 
 def stop_stack(namespace: str, as_json: bool) -> int:
@@ -268,12 +292,18 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
     pids = running.nodes if running else {}
     with Client(namespace) as client:
         listener = StopListener(client.node)
+        heartbeats = HeartbeatMonitor(client.node)
+        begun = time.monotonic()
         goals = _Goals(client)
         states = _states(client, specs)
         told = listener.wait(LATCHED_S) if states['executor'] else None
         serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
         untold = goals.wait(serving, LATCHED_S)
         domain = client.node.context.get_domain_id()
+        # A second process of a name is found by its heartbeat alone.
+        Event().wait(ALIVE_S - time.monotonic() + begun)
+        alive = Counter(each.node for each in heartbeats.instances())
+        elsewhere = stacks_elsewhere(client.node, namespace)
     return StackStatus(
         domain=domain,
         namespace=namespace,
@@ -283,6 +313,12 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         stop=told and StopStatus(told.stopped, told.reason, _time(told.stamp), told.count),
         goals=goals.running(),
         untold=untold,
+        duplicates=tuple(
+            f'{alive[s.full_name]} processes run as {s.full_name}: end all but one'
+            for s in specs
+            if alive[s.full_name] > 1
+        ),
+        elsewhere=elsewhere,
     )
 
 
@@ -379,10 +415,11 @@ def _time(stamp: Any) -> str:
 
 def _lines(status: StackStatus) -> list[str]:
     where = f'ROS domain {status.domain}, namespace {status.namespace}'
-    lines = [f'{where}: {status.supervisor or "no supervisor of safegen up"}']
+    lines = [f'{where}: {status.headline}', *(f'  {each}' for each in status.duplicates)]
     for node in status.nodes:
         pid = f'  process {node.pid}' if node.pid else ''
-        lines.append(f'  {node.name:<24} {node.state or "not there"}{pid}')
+        cure = f'  ({_CURES[node.state]})' if node.state in _CURES else ''
+        lines.append(f'  {node.name:<24} {node.state or "not there"}{pid}{cure}')
     if status.stop is None:
         lines.append('stop: not known, as no executor tells')
     elif status.stop.stopped:

@@ -54,6 +54,7 @@ from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
+from safegen_ros.nodes.sole_executor import SoleExecutor
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stop_server import StopServer
 from safegen_ros.nodes.watchdog import ExecutionWatchdog
@@ -129,6 +130,7 @@ class ExecutorNode(SafegenNode):
         # Before anything can be configured: a stop is never out of place.
         self._stop = StopServer(self, self.halt, self._rearm)
         self._protect = ProtectiveStop(self, self._stop)
+        self._sole = SoleExecutor(self, self._stop.stop)
         self._watchdog = ExecutionWatchdog(self, self._stop.stop)
         self._monitor = MonitorClient(self)
         self._rehearser = Rehearser(
@@ -188,6 +190,7 @@ class ExecutorNode(SafegenNode):
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
         self._stop.claim()
+        self._sole.check()
         if self._server is None:
             self._server = self.serve(ExecutePlan, 'execute_plan', self._execute, self._cancel)
         self._rehearser.activate()

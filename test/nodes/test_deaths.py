@@ -18,10 +18,12 @@ import pytest
 from action_msgs.msg import GoalStatus
 from model_server import MODEL, ModelServer
 from motion import Motion
+from waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.release_store import MOVING, STOPPED, ReleaseStore
 from safegen_ros.processes.state import read_state
 from safegen_ros.record.history import list_runs, outcome_of
 from safegen_ros.supervisor import Supervisor
@@ -146,3 +148,31 @@ def test_an_executor_killed_in_a_motion_ends_the_run(
     (run,) = (r for r in list_runs(tmp_path / 'runs') if r.kept and r.kept.goals)
     assert run.kept is not None
     assert outcome_of(run.kept) == 'EXECUTOR_UNAVAILABLE'
+
+
+@pytest.mark.parametrize('node', ['/validator', '/planner', '/executor', ''])
+def test_what_ends_a_stack_in_a_motion_is_a_stop_for_the_next_one(
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task, node: str
+) -> None:
+    """A node that dies, and also the operator who takes the stack down."""
+    moving = threading.Event()
+    with _stack(ros_domain, tmp_path, real_time_factor=1.0) as stack, Client() as client:
+        client.start_run(
+            tower_order.problem_text,
+            options=Options(strategy='search', time_budget_s=3600.0),
+            on_feedback=lambda f: moving.set() if f.execution.phase == 'moving' else None,
+        )
+        assert moving.wait(60.0)
+        if node:
+            _kill(stack, node)
+            wait_until(lambda: stack.poll() is not None, 'the supervisor to notice')
+    with ReleaseStore(ros_domain, '/') as store:
+        stored = store.read()
+    causes = {'': 'its owner has closed it', '/executor': 'goal '}
+    cause = causes.get(node, f'{node} ended with signal SIGKILL')
+    assert cause in stored.reason
+    assert stored.state == (MOVING if node == '/executor' else STOPPED)
+    with _stack(ros_domain, tmp_path) as stack, Client() as client:
+        with pytest.raises(SafegenError, match='the stack is stopped: ') as caught:
+            client.run(tower_order.problem_text, options=Options(strategy='search'))
+        assert caught.value.code is ErrorCode.GOAL_REJECTED
