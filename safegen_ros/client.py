@@ -33,6 +33,7 @@ from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_sender import CONNECT_TIMEOUT_S, GoalSender, NotThere, SentGoal
+from safegen_ros.nodes.graph import why_missing
 from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
 from safegen_ros.nodes.rclpy_compat import destroy_actions
 from safegen_ros.nodes.text_limits import check_sendable
@@ -292,14 +293,14 @@ class Client(Closing):
             )
             client = self._validator
         if not client.wait_for_service(timeout_sec=CONNECT_TIMEOUT_S):
-            raise self._not_there('service validate_plan')
+            raise self._not_there('service validate_plan', 'validator')
         lost = ErrorCode.SERVER_LOST
         return answer_of(client, request, CONNECT_TIMEOUT_S, 'the validator', lost)
 
     def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
+        server = 'executor' if name == 'execute_plan' else 'planner'
         with self._lock:
             if name not in self._senders:
-                server = 'executor' if name == 'execute_plan' else 'planner'
                 self._senders[name] = GoalSender(
                     self.node, self._heartbeat, self.heartbeats, kind, name, server, SILENCE_S
                 )
@@ -307,15 +308,14 @@ class Client(Closing):
         try:
             sent = sender.send(goal, on_feedback)
         except NotThere as error:
-            raise self._not_there(f'action {name}') from error
+            raise self._not_there(f'action {name}', server) from error
         budget = conversions.duration_from_msg(goal.time_budget)
         return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 
-    def _not_there(self, what: str) -> SafegenError:
+    def _not_there(self, what: str, node: str) -> SafegenError:
+        why = why_missing(self.node, node)
         return SafegenError(
-            f'{what} is not there after {CONNECT_TIMEOUT_S:g} s: start the stack with '
-            "'safegen up sim', in the same ROS_DOMAIN_ID",
-            ErrorCode.SERVER_LOST,
+            f'{what} is not there after {CONNECT_TIMEOUT_S:g} s: {why}', ErrorCode.SERVER_LOST
         )
 
     def close(self) -> None:

@@ -53,6 +53,6 @@ def require_set_up(namespace: str) -> None:
 
 def status(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Show the nodes, whether the stack is stopped and why, and the goals under way."""
-    from safegen_ros.cli.operator_side import show_status
+    from safegen_ros.cli.stack_status import show_status
 
     raise typer.Exit(show_status(namespace, as_json))

@@ -38,6 +38,13 @@ REFUSE_UNKNOWN = Parameter(
     'a warning',
 )
 
+CURES = {
+    'unconfigured': 'configure and activate it, or start the stack without autostart:=false',
+    'inactive': 'activate it',
+    'finalized': 'it has ended for good: start the stack again',
+}
+"""What to do about a node in a state in which it does no work."""
+
 ASK_STATE_S = 0.1
 """How often a node that waits for another one asks for its state [s]."""
 

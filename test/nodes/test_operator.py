@@ -16,7 +16,7 @@ from goals import WAIT_S, Feedback
 from stopping import BY_SEARCH, LONG, execution, stoppable_stack
 from waiting import wait_until
 
-from safegen_ros.cli import operator_side
+from safegen_ros.cli import operator_side, stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
@@ -36,7 +36,8 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
     # A busy machine is no reason to call a node or its news missing.
     monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(operator_side, 'LATCHED_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 
@@ -51,7 +52,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
         (name, 'active') for name in ('/validator', '/executor', '/planner')
     ]
     under_way = {each['action']: each['status'] for each in told['goals']}
-    assert under_way == {'run_task': 'executing', 'execute_plan': 'executing'}
+    assert under_way == {'run_task': 'running', 'execute_plan': 'running'}
     code, _, error = safegen('release')
     assert (code, 'a goal is running' in error) == (1, True)
 
@@ -79,8 +80,8 @@ def test_a_server_that_never_had_a_goal_says_so_at_once(
     """One that tells nothing is no server without a goal."""
     told = json.loads(safegen('status', '--json')[1])
     assert (told['goals'], told['untold']) == ([], [])
-    monkeypatch.setitem(operator_side._ACTIONS, 'dance', 'planner')
-    monkeypatch.setattr(operator_side, 'LATCHED_S', 0.1)
+    monkeypatch.setitem(stack_status._ACTIONS, 'dance', 'planner')
+    monkeypatch.setattr(stack_status, 'LATCHED_S', 0.1)
     code, out, _ = safegen('status')
     assert code == 0
     assert 'goals of dance: not known, as its server does not tell' in out
@@ -92,11 +93,14 @@ def test_the_verbs_where_no_stack_is(
 ) -> None:
     for name in ('SAFEGEN_STATE_DIR', 'SAFEGEN_RUNTIME_DIR'):
         monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 2.0)
+    for module in (operator_side, stack_status):
+        monkeypatch.setattr(module, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
     code, _, error = safegen('release', *nowhere)
     assert (code, 'no executor is there to let go' in error) == (1, True)
     assert 'executors are in namespace /: use --namespace' in error
+    code, out, _ = safegen('status', *nowhere)
+    assert (code, 'no node is there (executors are in namespace /: use' in out) == (1, True)
     code, out, _ = safegen('status', *nowhere, '--json')
     assert (code, json.loads(out)['stop']) == (1, None)
     assert 'nothing was ever stopped' in safegen('reset', *nowhere)[1]
@@ -123,7 +127,7 @@ def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
     assert code == 1
     assert f'a stack runs in namespace / of ROS_DOMAIN_ID {stack.domain} (process ' in error
     # One that was not started by `safegen up`.
-    monkeypatch.setattr(operator_side, 'is_held', lambda domain: False)
+    monkeypatch.setattr(operator_side, 'is_held', lambda domain, place: False)
     code, _, error = safegen('reset')
     assert (code, 'runs (process ' in error, 'nothing is reset' in error) == (1, True, True)
     with ReleaseStore(stack.domain, '/') as store:

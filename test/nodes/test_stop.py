@@ -28,7 +28,7 @@ from stopping import (
     stoppable_stack,
 )
 
-from safegen_ros.cli import operator_side
+from safegen_ros.cli import operator_side, stack_status
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.stopping import StopListener
@@ -53,7 +53,8 @@ def endings(client: Client) -> Iterator[Endings]:
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
     # A busy machine is no reason to call a node or its news missing.
     monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(operator_side, 'LATCHED_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 

@@ -17,7 +17,7 @@ from stopping import LONG, LONG_PLAN, Operator, stoppable_stack
 from waiting import wait_until
 
 from safegen_msgs.msg import StopState
-from safegen_ros.cli import operator_side
+from safegen_ros.cli import stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import qos
@@ -47,7 +47,7 @@ def test_the_second_is_refused_and_the_first_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(operator_side, 'DISCOVERY_S', 5.0)
+    monkeypatch.setattr(stack_status, 'DISCOVERY_S', 5.0)
     moving = Feedback(lambda f: f.progress.phase == 'moving')
     goal = client.start_execute(LONG, LONG_PLAN, on_feedback=moving)
     moving.wait()

@@ -1,0 +1,263 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen status`: the nodes of a stack, its stop and its running goals."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from rclpy.qos import qos_profile_action_status_default
+
+from safegen_msgs.msg import PendingPlan
+from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.client import Client
+from safegen_ros.nodes import qos
+from safegen_ros.nodes.graph import stacks_elsewhere
+from safegen_ros.nodes.heartbeat import ALIVE_S, HeartbeatMonitor
+from safegen_ros.nodes.managed import CURES, StateClient
+from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.processes.state import StackState, current_domain, read_state
+
+DISCOVERY_S = 3.0
+"""How long nodes may take to be found [s]; those that are there are found sooner."""
+
+LATCHED_S = 3.0
+"""How long the topics of a node that was found may take to be heard [s]; see `DISCOVERY_S`."""
+
+_POLL_S = 0.02
+_ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
+_RUNNING = {
+    GoalStatus.STATUS_ACCEPTED: 'accepted',
+    GoalStatus.STATUS_EXECUTING: 'running',
+    GoalStatus.STATUS_CANCELING: 'canceling',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """A node of the stack.
+
+    Attributes:
+        state: of its life: unconfigured, inactive, active and so on; empty where it does not tell.
+        pid: its process, of those that `safegen up` or `demo` has started.
+    """
+
+    name: str
+    state: str
+    pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningGoal:
+    """A goal that has not ended; `since` is when it was accepted, as ISO 8601."""
+
+    action: str
+    id: str
+    status: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopStatus:
+    """What the topic `stopped` says; `since` as ISO 8601."""
+
+    stopped: bool
+    reason: str
+    since: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackStatus:
+    """All that `safegen status` shows.
+
+    Attributes:
+        supervisor: 'starting', 'ready' or 'stopping'; empty where the nodes were started otherwise.
+        log: file with the output of all nodes, where there is a supervisor.
+        stop: None where no executor tells.
+        untold: actions of active nodes whose goals under way are not known, as nothing was heard.
+        duplicates: of each name that several processes have, how many they are.
+        elsewhere: other namespaces with an executor, as the end of a sentence.
+    """
+
+    domain: int
+    namespace: str
+    supervisor: str
+    log: str
+    nodes: tuple[NodeStatus, ...]
+    stop: StopStatus | None
+    goals: tuple[RunningGoal, ...]
+    untold: tuple[str, ...]
+    duplicates: tuple[str, ...] = ()
+    elsewhere: str = ''
+
+    @property
+    def up(self) -> bool:
+        """Whether every node is there, active and alone of its name."""
+        return all(node.state == 'active' for node in self.nodes) and not self.duplicates
+
+    @property
+    def headline(self) -> str:
+        """The state of the stack in a word or a few."""
+        states = {node.state for node in self.nodes}
+        by_hand = '' if self.supervisor else ', not started by safegen up'
+        if self.duplicates:
+            return 'NOT READY: two processes of one name' + by_hand
+        if states == {''}:
+            return 'no node is there' + self.elsewhere
+        if not self.up:
+            return f'NOT READY{by_hand}'
+        return (self.supervisor or 'ready') + by_hand
+
+
+def show_status(namespace: str, as_json: bool) -> int:
+    """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
+    place = absolute_namespace(namespace)
+    status = stack_status(place, read_state(current_domain(), place))
+    if as_json:
+        print(json.dumps({**asdict(status), 'up': status.up}))
+    else:
+        print('\n'.join(_lines(status)))
+    return EXIT_OK if status.up else EXIT_FAILED
+
+
+def stack_status(namespace: str, running: StackState | None) -> StackStatus:
+    """Asks the graph and the latched topics.
+
+    Args:
+        namespace: absolute, of the nodes.
+        running: what the supervisor of this domain says, if there is one.
+    """
+    specs = node_specs('sim', {'namespace': namespace})
+    pids = running.nodes if running else {}
+    with Client(namespace) as client:
+        listener = StopListener(client.node)
+        heartbeats = HeartbeatMonitor(client.node)
+        begun = time.monotonic()
+        goals = _Goals(client)
+        states = _states(client, specs)
+        told = listener.wait(LATCHED_S) if states['executor'] else None
+        serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
+        untold = goals.wait(serving, LATCHED_S)
+        domain = client.node.context.get_domain_id()
+        # A second process of a name is found by its heartbeat alone.
+        Event().wait(ALIVE_S - time.monotonic() + begun)
+        alive = Counter(each.node for each in heartbeats.instances())
+        elsewhere = stacks_elsewhere(client.node, namespace)
+    return StackStatus(
+        domain=domain,
+        namespace=namespace,
+        supervisor=running.status if running else '',
+        log=running.log if running else '',
+        nodes=tuple(NodeStatus(s.full_name, states[s.name], pids.get(s.full_name)) for s in specs),
+        stop=told and StopStatus(told.stopped, told.reason, _time(told.stamp), told.count),
+        goals=goals.running(),
+        untold=untold,
+        duplicates=tuple(
+            f'{alive[s.full_name]} processes run as {s.full_name}: end all but one'
+            for s in specs
+            if alive[s.full_name] > 1
+        ),
+        elsewhere=elsewhere,
+    )
+
+
+class _Goals:
+    """The goals that have not ended, as the servers publish them, latched."""
+
+    def __init__(self, client: Client) -> None:
+        self._told: dict[str, Any] = {}
+        self._pending: PendingPlan | None = None
+        client.node.create_subscription(PendingPlan, 'planner/pending', self._take, qos.LATCHED)
+        for action in _ACTIONS:
+            client.node.create_subscription(
+                GoalStatusArray,
+                f'{action}/_action/status',
+                lambda message, action=action: self._told.__setitem__(action, message),
+                qos_profile_action_status_default,
+            )
+
+    def _take(self, message: PendingPlan) -> None:
+        self._pending = message
+
+    def wait(self, actions: list[str], timeout_s: float) -> tuple[str, ...]:
+        """Waits for what the servers of those actions have latched; returns those not heard [s]."""
+        _until(lambda: self._told.keys() >= set(actions), timeout_s)
+        return tuple(action for action in actions if action not in self._told)
+
+    def running(self) -> tuple[RunningGoal, ...]:
+        """Those that were heard of."""
+        return tuple(
+            RunningGoal(
+                action,
+                str(UUID(bytes=bytes(goal.goal_info.goal_id.uuid))),
+                self._status(goal),
+                _time(goal.goal_info.stamp),
+            )
+            for action in _ACTIONS
+            if action in self._told
+            for goal in self._told[action].status_list
+            if goal.status in _RUNNING
+        )
+
+    def _status(self, goal: Any) -> str:
+        pending = self._pending
+        if pending is not None and pending.digest and pending.goal_id == goal.goal_info.goal_id:
+            return 'waits for approval'
+        return _RUNNING[goal.status]
+
+
+def _states(client: Client, specs: tuple[NodeSpec, ...]) -> dict[str, str]:
+    """The states of the nodes; empty for those that do not tell in time."""
+    asked = {spec.name: StateClient(client.node, spec.name) for spec in specs}
+    _until(lambda: '' not in [node.ask() for node in asked.values()], DISCOVERY_S)
+    return {name: node.ask() for name, node in asked.items()}
+
+
+def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
+    deadline, pause = time.monotonic() + timeout_s, Event()
+    while not condition():
+        if time.monotonic() >= deadline:
+            return False
+        pause.wait(_POLL_S)
+    return True
+
+
+def _time(stamp: Any) -> str:
+    seconds = stamp.sec + stamp.nanosec * 1e-9
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='milliseconds')
+
+
+def _lines(status: StackStatus) -> list[str]:
+    where = f'ROS domain {status.domain}, namespace {status.namespace}'
+    lines = [f'{where}: {status.headline}', *(f'  {each}' for each in status.duplicates)]
+    for node in status.nodes:
+        pid = f'  process {node.pid}' if node.pid else ''
+        cure = f'  ({CURES[node.state]})' if node.state in CURES else ''
+        lines.append(f'  {node.name:<24} {node.state or "not there"}{pid}{cure}')
+    if status.stop is None:
+        lines.append('stop: not known, as no executor tells')
+    elif status.stop.stopped:
+        lines.append(f'STOPPED since {status.stop.since}: {status.stop.reason}')
+    else:
+        lines.append('stop: not stopped')
+    for goal in status.goals:
+        lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
+    for action in status.untold:
+        lines.append(f'goals of {action}: not known, as its server does not tell')
+    if not status.goals and not status.untold:
+        lines.append('no goal is under way')
+    if status.log:
+        lines.append(f'log: {status.log}')
+    return lines
