@@ -153,6 +153,8 @@ class ExecutorNode(SafegenNode):
         """Connects to the cell; nothing moves."""
         values = self.values
         self.journal.open(values['journal'])
+        # Before the arm is opened, which is powered only where an operator has released it.
+        self._stop.commission(values['cell'] == ARM_CELL)
         if values['cell'] == 'twin':
             self._samples.offer_joints()
             scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
@@ -185,7 +187,6 @@ class ExecutorNode(SafegenNode):
                 f'{" ".join((*CELLS, ARM_CELL))}'
             )
         self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']
-        self._stop.commission(values['cell'] == ARM_CELL)
 
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
