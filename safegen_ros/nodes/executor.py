@@ -131,7 +131,7 @@ class ExecutorNode(SafegenNode):
         self._stop = StopServer(self, self.halt, self._rearm)
         self._protect = ProtectiveStop(self, self._stop)
         self._sole = SoleExecutor(self, self._stop.stop)
-        self._watchdog = ExecutionWatchdog(self, self._stop.stop)
+        self._watchdog = ExecutionWatchdog(self, self._protect.stop)
         self._monitor = MonitorClient(self)
         self._rehearser = Rehearser(
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL

@@ -75,6 +75,13 @@ class ProtectiveStop:
         self._settle(fault)
         return outcome
 
+    def stop(self, reason: str) -> str:
+        """As `StopServer.stop`, with the cause of a reason that the end of the stack explains.
+
+        A sender that ends together with the stack does not wait any more, too.
+        """
+        return self._stop.stop(self._interruption() or reason)
+
     def _settle(self, fault: str) -> None:
         if self._stop.moving and fault:
             self._stop.stop(fault)
