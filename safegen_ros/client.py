@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -29,8 +31,10 @@ from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
+from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
+from safegen_ros.nodes.authorizing import sign_goal
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.goal_sender import CONNECT_TIMEOUT_S, GoalSender, NotThere, SentGoal
 from safegen_ros.nodes.graph import why_missing
@@ -306,7 +310,9 @@ class Client(Closing):
                 )
             sender = self._senders[name]
         try:
-            sent = sender.send(goal, on_feedback)
+            id = UUID(uuid=list(uuid.uuid4().bytes))
+            sign_goal(self.node, operator_key(), name, goal, id)
+            sent = sender.send(goal, on_feedback, id)
         except NotThere as error:
             raise self._not_there(f'action {name}', server) from error
         budget = conversions.duration_from_msg(goal.time_budget)

@@ -148,6 +148,19 @@ _STACK_ARGS = (
         high=2**31 - 1,
     ),
     ArgSpec(
+        'site_file',
+        '',
+        'Rules of the site, which bind every goal; empty: as in params_file.',
+        kind='path',
+    ),
+    ArgSpec(
+        'operators_file',
+        '',
+        'Public keys of operators and senders, whose goals and commands must then be signed; '
+        'empty: as in params_file.',
+        kind='path',
+    ),
+    ArgSpec(
         'autostart',
         '',
         'Whether the nodes configure and activate themselves, in their order; empty: as in '
@@ -304,6 +317,7 @@ def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, Parame
     return tuple((name, casts.get(name, str)(args[name])) for name in wanted if args.get(name))
 
 
+_OF_ALL = ('autostart', 'use_sim_time', 'site_file', 'operators_file')
 _SIM_CELL = ('scene_file', 'real_time_factor', 'cell', 'view', 'start_file')
 
 
@@ -345,7 +359,7 @@ def _stack(
             module=f'{PACKAGE}.nodes.{name}',
             namespace='/' + args['namespace'].strip('/'),
             params_files=((args['params_file'],) if args['params_file'] else ()) + files,
-            params=(*params, *_overrides(args, 'autostart', 'use_sim_time'), *every),
+            params=(*params, *_overrides(args, *_OF_ALL), *every),
             log_level=args['log_level'],
             # Otherwise it waits for somebody to lead it.
             ready=None if args['autostart'] == 'false' else ready,

@@ -15,7 +15,7 @@ from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.graph import stacks_elsewhere
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.release_store import NEW, RELEASED, ReleaseStore
@@ -171,23 +171,13 @@ def _caller(client: Client, service: str) -> Any:
     return caller if caller.wait_for_service(timeout_sec=DISCOVERY_S) else None
 
 
-def _call(client: Client, service: str) -> Any:
-    """The answer of a service of the executor; None where there is no executor.
+def _call(client: Client, command: str) -> Any:
+    """The answer of the executor to a command; None where there is no executor.
 
-    It is asked once: repeated on its own, a reset could take back a stop that came in between.
+    It is sent once: repeated on its own, a reset could take back a stop that came in between.
     """
-    caller = _caller(client, service)
-    if caller is None:
-        return None
-    # A service counts as there before its answers arrive here. Endpoints become known in the order
-    # in which they were made, so an answer to a younger client shows that this one's do.
-    StateClient(client.node, 'executor').wait(DISCOVERY_S)
-    return wait_for(
-        caller.call_async(Trigger.Request()),
-        ANSWER_S,
-        f'the service {service} of the executor',
-        ErrorCode.SERVER_LOST,
-    )
+    commands = CommandClient(client.node, 'executor')
+    return commands.do(command, timeout_s=ANSWER_S) if commands.wait(DISCOVERY_S) else None
 
 
 def _print_answer(success: bool, message: str, as_json: bool) -> int:

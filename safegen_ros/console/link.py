@@ -33,8 +33,9 @@ from safegen_ros.console import desk
 from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, diagnostics, heartbeat, qos, told
-from safegen_ros.nodes.approval import PENDING, Approver, plan_digest
+from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
 from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.managed import StateClient
 from safegen_ros.robot.pose import Pose
 
@@ -73,9 +74,8 @@ class Link:
         self._group = MutuallyExclusiveCallbackGroup()
         self._approver = Approver(self._node)
         self._states = {name: StateClient(self._node, name) for name in NODES}
-        self._services: dict[str, Any] = {
-            name: self._node.create_client(Trigger, name) for name in ('stop', 'reset', 'release')
-        }
+        self._stop: Any = self._node.create_client(Trigger, 'stop')
+        self._commands = CommandClient(self._node, 'executor')
         self._cancels: dict[str, Any] = {
             name: self._node.create_client(CancelGoal, f'{name}/_action/cancel_goal')
             for name in _ACTIONS
@@ -149,7 +149,7 @@ class Link:
             self._desk.set(pending=None)
             return
         # A plan of another digest than it says may be looked at, but not be allowed.
-        right = message.digest == plan_digest(message.task, message.plan, message.request)
+        right = message.digest == pending_digest(message)
         goal = bytes(message.goal_id.uuid).hex()
         pending = Pending(
             goal,
@@ -316,25 +316,23 @@ class Link:
         Raises:
             SafegenError: no executor answers: nothing was stopped by this.
         """
-        return self._call('stop', 'if something moves, use the emergency stop of the arm')
+        service, lost = self._stop, ErrorCode.SERVER_LOST
+        if not service.wait_for_service(timeout_sec=THERE_S):
+            raise SafegenError(
+                'no executor is there to stop: if something moves, use the emergency stop of the '
+                'arm',
+                lost,
+            )
+        future = service.call_async(Trigger.Request())
+        return _said(wait_for(future, ANSWER_S, 'the service stop of the executor', lost))
 
     def reset(self) -> str:
         """Allows goals again; raises `SafegenError` where nobody answers, or it is refused."""
-        return self._call('reset', 'start the stack')
+        return _said(self._commands.do('reset', timeout_s=ANSWER_S))
 
     def release(self) -> str:
         """Has the tool let go; raises as `reset`."""
-        return self._call('release', 'start the stack')
-
-    def _call(self, name: str, cure: str) -> str:
-        service, lost = self._services[name], ErrorCode.SERVER_LOST
-        if not service.wait_for_service(timeout_sec=THERE_S):
-            raise SafegenError(f'no executor is there to {name}: {cure}', lost)
-        future = service.call_async(Trigger.Request())
-        answer = wait_for(future, ANSWER_S, f'the service {name} of the executor', lost)
-        if not answer.success:
-            raise SafegenError(answer.message)
-        return str(answer.message)
+        return _said(self._commands.do('release', timeout_s=ANSWER_S))
 
     def cancel(self, view: GoalView) -> str:
         """Cancels a goal, whoever has sent it; what was answered.
@@ -380,3 +378,10 @@ def _seconds(stamp: Any) -> float:
 def _pose(message: Any) -> Pose:
     p, q = message.position, message.orientation
     return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+
+
+def _said(answer: Any) -> str:
+    """The message of an answer; raises `SafegenError` with it where the answer is a refusal."""
+    if not answer.success:
+        raise SafegenError(answer.message)
+    return str(answer.message)

@@ -19,8 +19,12 @@ from rclpy.node import Node
 from safegen_msgs import msg
 from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.keys.authority import Command, sign
+from safegen_ros.keys.key_pair import operator_key
+from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import qos
-from safegen_ros.nodes.base import wait_for
+from safegen_ros.nodes.authorizing import signature_from_msg, signature_to_msg, stack_name
+from safegen_ros.nodes.base import SafegenNode, wait_for
 
 PENDING, APPROVE = 'pending', 'approve'
 
@@ -31,20 +35,26 @@ _POLL_S = 0.05
 """How often a wait looks whether its goal was given up; an answer ends it at once [s]."""
 
 
-def plan_digest(task: msg.Task, plan: msg.Plan, request: str = '') -> str:
+def plan_digest(task: msg.Task, plan: msg.Plan, request: str = '', site: str = '') -> str:
     """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits.
 
     Args:
         task: what the plan is for.
         plan: its steps.
         request: in plain words, of which a model made the task; empty where it was sent as it is.
+        site: digest of the site file; empty: none.
     """
     steps = [
         [step.action, *step.arguments, *([a.action, *a.arguments] for a in step.beside)]
         for step in plan.steps
     ]
-    text = json.dumps([task.domain, task.problem, task.format, steps, *filter(None, [request])])
+    text = json.dumps([task.domain, task.problem, task.format, steps, request, site])
     return sha256(text.encode()).hexdigest()
+
+
+def pending_digest(pending: msg.PendingPlan) -> str:
+    """As `plan_digest`, of a plan that waits."""
+    return plan_digest(pending.task, pending.plan, pending.request, pending.site)
 
 
 @dataclass(slots=True)
@@ -67,7 +77,9 @@ class ApprovalGate:
         group: callback group of the service.
     """
 
-    def __init__(self, node: Node, group: Any) -> None:
+    def __init__(self, node: SafegenNode, group: Any) -> None:
+        self._node = node
+        self._given: dict[str, msg.Approval] = {}
         self._changed = threading.Condition()
         self._line: list[_Waiting] = []
         self._publisher = node.create_publisher(msg.PendingPlan, f'~/{PENDING}', qos.LATCHED)
@@ -99,7 +111,8 @@ class ApprovalGate:
                 (`APPROVAL_TIMEOUT`).
             Canceled: the goal was given up.
         """
-        plan.digest = plan_digest(plan.task, plan.plan, plan.request)
+        plan.site, plan.nonce = self._node.site.digest, self._node.commands.authority.nonce()
+        plan.digest = pending_digest(plan)
         expires = time.time_ns() + int(timeout_s * 1e9)
         plan.expires = Time(sec=expires // 10**9, nanosec=expires % 10**9)
         end = time.monotonic() + timeout_s
@@ -119,7 +132,22 @@ class ApprovalGate:
                 'cancelled while the plan waited for approval; nothing was executed',
                 ErrorCode.PLANNING_CANCELED,
             )
-        return _approved(waiting.answer, timeout_s)
+        answer = _approved(waiting.answer, timeout_s)
+        answer.request = plan.request
+        self._given[plan_digest(plan.task, plan.plan)] = answer
+        return answer.by
+
+    @property
+    def always(self) -> bool:
+        """Whether the site wants every plan approved, whatever its goal says."""
+        return self._node.site.approve_always
+
+    def given(self, task: msg.Task, plan: msg.Plan) -> msg.Approval:
+        """The approval of a plan, for the executor; an empty one where there is none.
+
+        It is handed out once.
+        """
+        return self._given.pop(plan_digest(task, plan), msg.Approval())
 
     def _serve(self, request: Approve.Request, response: Approve.Response) -> Approve.Response:
         words = max(len(request.by), len(request.reason), len(request.digest))
@@ -131,7 +159,9 @@ class ApprovalGate:
         with self._changed:
             open_ones = [each for each in self._line if each.answer is None]
             found = [each for each in open_ones if each.plan.digest == request.digest]
-            if found:
+            if found and (refusal := self._unauthorized(request, found[0].plan)):
+                response.message = refusal
+            elif found:
                 found[0].answer = request
                 self._changed.notify_all()
                 response.success = True
@@ -145,12 +175,29 @@ class ApprovalGate:
                 response.message = 'no plan waits for approval'
         return response
 
+    def _unauthorized(self, request: Approve.Request, plan: msg.PendingPlan) -> str:
+        """Why an answer does not count; empty where it does, and is by its signer then."""
+        commands = self._node.commands
+        if not commands.required:
+            request.signature = msg.Signature()
+            return ''
+        command = approval_command(self._node, request.digest, request.approve, request.reason)
+        signature = signature_from_msg(request.signature)
+        try:
+            request.by = commands.authority.check(
+                command, signature, Role.OPERATOR, nonce=plan.nonce
+            )
+        except SafegenError as error:
+            self._node.get_logger().warning(f'an answer to a plan was refused: {error.message}')
+            return error.message
+        return ''
+
     def _publish(self) -> None:
         """Tells what waits; the lock is held, so that the last state is the last message."""
         self._publisher.publish(self._line[0].plan if self._line else msg.PendingPlan())
 
 
-def _approved(answer: Approve.Request | None, timeout_s: float) -> str:
+def _approved(answer: Approve.Request | None, timeout_s: float) -> msg.Approval:
     if answer is None:
         raise SafegenError(
             f'nobody approved of the plan within {timeout_s:.3g} s, and nothing was executed: give '
@@ -164,7 +211,14 @@ def _approved(answer: Approve.Request | None, timeout_s: float) -> str:
         raise SafegenError(
             f'{by} refused the plan, and nothing was executed{reason}', ErrorCode.APPROVAL_REFUSED
         )
-    return by
+    return msg.Approval(
+        digest=answer.digest, by=by, reason=answer.reason, signature=answer.signature
+    )
+
+
+def approval_command(node: Node, digest: str, approve: bool, reason: str) -> Command:
+    """What an operator signs about a plan."""
+    return Command(stack_name(node), 'approve' if approve else 'refuse', digest, reason)
 
 
 class Approver:
@@ -176,6 +230,7 @@ class Approver:
     """
 
     def __init__(self, node: Node, planner: str = 'planner') -> None:
+        self._node = node
         self._news = threading.Condition()
         self._pending: msg.PendingPlan | None = None
         # Of its own, so that plans are taken in the order in which they came.
@@ -209,9 +264,7 @@ class Approver:
             if not self._news.wait_for(found, timeout_s):
                 return None
             pending = self._pending
-        if pending is not None and pending.digest != plan_digest(
-            pending.task, pending.plan, pending.request
-        ):
+        if pending is not None and pending.digest != pending_digest(pending):
             raise SafegenError(
                 f'the plan that waits is not that of digest {pending.digest[:64]!a}: refuse it',
                 ErrorCode.PLAN_REFUSED,
@@ -230,6 +283,10 @@ class Approver:
         if not self._client.wait_for_service(timeout_sec=timeout_s):
             raise SafegenError('no planner is there to be told: start the stack', lost)
         request = Approve.Request(digest=digest, approve=approve, by=by, reason=reason)
+        pending, pair = self._pending, operator_key()
+        if pair is not None and pending is not None and pending.digest == digest:
+            command = approval_command(self._node, digest, approve, reason)
+            request.signature = signature_to_msg(sign(pair, command, pending.nonce))
         answer: Approve.Response = wait_for(
             self._client.call_async(request), timeout_s, 'the planner', lost
         )

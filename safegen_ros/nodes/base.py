@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -18,12 +19,15 @@ import rclpy
 from rclpy.action import CancelResponse
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.parameter import Parameter as ROSParameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import diagnostics
+from safegen_ros.nodes.authorizing import SITE_FILE, CommandServer, parameters_of
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
@@ -32,7 +36,9 @@ from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.parameter_files import check_parameter_file, parameter_files
+from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.worlds.site import Site, load_site
 
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
@@ -68,7 +74,12 @@ class SafegenNode(ManagedNode):
         self.goals = GoalQueue(running=1, waiting=0)
         self.journal = GoalJournal(self)
         self.diagnostics = Diagnostics(self, self.hardware)
-        self.diagnostics.add(self._state_health)
+        self.diagnostics.add(self._state_health, self.site_health)
+        self.site = Site()
+        self.commands = CommandServer(self)
+        self.commands.add('set_parameters', Role.ENGINEER, self._set_signed)
+        for name in ('configure', 'activate'):
+            self.commands.add(name, Role.ENGINEER, partial(self._lead, name))
         self._servers_of_goals: list[GoalServer] = []
         self.heartbeats = HeartbeatMonitor(self)
         self.heartbeat = HeartbeatPublisher(
@@ -114,6 +125,56 @@ class SafegenNode(ManagedNode):
 
     def _served(self) -> list[bytes]:
         return [goal for server in self._servers_of_goals for goal in server.open_goals()]
+
+    def unsigned(self, what: str) -> str:
+        """Why something that is not signed is refused; empty where it is not."""
+        return self.commands.unsigned(what)
+
+    def load_site(self) -> None:
+        """Reads the site file; call it when the node is configured."""
+        self.site = Site()
+        if file := self.values[SITE_FILE.name]:
+            self.site = load_site(data_path(file))
+            self.get_logger().info(f'site file {file}, digest {self.site.digest}')
+        if self.site.senders is not None and not self.commands.required:
+            raise SafegenError(
+                f'{file}: senders: without operators_file nobody can tell who sends a goal: '
+                'set operators_file, or take senders out'
+            )
+
+    def site_health(self) -> Health:
+        """Which rules bind every goal."""
+        digest, keys = self.site.digest, self.commands.required
+        told = f'site file of digest {digest}' if digest else 'no site file'
+        keyed = 'goals and commands must be signed' if keys else 'nobody has to sign'
+        return Health('site', diagnostics.OK, f'{told}; {keyed}', {'digest': digest})
+
+    def _set_signed(self, by: str, argument: str) -> str:
+        values = parameters_of(argument)
+        doubles = {each.name for each in self._declared if type(each.default) is float}
+        changes = [
+            ROSParameter(name, value=float(value) if name in doubles else value)
+            for name, value in values.items()
+        ]
+        with self.trusted():
+            done = self.set_parameters_atomically(changes)
+        if not done.successful:
+            raise SafegenError(f'the parameters were not set: {done.reason}')
+        self.get_logger().warning(f'{by or "somebody"} has set {argument}')
+        return f'set {" ".join(values)}'
+
+    def _lead(self, name: str, by: str, argument: str) -> str:
+        before, wanted = {
+            'configure': ('unconfigured', 'inactive'),
+            'activate': ('inactive', 'active'),
+        }[name]
+        if self.state != before:
+            raise SafegenError(f'the {self.get_name()} is {self.state}, not {before}')
+        with self.trusted():
+            getattr(self, f'trigger_{name}')()
+        if self.state != wanted:
+            raise SafegenError(self.failure or f'it is {self.state}')
+        return f'the {self.get_name()} is {wanted}'
 
     def hardware(self) -> str:
         """What the node works with, for its diagnostics."""

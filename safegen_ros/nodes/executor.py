@@ -40,6 +40,7 @@ from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
+from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
@@ -54,6 +55,7 @@ from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
+from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out
 from safegen_ros.nodes.sole_executor import SoleExecutor
 from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stop_server import StopServer
@@ -64,12 +66,14 @@ from safegen_ros.record.run import cell_name
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
-from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.scene import Scene, load_scene
 from safegen_ros.worlds.task import ActionTask, JointCell
 
 PARAMETERS = (
     AUTOSTART,
     REFUSE_UNKNOWN,
+    SITE_FILE,
+    OPERATORS_FILE,
     JOURNAL,
     Parameter(
         'cell',
@@ -133,6 +137,8 @@ class ExecutorNode(SafegenNode):
         self._sole = SoleExecutor(self, self._stop.stop)
         self._watchdog = ExecutionWatchdog(self, self._protect.stop)
         self._monitor = MonitorClient(self)
+        self._bound = BoundTasks(self.site)
+        self._gate = ExecutionGate(self)
         self._rehearser = Rehearser(
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
         )
@@ -151,13 +157,15 @@ class ExecutorNode(SafegenNode):
 
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""
+        self.load_site()
+        self._bound = BoundTasks(self.site)
         values = self.values
         self.journal.open(values['journal'])
         # Before the arm is opened, which is powered only where an operator has released it.
         self._stop.commission(values['cell'] == ARM_CELL)
         if values['cell'] == 'twin':
             self._samples.offer_joints()
-            scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
+            scene = self._scene()
             self._view.open(scene, simulated=True, real_time_factor=values['real_time_factor'])
             self._cell = self._twin = simulated_cell(
                 scene,
@@ -172,8 +180,10 @@ class ExecutorNode(SafegenNode):
                     'would be stamped 0: set it to false'
                 )
             self._samples.offer_joints()
-            scene = load_scene(values['scene_file'] and data_path(values['scene_file']))
+            scene = self._scene()
             self._view.open(scene, simulated=False)
+            limit = min(values['speed_limit'], self.site.speed_limit)
+            values = {**values, 'speed_limit': limit}
             self._cell = self._twin = self._arm.open(
                 values, scene, self._samples.sample, rearm=not self._stop.state.stopped
             )
@@ -187,6 +197,10 @@ class ExecutorNode(SafegenNode):
                 f'{" ".join((*CELLS, ARM_CELL))}'
             )
         self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']
+
+    def _scene(self) -> Scene:
+        file = self.values['scene_file']
+        return self.site.applied(load_scene(file and data_path(file)))
 
     def activate(self) -> None:
         """Offers the action, which stays there from now on, and rejects while inactive."""
@@ -269,6 +283,7 @@ class ExecutorNode(SafegenNode):
                 return self._run(goal_handle, cancelled)
 
         def work() -> tuple[ErrorCode, str]:
+            self._gate.check(goal_handle)
             outcome = self._protect.carry_out(
                 run,
                 replan=goal_handle.request.replan,
@@ -325,7 +340,7 @@ class ExecutorNode(SafegenNode):
         budget = conversions.budget_from_msg(
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
-        task = conversions.task_from_msg(goal.task)
+        task = self._bound.task(goal.task, goal.resume)
         steps = conversions.steps_from_msg(goal.plan)
         self._view.begin(told.step_texts(goal.plan))
         if goal.from_current:
@@ -388,6 +403,7 @@ class ExecutorNode(SafegenNode):
         return left.cell
 
     def _cell_for(self, task: ActionTask) -> JointCell:
+        require_keep_out(task, self.values['cell'], self.site)
         task_cells.let_go(self._joint)
         return task_cells.cell_for(
             task, self._twin, self.values, self._samples.facts, self._samples.look

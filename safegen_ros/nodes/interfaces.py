@@ -173,6 +173,7 @@ COMMON: tuple[Interface, ...] = (
     _out('/parameter_events', 'rcl_interfaces/msg/ParameterEvent', 'each change of a parameter'),
     *(_serves(f'~/{n}', f'lifecycle_msgs/srv/{t}', 'of a managed node') for n, t in _LIFECYCLE),
     *(_serves(f'~/{n}', f'rcl_interfaces/srv/{t}', 'its parameters') for n, t in _PARAMETERS),
+    _serves('~/operate', 'safegen_msgs/srv/Operate', 'commands of operators, signed'),
     _serves(
         '~/get_type_description',
         'type_description_interfaces/srv/GetTypeDescription',
@@ -202,8 +203,7 @@ OF_CONSOLE: tuple[Interface, ...] = (
     ),
     _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
     _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
-    _calls('reset', 'std_srvs/srv/Trigger', 'the button'),
-    _calls('release', 'std_srvs/srv/Trigger', 'the button'),
+    _calls('executor/operate', 'safegen_msgs/srv/Operate', 'the buttons reset and release'),
     *(
         _calls(f'{node}/get_state', 'lifecycle_msgs/srv/GetState', 'what the page shows of it')
         for node in INTERFACES

@@ -12,7 +12,8 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from lifecycle_msgs.msg import State
@@ -74,7 +75,9 @@ class ManagedNode(LifecycleNodeMixin, Node):
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         Node.__init__(self, name)
         # Transitions one after the other, and beside everything else.
-        LifecycleNodeMixin.__init__(self, callback_group=MutuallyExclusiveCallbackGroup())
+        self.transitions = MutuallyExclusiveCallbackGroup()
+        LifecycleNodeMixin.__init__(self, callback_group=self.transitions)
+        self._trusted = threading.local()
         self.group = ReentrantCallbackGroup()
         self.inactive = threading.Event()
         self.inactive.set()
@@ -98,6 +101,25 @@ class ManagedNode(LifecycleNodeMixin, Node):
         """See `Node.create_subscription`, and `create_publisher` here."""
         events = {'event_callbacks': SubscriptionEventCallbacks(use_default_callbacks=False)}
         return super().create_subscription(*arguments, **{**events, **keywords})
+
+    # Who may weaken it
+
+    @contextmanager
+    def trusted(self) -> Iterator[None]:
+        """What this thread does inside comes from the node itself, or was signed."""
+        self._trusted.now = True
+        try:
+            yield
+        finally:
+            self._trusted.now = False
+
+    def stranger(self, what: str) -> str:
+        """Why something is refused that is not `trusted`; empty where nobody has to sign."""
+        return '' if getattr(self._trusted, 'now', False) else self.unsigned(what)
+
+    def unsigned(self, what: str) -> str:
+        """Why something that is not signed is refused; empty where it is not."""
+        return ''
 
     # What subclasses say
 
@@ -131,6 +153,8 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `configure`; a failure leaves the node unconfigured."""
+        if why := self.stranger('to configure the node'):
+            return self._refused(why)
 
         def work() -> None:
             self.values = read(self, self._declared)
@@ -148,6 +172,8 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `activate`; a failure leaves the node inactive."""
+        if why := self.stranger('to activate the node'):
+            return self._refused(why)
         self.inactive.clear()  # before anybody can see a server that would reject a first goal
         done = self._transition('activated', self.activate)
         if done is not _DONE:
@@ -176,6 +202,11 @@ class ManagedNode(LifecycleNodeMixin, Node):
         self._transition('cleaned up', self.cleanup, keep=self._failure)
         return _DONE
 
+    def _refused(self, why: str) -> TransitionCallbackReturn:
+        self._failure = why
+        self.get_logger().error(why)
+        return _FAILED
+
     def _transition(
         self, done: str, work: Callable[[], None], keep: str = ''
     ) -> TransitionCallbackReturn:
@@ -196,6 +227,8 @@ class ManagedNode(LifecycleNodeMixin, Node):
     def _check_parameters(self, changes: list[Any]) -> SetParametersResult:
         own = {parameter.name: parameter for parameter in self._declared}
         names = [change.name for change in changes if change.name in own]
+        if why := self.stranger('to set parameters'):
+            return SetParametersResult(successful=False, reason=why)
         problems = [own[c.name].problem(c.value) for c in changes if c.name in own]
         if any(problems):
             return SetParametersResult(successful=False, reason='; '.join(filter(None, problems)))
@@ -221,6 +254,10 @@ class ManagedNode(LifecycleNodeMixin, Node):
         if not self.get_parameter(AUTOSTART.name).value:
             self.get_logger().info('unconfigured: autostart is off')
             return
+        with self.trusted():
+            self._bring_up(stop)
+
+    def _bring_up(self, stop: threading.Event) -> None:
         if self.trigger_configure() is not _DONE:
             raise SafegenError(self._failure)
         if not self._others_active(stop):

@@ -20,6 +20,7 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.site_rules import BoundTasks, require_same_site
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.pddl.model import State
@@ -69,12 +70,17 @@ class MonitorServer:
     Args:
         node: the validator node.
         verdict: its verdict on the text of a plan, or of a step that is taken by itself.
+        bound: reads tasks with the rules of the site.
     """
 
     def __init__(
-        self, node: SafegenNode, verdict: Callable[[ActionTask, str, bool], Verdict]
+        self,
+        node: SafegenNode,
+        verdict: Callable[[ActionTask, str, bool], Verdict],
+        bound: Callable[[], BoundTasks],
     ) -> None:
         self._node = node
+        self._bound = bound
         self._verdict = verdict
         self._lock = threading.Lock()
         self._run: _Run | None = None
@@ -94,6 +100,7 @@ class MonitorServer:
         self, request: MonitorStep.Request, response: MonitorStep.Response
     ) -> MonitorStep.Response:
         status = msg.MonitorStatus(goal_id=request.goal_id, step=request.step)
+        status.site = self._node.site.digest
         stops = self._stopped.stops
         with self._lock:
             run = None
@@ -110,6 +117,8 @@ class MonitorServer:
                 code, status.reason = error.code, error.message
             except Exception as error:  # the answer must not read as one that says ok
                 code, status.reason = self._node.unexpected(error)
+            if run is not None and not request.begin:
+                self._bound().keep_rest(run.begun.task, run.monitor)
             status.ok, status.error_code = code is ErrorCode.NONE, int(code)
             if run is not None:
                 status.constraints = [text for text, _ in run.monitor.standings()]
@@ -129,7 +138,7 @@ class MonitorServer:
         if self._run is not None and self._run.begun == request:
             return self._run  # asked twice, as an answer may be lost: it goes on as it is
         self._run = None
-        task = conversions.task_from_msg(request.task)
+        task = self._bound().task(request.task)
         steps, by_itself = conversions.steps_from_msg(request.plan), request.step_by_step
         verdict = prove(
             task, steps, by_itself, lambda answer: self._verdict(task, answer, by_itself)
@@ -179,6 +188,7 @@ class MonitorClient:
     """
 
     def __init__(self, node: SafegenNode) -> None:
+        self._node = node
         self._client: Any = node.create_client(MonitorStep, SERVICE, callback_group=node.group)
         self.timeout_s = 4.0
 
@@ -241,6 +251,7 @@ class MonitorClient:
                 f'the validator did not answer for {self.timeout_s:g} s while a plan was executed',
                 _AWAY,
             ) from error
+        require_same_site(answer.status.site, self._node.site)
         if not answer.status.ok:
             code = conversions.code_from_msg(answer.status.error_code)
             reason = answer.status.reason or 'the validator gives no reason'

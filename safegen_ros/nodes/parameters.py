@@ -35,6 +35,7 @@ class Parameter:
         low: smallest value allowed, for numbers.
         high: largest value allowed, for numbers.
         choices: the only values allowed, for texts; empty for any.
+        fixed: whether it is set at the start of the process, and never after.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    fixed: bool = False
 
     @property
     def unit(self) -> str:
@@ -62,7 +64,7 @@ class Parameter:
 
     def descriptor(self) -> ParameterDescriptor:
         """The ROS descriptor, with the range where there is one."""
-        descriptor = ParameterDescriptor(description=self.description)
+        descriptor = ParameterDescriptor(description=self.description, read_only=self.fixed)
         if self.choices:
             descriptor.additional_constraints = f'one of: {", ".join(self.choices)}'
         if self.low is None or self.high is None:

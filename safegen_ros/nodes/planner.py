@@ -42,6 +42,7 @@ from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
+from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
@@ -75,17 +76,23 @@ class PlannerNode(SafegenNode):
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
         self._client_watches: dict[bytes, Watch] = {}
+        self._bound = BoundTasks(self.site)
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
         self._servers: list[GoalServer] = []
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)
         self.diagnostics.add(
-            self.goals_health, self._model_health, self._validator.health, self._verdicts.health
+            self.goals_health,
+            self._model_health,
+            self._validator.health,
+            self._verdicts.health,
         )
 
     def configure(self) -> None:
         """Opens the model."""
+        self.load_site()
+        self._bound = BoundTasks(self.site)
         values = self.values
         self.journal.open(values['journal'])
         level_names(values['strategy'])  # what they name is there, or the node is not configured
@@ -170,6 +177,7 @@ class PlannerNode(SafegenNode):
                 return self._executor_client.execute(
                     task,
                     filled,
+                    approval=self._approvals.given(task, filled.plan),
                     sent=lambda id: self.journal.note(
                         goal_handle, GoalEvent('execute_plan', goal_id_text(id))
                     ),
@@ -181,6 +189,7 @@ class PlannerNode(SafegenNode):
                 )
 
             goal = goal_handle.request
+            self.commands.sender_of('run_task', goal_handle)
             sent = goal.task
             if goal.from_current:
                 sent = self._current.task(sent, deadline.cancelled)
@@ -195,6 +204,7 @@ class PlannerNode(SafegenNode):
             }
             if goal.step_by_step:
                 asking = Approving(**approval)
+                sent = self._bound.message(sent)
                 return self._step_by_step(goal_handle, sent, result, deadline, send, asking)
             parts = RunParts(
                 plan=plan,
@@ -323,6 +333,8 @@ class PlannerNode(SafegenNode):
             with self.goals.turn(watched, waits):
                 if task.format == msg.Task.WORDS:
                     task = self._translate(goal_handle, task, result, watched, notify)
+                if not replan:
+                    task = self._bound.message(task)
                 goal = goal_handle.request
                 if isinstance(goal, RunTask.Goal) or not goal.translate_only:
                     self._plan_in_turn(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from safegen_ros.llm.model_names import KEY_ENV
+from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.parameters import Parameter
@@ -14,6 +15,8 @@ from safegen_ros.planning.levels import DEFAULT, LEVELS
 PARAMETERS = (
     AUTOSTART,
     REFUSE_UNKNOWN,
+    SITE_FILE,
+    OPERATORS_FILE,
     JOURNAL,
     Parameter(
         'model',

@@ -154,7 +154,8 @@ class Rehearser:
 
     def _wanted(self) -> BlocksworldCell | None:
         cell = self._cell()
-        return cell if self._real() or self._node.values['rehearse'] == ALWAYS else None
+        wanted = self._real() or self._node.values['rehearse'] == ALWAYS or self._node.site.keep_out
+        return cell if wanted else None
 
     def _serve(
         self, request: RehearsePlan.Request, response: RehearsePlan.Response

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from std_srvs.srv import Trigger
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 
@@ -41,9 +42,12 @@ class ReleaseServer:
         self._service = node.create_service(
             Trigger, SERVICE, self._serve, callback_group=node.group
         )
+        node.commands.add(SERVICE, Role.OPERATOR, lambda by, _: self._release())
 
     def _serve(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
+            if why := self._node.unsigned('a release'):
+                raise SafegenError(why)
             response.message = self._release()
             response.success = True
         except SafegenError as error:

@@ -18,11 +18,14 @@ from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.nodes import conversions, diagnostics, qos
 from safegen_ros.nodes.asking import answer_of
+from safegen_ros.nodes.authorizing import sign_goal
 from safegen_ros.nodes.base import SafegenNode, wait_for
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.goal_sender import GoalSender, SentGoal
+from safegen_ros.nodes.site_rules import require_same_site
 from safegen_ros.places import Places
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.verdict import Verdict
@@ -30,7 +33,11 @@ from safegen_ros.verdict import Verdict
 CONNECT_TIMEOUT_S = 10.0
 """How long another node may take to accept a request [s]."""
 
-_OF_TASK = (*(code for code in ErrorCode if 100 <= code < 200), ErrorCode.PLAN_REFUSED)
+_OF_TASK = (
+    *(code for code in ErrorCode if 100 <= code < 200),
+    ErrorCode.PLAN_REFUSED,
+    ErrorCode.SITE_REFUSED,
+)
 """What a validator that works may say in place of a verdict."""
 
 _UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
@@ -48,6 +55,7 @@ class RemoteValidator:
     """
 
     def __init__(self, node: SafegenNode) -> None:
+        self._node = node
         self._client: Any = node.create_client(
             ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
         )
@@ -86,6 +94,7 @@ class RemoteValidator:
             )
             if answer is None or answer.error_code != int(ErrorCode.NONE):
                 raise _no_verdict(answer)
+            require_same_site(answer.site, self._node.site)
             self.second_opinion = answer.second_opinion
             return conversions.verdict_from_msg(answer.verdict)
 
@@ -173,6 +182,7 @@ class RemoteExecutor:
         client_lost: Callable[[], bool],
         notify: Callable[[msg.ExecutionProgress], None],
         cancelled: Callable[[], bool],
+        approval: msg.Approval,
         replan: bool = False,
         resume: bool = False,
         from_current: bool = False,
@@ -191,6 +201,7 @@ class RemoteExecutor:
                 longer then, which stops the executor.
             notify: told of the execution's progress.
             cancelled: whether the caller wants to stop; the arm is then stopped first.
+            approval: of the plan, for the executor; an empty one where nobody was asked.
             replan: whether the caller plans anew where the world is not as proved.
             resume: whether the task is what was left by the execution before.
             from_current: whether the initial state of the task is the world as it is.
@@ -213,6 +224,7 @@ class RemoteExecutor:
             from_current=from_current,
             step_by_step=step_by_step,
             look=look,
+            approval=approval,
         )
         left = deadline - time.monotonic()
         if cancelled():
@@ -224,6 +236,8 @@ class RemoteExecutor:
             )
         goal.time_budget = conversions.duration_to_msg(left)
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
+        if self._node.commands.required:
+            sign_goal(self._node, installation_key(), 'execute_plan', goal, goal_id)
         sent(goal_id)
         answer = self._answer(goal, goal_id, result, left, notify, client_lost, cancelled)
         done = answer.result

@@ -112,7 +112,7 @@ def approve(
     """
     goal = goal_handle.request
     unread = is_words(goal) and not goal.accept_reading and not result.approved_by
-    if not goal.approval and not unread:
+    if not (goal.approval or parts.gate.always) and not unread:
         return
     asked = conversions.budget_from_msg(
         goal.approval_timeout, parts.approval_s, ErrorCode.APPROVAL_TIMEOUT

@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import conversions, task_cells
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import State
@@ -58,6 +59,7 @@ class KnownWorld:
     ) -> None:
         self._node, self._arm, self._cell = node, arm, cell
         group = node.group
+        node.commands.add(SET_UP, Role.OPERATOR, lambda by, _: self._set_up())
         self._services = (
             node.create_service(GetWorld, WORLD, self._serve_world, callback_group=group),
             node.create_service(Trigger, SET_UP, self._serve_set_up, callback_group=group),
@@ -148,18 +150,24 @@ class KnownWorld:
 
     def _serve_set_up(self, request: Trigger.Request, response: Trigger.Response) -> Any:
         try:
-            self._require_idle()
-            if (assumed := self.assumed) is None:
-                raise SafegenError(
-                    'nothing to say here: the blocks are measured, or placed by a simulator'
-                )
-            assumed.confirm()
-            response.message = 'the next goal begins with the blocks as its task has them'
+            if why := self._node.unsigned('the statement that the blocks are set up'):
+                raise SafegenError(why)
+            response.message = self._set_up()
             response.success = True
-            self._node.get_logger().warning(f'the service {SET_UP} was called: {response.message}')
         except SafegenError as error:
             response.message = error.message
         return response
+
+    def _set_up(self) -> str:
+        self._require_idle()
+        if (assumed := self.assumed) is None:
+            raise SafegenError(
+                'nothing to say here: the blocks are measured, or placed by a simulator'
+            )
+        assumed.confirm()
+        said = 'the next goal begins with the blocks as its task has them'
+        self._node.get_logger().warning(f'{SET_UP}: {said}')
+        return said
 
     def _require_idle(self) -> None:
         node, unavailable = self._node, ErrorCode.EXECUTOR_UNAVAILABLE

@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from safegen_msgs.msg import StopState
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
@@ -69,6 +70,9 @@ class StopServer(Closing):
             node.create_service(Trigger, 'stop', self._serve_stop, callback_group=node.group),
             node.create_service(Trigger, 'reset', self._serve_reset, callback_group=node.group),
         ]
+        node.commands.add(
+            'reset', Role.OPERATOR, lambda by, _: self.reset(f'reset by {by or "an operator"}')
+        )
         self._looked, self._woke = _now(), -math.inf
         if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
             self._publish()
@@ -215,18 +219,30 @@ class StopServer(Closing):
     def _serve_reset(
         self, request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
+        try:
+            if why := self._node.unsigned('a reset'):
+                raise SafegenError(why)
+            response.message = self.reset('the service reset was called')
+            response.success = True
+        except SafegenError as error:
+            response.message = error.message
+        return response
+
+    def reset(self, reason: str) -> str:
+        """Allows goals again, and moves nothing; returns what happened.
+
+        Raises:
+            SafegenError: it stays stopped, and why.
+        """
         calls = self._latch.calls
         with self._resetting:
             try:
-                was_stopped = self._reset(calls)
+                was_stopped = self._reset(calls, reason)
             except (OSError, SafegenError) as error:
-                response.message = f'it stays stopped: {error}'
-                return response
-        response.success = True
-        response.message = 'the next goal may move' if was_stopped else 'it was not stopped'
-        return response
+                raise SafegenError(f'it stays stopped: {error}') from error
+        return 'the next goal may move' if was_stopped else 'it was not stopped'
 
-    def _reset(self, calls: int) -> bool:
+    def _reset(self, calls: int, reason: str) -> bool:
         if not self.state.stopped:
             return False
         if _now() - self._woke < HELD_UP_S or _now() - self._looked > HELD_UP_S:
@@ -237,7 +253,7 @@ class StopServer(Closing):
         if not self._node.goals.wait_idle(ENDED_S):
             raise SafegenError('the goal that was stopped has not ended yet: reset it later')
         self._rearm()
-        self._node.journal.stop(False, 'the service reset was called', time.time())
+        self._node.journal.stop(False, reason, time.time())
         was_stopped = self._latch.reset(calls)
         self._publish()
         # Whoever calls this sends a goal next, to a node that has to know of it by then. Not

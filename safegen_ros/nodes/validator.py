@@ -18,11 +18,13 @@ from rclpy.service import Service
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
+from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.base import SafegenNode, run_node
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Latency
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import MonitorServer
 from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
@@ -33,6 +35,8 @@ from safegen_ros.worlds.task import ActionTask
 PARAMETERS = (
     AUTOSTART,
     REFUSE_UNKNOWN,
+    SITE_FILE,
+    OPERATORS_FILE,
     Parameter(
         'second_opinion',
         False,
@@ -49,12 +53,15 @@ class ValidatorNode(SafegenNode):
     def __init__(self) -> None:
         super().__init__('validator', PARAMETERS)
         self._service: Service | None = None
-        self._monitor = MonitorServer(self, self._verdict)
+        self._bound = BoundTasks(self.site)
+        self._monitor = MonitorServer(self, self._verdict, lambda: self._bound)
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)
         self.diagnostics.add(self._verdicts.health)
 
     def configure(self) -> None:
         """Finds the other validator, where one is needed."""
+        self.load_site()
+        self._bound = BoundTasks(self.site)
         if self.values['second_opinion']:
             self.get_logger().info(f'every verdict needs the agreement of {validate_binary()}')
 
@@ -74,14 +81,14 @@ class ValidatorNode(SafegenNode):
     def _validate(
         self, request: ValidatePlan.Request, response: ValidatePlan.Response
     ) -> ValidatePlan.Response:
-        response.error_code = int(ErrorCode.UNKNOWN)
+        response.error_code, response.site = int(ErrorCode.UNKNOWN), self.site.digest
         try:
             if self.inactive.is_set():
                 raise SafegenError(
                     f'the validator is {self.state}: activate it', ErrorCode.VALIDATOR_UNAVAILABLE
                 )
             check_texts(request)
-            task = conversions.task_from_msg(request.task)
+            task = self._bound.task(request.task)
             by_itself = request.step_by_step
 
             def judge(plan: str) -> Verdict:

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from safegen_msgs.msg import Task
 from safegen_ros import client as client_module
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.authority import Authority
+from safegen_ros.keys.key_pair import new_key
+from safegen_ros.keys.operators import Operator, Role
 from safegen_ros.nodes import conversions, goal_sender
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Plan
@@ -37,10 +42,12 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
 from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.worlds.site import bind, read_site
 
 UNSOLVABLE = load_task(THREE_TEXT.replace('(on c a)', '(on b a)'))
 BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')
 BY_SEARCH = Options(strategy='search')
+SITE = 'domains: {blocksworld: {objects: [a, b], constraints: [(always (not (on a b)))]}}'
 
 
 def raised(work: Callable[..., Any], *arguments: Any, **options: Any) -> ErrorCode:
@@ -85,6 +92,7 @@ def _unfinished() -> ErrorCode:
 
 
 BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
+    ErrorCode.SITE_REFUSED: lambda: raised(bind, THREE, read_site(SITE, 'site.yaml')),
     ErrorCode.NONE: _executed,
     ErrorCode.UNKNOWN: lambda: conversions.code_from_msg(65535),
     ErrorCode.BAD_PDDL: lambda: raised(load_task, '(define'),
@@ -186,6 +194,15 @@ def _approval(stack: Stack, word: bool) -> ErrorCode:
     return _code(sent.result())
 
 
+def _not_signed(stack: Stack) -> ErrorCode:
+    """Keys are configured, and the client has none."""
+    pair = new_key(Path(os.environ['SAFEGEN_STATE_DIR']) / 'somebody.key')
+    operators = {'somebody': Operator('somebody', frozenset(Role), pair.public)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stack.planner.commands, 'authority', Authority(operators))
+        return _code(stack.client.run(THREE_TEXT, options=BY_SEARCH))
+
+
 def _late(stack: Stack) -> ErrorCode:
     stack.server.fault = 'silent'
     with pytest.MonkeyPatch.context() as patch:
@@ -225,6 +242,7 @@ BY_STACK: dict[ErrorCode, Callable[[Stack], ErrorCode]] = {
     ErrorCode.PLAN_REFUSED: lambda stack: _code(stack.client.execute(THREE_TEXT, Plan())),
     ErrorCode.APPROVAL_REFUSED: lambda stack: _approval(stack, word=True),
     ErrorCode.APPROVAL_TIMEOUT: lambda stack: _approval(stack, word=False),
+    ErrorCode.NOT_AUTHORIZED: _not_signed,
     ErrorCode.EXECUTOR_UNAVAILABLE: lambda stack: _without(
         stack.executor, lambda: _code(stack.client.run(THREE_TEXT, options=BY_SEARCH))
     ),

@@ -110,7 +110,7 @@ def test_the_console_can_end_what_is_executed_and_cannot_send_it() -> None:
     asked = {item.text for item in console.iter('service')}
     assert '/execute_plan/_action/cancel_goal' in asked
     assert '/execute_plan/_action/send_goal' not in asked
-    assert {'/stop', '/reset', '/release', '/planner/approve'} <= asked
+    assert {'/stop', '/executor/operate', '/planner/approve'} <= asked
     assert not [each for each in console.iter('actions') if 'execute' in each.attrib]
 
 

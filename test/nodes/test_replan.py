@@ -302,7 +302,7 @@ def test_a_plan_waits_for_its_own_digest_and_late_joiners_see_it(client: Client)
         desk = Approver(late.node)
         seen = desk.wait(WAIT_S)
         assert seen == wait.pending
-        assert seen.digest == plan_digest(seen.task, seen.plan)
+        assert seen.digest == plan_digest(seen.task, seen.plan, '')
         assert desk.wait(WAIT_S, seen.digest[:8]) == seen
         other = desk.say('0' * 64, True, 'the tester', '', WAIT_S)
         assert (other.success, seen.digest in other.message) == (False, True)

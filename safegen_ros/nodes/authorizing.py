@@ -1,0 +1,222 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures at the border of a node: the service `operate`, goals, and how clients sign."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rclpy.node import Node
+
+from safegen_msgs import msg
+from safegen_msgs.srv import Operate
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.authority import Authority, Command, Signature, sign
+from safegen_ros.keys.key_pair import KeyPair, installation_key
+from safegen_ros.keys.operators import Operator, Role, read_operators
+from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.paths import data_path
+
+if TYPE_CHECKING:
+    from safegen_ros.nodes.base import SafegenNode
+
+SERVICE = 'operate'
+
+SITE_FILE = Parameter(
+    'site_file',
+    '',
+    'YAML with the rules of the site, which bind every goal; empty: none',
+    fixed=True,
+)
+
+OPERATORS_FILE = Parameter(
+    'operators_file',
+    '',
+    'file with the public keys of operators and senders: goals and commands must then be signed; '
+    'empty: nobody is asked who he is',
+    fixed=True,
+)
+
+_MAX_ARGUMENT = 10_000  # characters
+
+
+def stack_name(node: Node) -> str:
+    """The stack in which a command counts: its ROS domain and its namespace."""
+    return f'{node.context.get_domain_id()}{node.get_namespace()}'
+
+
+def signature_to_msg(signature: Signature) -> msg.Signature:
+    """A signature as message."""
+    return msg.Signature(
+        key=signature.key,
+        nonce=signature.nonce,
+        time=signature.time,
+        value=list(signature.value),
+    )
+
+
+def signature_from_msg(message: msg.Signature) -> Signature:
+    """The signature of a message."""
+    return Signature(message.key, message.nonce, message.time, bytes(message.value[:100]))
+
+
+def goal_command(node: Node, action: str, goal: Any) -> Command:
+    """What the sender of a goal signs: each of its fields, but for the signature itself."""
+    values = _values(goal)
+    del values['signature']
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode('ascii')).hexdigest()
+    return Command(stack_name(node), action, digest)
+
+
+def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: Any) -> None:
+    """Signs a goal, where there is a key and the goal has a place for it."""
+    if pair is not None and hasattr(goal, 'signature'):
+        command = goal_command(node, action, goal)
+        goal.signature = signature_to_msg(sign(pair, command, bytes(goal_id.uuid).hex()))
+
+
+def _values(message: Any) -> Any:
+    """A message as JSON holds it."""
+    if hasattr(message, 'get_fields_and_field_types'):
+        names = message.get_fields_and_field_types()
+        return {name: _values(getattr(message, name)) for name in names}
+    if isinstance(message, (str, bool, int, float)):
+        return message
+    return [_values(each) for each in message] if hasattr(message, '__iter__') else int(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """What a command does.
+
+    Attributes:
+        role: that is needed.
+        work: told who asks, and the argument; returns what happened, or raises `SafegenError`.
+    """
+
+    role: Role
+    work: Callable[[str, str], str]
+
+
+class CommandServer:
+    """Takes the commands of operators, and says whether goals come from whoever may send them.
+
+    Interfaces:
+        service `~/operate` (safegen_msgs/srv/Operate).
+
+    Args:
+        node: whose commands they are; its parameters are declared.
+
+    Raises:
+        SafegenError: the operators file, or the key of this installation, cannot be used.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+        file = node.get_parameter(OPERATORS_FILE.name).value
+        operators: Mapping[str, Operator] = read_operators(data_path(file)) if file else {}
+        self.authority = Authority(operators, installation_key() if operators else None)
+        self._handlers: dict[str, Handler] = {}
+        self._service = node.create_service(
+            Operate, f'~/{SERVICE}', self._serve, callback_group=node.transitions
+        )
+        if not operators:
+            node.get_logger().warning(
+                'no operators_file is set: any process that reaches this node may send goals, '
+                'approve, reset, release and set parameters'
+            )
+
+    @property
+    def required(self) -> bool:
+        """Whether commands and goals must be signed."""
+        return self.authority.required
+
+    def add(self, name: str, role: Role, work: Callable[[str, str], str]) -> None:
+        """Adds a command; see `Handler`."""
+        self._handlers[name] = Handler(role, work)
+
+    def unsigned(self, what: str) -> str:
+        """Why a service that has no place for a signature does not do something; else empty."""
+        if not self.required:
+            return ''
+        self._node.get_logger().warning(f'{what} was refused, as it was not signed')
+        return (
+            f'{what} must be signed here, since operators_file is set: use the safegen command '
+            f'with an operator key, or the service {self._node.get_name()}/{SERVICE}'
+        )
+
+    def sender_of(self, action: str, goal_handle: Any) -> str:
+        """Who has sent a goal; empty where no keys are configured.
+
+        Raises:
+            SafegenError: its signature does not count (`NOT_AUTHORIZED`), or the site does not
+                let him send goals (`SITE_REFUSED`).
+        """
+        if not self.required:
+            return ''
+        goal = goal_handle.request
+        name = self.authority.check(
+            goal_command(self._node, action, goal),
+            signature_from_msg(goal.signature),
+            Role.SENDER,
+            nonce=bytes(goal_handle.goal_id.uuid).hex(),
+        )
+        self._node.site.check_sender(name)
+        return name
+
+    def _serve(self, request: Operate.Request, response: Operate.Response) -> Operate.Response:
+        response.keys = self.required
+        response.site = self._node.site.digest
+        try:
+            response.message = self._done(request) if request.command else ''
+            response.success = True
+        except SafegenError as error:
+            response.message = error.message
+            if error.code is ErrorCode.NOT_AUTHORIZED:
+                self._node.get_logger().warning(f'a command was refused: {error.message}')
+        except Exception as error:  # the answer must not read as success
+            response.message = self._node.unexpected(error)[1]
+        response.nonce = self.authority.nonce()
+        return response
+
+    def _done(self, request: Operate.Request) -> str:
+        handler = self._handlers.get(request.command)
+        if handler is None or len(request.argument) > _MAX_ARGUMENT:
+            known = ' '.join(self._handlers)
+            raise SafegenError(
+                f'{request.command[:40]!a} is no command here, or its argument is too long: '
+                f'use one of {known}'
+            )
+        by = ''
+        if not self.required and handler.role is Role.ENGINEER:
+            raise SafegenError(
+                f'{request.command}: without operators_file use the ROS service of the node'
+            )
+        if self.required:
+            by = self.authority.check(
+                Command(stack_name(self._node), request.command, request.argument),
+                signature_from_msg(request.signature),
+                handler.role,
+            )
+        return handler.work(by, request.argument)
+
+
+def parameters_of(argument: str) -> dict[str, Any]:
+    """The names and values of a command `set_parameters`.
+
+    Raises:
+        SafegenError: they are no JSON object of numbers, truth values and texts.
+    """
+    try:
+        values = json.loads(argument)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict) or not all(
+        isinstance(value, (bool, int, float, str)) for value in values.values()
+    ):
+        raise SafegenError('the argument must be a JSON object of names and values')
+    return values
