@@ -17,7 +17,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.graph import stacks_elsewhere
-from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.release_store import NEW, RELEASED, ReleaseStore
 from safegen_ros.processes.state import current_domain, is_held, read_state
 
