@@ -22,6 +22,7 @@ from safegen_ros.cli import (
     emulate,
     evaluation,
     learning,
+    operator_keys,
     planetarium,
     sapo,
 )
@@ -379,6 +380,7 @@ bench.app.command()(faults)
 app.add_typer(bench.app, name='bench')
 app.add_typer(dataset.app, name='dataset')
 app.add_typer(emulate.app, name='emulate')
+app.add_typer(operator_keys.app, name='operator')
 app.add_typer(learning.train_app, name='train')
 evaluation.app.command()(figure6)
 app.add_typer(evaluation.app, name='evaluate')

@@ -7,8 +7,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from threading import Event
 from typing import Any
@@ -22,7 +22,9 @@ from safegen_ros.bringup import NodeSpec, node_specs
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
+from safegen_ros.errors import SafegenError
 from safegen_ros.nodes import qos
+from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.graph import stacks_elsewhere
 from safegen_ros.nodes.heartbeat import ALIVE_S, HeartbeatMonitor
 from safegen_ros.nodes.managed import CURES, StateClient
@@ -89,6 +91,8 @@ class StackStatus:
         untold: actions of active nodes whose goals under way are not known, as nothing was heard.
         duplicates: of each name that several processes have, how many they are.
         elsewhere: other namespaces with an executor, as the end of a sentence.
+        sites: digest of the site file by the name of the node; None where a node does not tell.
+        keys: whether the executor refuses commands that are not signed.
     """
 
     domain: int
@@ -101,6 +105,8 @@ class StackStatus:
     untold: tuple[str, ...]
     duplicates: tuple[str, ...] = ()
     elsewhere: str = ''
+    sites: Mapping[str, str | None] = field(default_factory=dict)
+    keys: bool | None = None
 
     @property
     def up(self) -> bool:
@@ -155,6 +161,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         Event().wait(ALIVE_S - time.monotonic() + begun)
         alive = Counter(each.node for each in heartbeats.instances())
         elsewhere = stacks_elsewhere(client.node, namespace)
+        asked = {name: _asked(client, name) for name, state in states.items() if state}
     return StackStatus(
         domain=domain,
         namespace=namespace,
@@ -170,7 +177,30 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
             if alive[s.full_name] > 1
         ),
         elsewhere=elsewhere,
+        sites={name: answer and answer.site for name, answer in asked.items()},
+        keys=answer.keys if (answer := asked.get('executor')) else None,
     )
+
+
+def _asked(client: Client, name: str) -> Any:
+    """What a node says of its site file and its keys; None where it does not answer."""
+    try:
+        return CommandClient(client.node, name).ask(LATCHED_S)
+    except SafegenError:
+        return None
+
+
+def _site_lines(status: StackStatus) -> list[str]:
+    digests = set(status.sites.values())
+    if len(digests) > 1:
+        told = ', '.join(f'{name} {each or "none"}' for name, each in status.sites.items())
+        lines = [f'site file: THE NODES DIFFER, and nothing moves: {told}']
+    else:
+        lines = [f'site file: {each or "none"}' for each in digests]
+    if status.keys is not None:
+        who = 'goals and commands must be signed' if status.keys else 'nobody has to sign'
+        lines.append(f'operators: {who}')
+    return lines
 
 
 class _Goals:
@@ -252,6 +282,7 @@ def _lines(status: StackStatus) -> list[str]:
         lines.append(f'STOPPED since {status.stop.since}: {status.stop.reason}')
     else:
         lines.append('stop: not stopped')
+    lines += _site_lines(status)
     for goal in status.goals:
         lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
     for action in status.untold:

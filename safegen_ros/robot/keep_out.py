@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 Point = tuple[float, float, float]
 
@@ -18,6 +19,8 @@ class KeepOut:
         low: its lowest corner [m].
         high: its highest corner [m].
     """
+
+    KIND: ClassVar[str] = 'keep-out box'
 
     name: str
     low: Point
@@ -36,4 +39,4 @@ class KeepOut:
         return x, y, z
 
     def __str__(self) -> str:
-        return f'keep-out box {self.name}'
+        return f'{self.KIND} {self.name}'

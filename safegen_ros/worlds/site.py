@@ -252,8 +252,10 @@ def _read(name: str, item: Placed, problem: Problem, named: set[str]) -> list[Ru
     try:
         found = read_rules(text, problem, place)
     except PddlError as error:
-        cure = error.cure or 'write it as `safegen rules` reads it'
-        raise item.error(error.what, f'{cure}; what it names must stand under objects') from error
+        cure = 'list each object that a rule names under objects'
+        if error.cure and _STRANGER not in error.cure:
+            cure = f'{error.cure}; {cure}'
+        raise item.error(error.what, cure) from error
     rules = []
     for reading in found:
         if _STRANGER in reading.formula:

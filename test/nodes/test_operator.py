@@ -122,7 +122,7 @@ def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
     """As with other settings of discovery, or while the executor hangs."""
     assert safegen('stop')[0] == 0
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-    monkeypatch.setattr(operator_side, '_caller', lambda client, service: None)
+    monkeypatch.setattr(operator_side, '_call', lambda client, command: None)
     code, _, error = safegen('reset')
     assert code == 1
     assert f'a stack runs in namespace / of ROS_DOMAIN_ID {stack.domain} (process ' in error

@@ -39,8 +39,9 @@ _INTERFACE = re.compile(r'^ +((?:msg|srv|action)/\w+\.\w+)\n', re.MULTILINE)
 def keep_one_service(package: Path) -> None:
     makefile = package / 'CMakeLists.txt'
     text = makefile.read_text()
-    assert {SERVICE} < {match[1] for match in _INTERFACE.finditer(text)}
-    makefile.write_text(_INTERFACE.sub(lambda m: m[0] if m[1] == SERVICE else '', text))
+    kept = {SERVICE, 'msg/Signature.msg'}  # which the service is made of
+    assert kept < {match[1] for match in _INTERFACE.finditer(text)}
+    makefile.write_text(_INTERFACE.sub(lambda m: m[0] if m[1] in kept else '', text))
 
 
 def colcon_environment(clean: dict[str, str]) -> dict[str, str]:

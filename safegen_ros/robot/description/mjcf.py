@@ -32,7 +32,6 @@ from safegen_ros.robot.scene import GRIPPER, Scene
 TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE_GEOM = 'table'
-_NO_FORCE = '1000'  # contacts count as forces only when they are that deep [m]
 
 #: Distinct also for colour-blind readers (after Okabe and Ito); cycled beyond the eighth block.
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -145,7 +144,7 @@ def _settings(root: ET.Element) -> None:
 
 
 def _keep_out(world: ET.Element, box: KeepOut) -> None:
-    """A box that is touched without any force: what enters it is found, and not pushed out."""
+    """A box that is too soft to push: what enters it is found, and not moved by it."""
     # A body of its own: of contacts with the world some are left out, see `_EXCLUDES`.
     ET.SubElement(
         ET.SubElement(world, 'body', name=keep_out_geom(box)),
@@ -154,8 +153,10 @@ def _keep_out(world: ET.Element, box: KeepOut) -> None:
         type='box',
         pos=numbers(box.centre),
         size=numbers(box.half_size),
-        margin='0',
-        gap=_NO_FORCE,
+        priority='1',  # its softness counts, whatever it touches
+        condim='1',
+        solref='1 1',
+        solimp='.0001 .0001 1',
         rgba='.85 .20 .20 .15',
     )
 

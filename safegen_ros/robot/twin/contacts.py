@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import TABLE, ContactPair
+from safegen_ros.robot.keep_out import KeepOut
 
 #: Penetration from which an unexpected contact counts [m]; resting contacts stay below it.
 PENETRATION = 1e-4
@@ -153,7 +154,8 @@ class ContactRules:
 
     def _rank(self, name: str) -> int:
         """What moves comes first in a sentence: the arm, then blocks, then the table."""
-        return 2 if name == TABLE else int(name in self._resting)
+        fixed = name == TABLE or name.startswith(f'<{KeepOut.KIND}')
+        return 2 if fixed else int(name in self._resting)
 
     def _allow(self, one: int, other: int) -> None:
         self._allowed[one, other] = self._allowed[other, one] = True

@@ -1,0 +1,79 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen operator`: keys of operators, and signed commands to a node."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from safegen_ros.cli.failures import EXIT_FAILED, print_error
+
+app = typer.Typer(no_args_is_help=True, help='Keys of operators, and signed commands to a node.')
+
+_ANSWER_S = 60.0  # a node that is configured may load a model first [s]
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help='of the key: lower-case letters, digits, -, _, .')],
+    roles: Annotated[
+        str, typer.Option(help='roles, joined by commas: operator, sender, engineer')
+    ] = 'operator,sender',
+) -> None:
+    """Make a key, and print the line of its public part for the operators file."""
+    from safegen_ros.errors import SafegenError
+    from safegen_ros.keys.key_pair import INSTALLATION, KEY_NAME, keys_dir, new_key
+    from safegen_ros.keys.operators import Role
+
+    known = [role.value for role in Role if role is not Role.NODE]
+    if unknown := [each for each in roles.split(',') if each not in known]:
+        raise typer.BadParameter(f'{unknown[0]!a} is none of: {" ".join(known)}')
+    if not KEY_NAME.fullmatch(name) or name == INSTALLATION:
+        raise typer.BadParameter(f'{name!a} is no name: begin with a lower-case letter')
+    path = keys_dir() / f'{name}.key'
+    try:
+        pair = new_key(path)
+    except FileExistsError:
+        raise SafegenError(f'{path}: there is such a key already: choose another name') from None
+    except OSError as error:
+        raise SafegenError(f'{path}: the key cannot be made: {error.strerror}') from error
+    typer.echo(f'{name} {roles} {pair.public.text}')
+    typer.echo(f'the private key is {path}: keep it to yourself', err=True)
+
+
+@app.command()
+def node() -> None:
+    """Print the line of the nodes of this computer, for the operators file of another one."""
+    from safegen_ros.keys.key_pair import installation_key
+
+    typer.echo(f'node-name node {installation_key().public.text}')
+
+
+@app.command()
+def do(
+    node: Annotated[str, typer.Argument(help='validator, executor or planner')],
+    command: Annotated[str, typer.Argument(help='set_parameters, configure, activate, reset ...')],
+    argument: Annotated[
+        str, typer.Argument(help='of set_parameters: a JSON object of names and values')
+    ] = '',
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: Annotated[bool, typer.Option('--json', help='print JSON for a program')] = False,
+) -> None:
+    """Send a command to a node, signed with your key where the node has an operators_file."""
+    from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.client import Client
+    from safegen_ros.nodes.commands import CommandClient
+
+    with Client(absolute_namespace(namespace)) as client:
+        answer = CommandClient(client.node, node).do(command, argument, timeout_s=_ANSWER_S)
+    if as_json:
+        typer.echo(json.dumps({'success': answer.success, 'message': answer.message}))
+    elif answer.success:
+        typer.echo(answer.message)
+    else:
+        print_error(answer.message)
+    if not answer.success:
+        raise typer.Exit(EXIT_FAILED)
