@@ -18,6 +18,7 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, told
 from safegen_ros.nodes.approval import Approver
+from safegen_ros.nodes.graph import why_missing
 from safegen_ros.processes.state import current_domain
 from safegen_ros.verdict import Category
 
@@ -59,11 +60,17 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
     with Client(place) as client:
         approver = Approver(client.node)
         pending = approver.wait(wait_s, word.digest)
+        if pending is None and not approver.connected:
+            raise SafegenError(
+                f'no planner answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}: '
+                f'{why_missing(client.node, "planner")}',
+                ErrorCode.SERVER_LOST,
+            )
         if pending is None:
             what = f'plan of digest {word.digest}' if word.digest else 'plan'
             raise SafegenError(
                 f'no {what} waits for approval in namespace {place} of ROS_DOMAIN_ID '
-                f"{current_domain()}: 'safegen approve' shows the one that does"
+                f'{current_domain()}'
             )
         if not as_json:
             print('\n'.join(lines(pending)))

@@ -242,6 +242,11 @@ class Approver:
             Approve, f'{planner}/{APPROVE}', callback_group=group
         )
 
+    @property
+    def connected(self) -> bool:
+        """Whether a planner is there."""
+        return bool(self._client.service_is_ready())
+
     def wait(self, timeout_s: float, digest: str = '') -> msg.PendingPlan | None:
         """The plan that waits.
 

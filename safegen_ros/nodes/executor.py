@@ -47,7 +47,7 @@ from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.parameters import Parameter
-from safegen_ros.nodes.protective_stop import ProtectiveStop
+from safegen_ros.nodes.protective_stop import ENDED_BY_STOP, ProtectiveStop
 from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
@@ -102,9 +102,6 @@ PARAMETERS = (
     REHEARSE,
     *ARM_PARAMETERS,
 )
-
-
-_ENDED_BY_STOP = (ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +300,7 @@ class ExecutorNode(SafegenNode):
             return ended.code, ended.message
 
         def explain(error: SafegenError) -> SafegenError:
-            if error.code in _ENDED_BY_STOP and self._stopped_since(stops):
+            if error.code in ENDED_BY_STOP and self._stopped_since(stops):
                 return SafegenError(self._stopped_because(), ErrorCode.EXECUTION_STOPPED)
             return error
 

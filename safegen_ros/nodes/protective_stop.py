@@ -22,6 +22,9 @@ REFUSED = frozenset({
 })  # fmt: skip
 """Before the first observation: the task does not fit the cell, and is not begun."""
 
+ENDED_BY_STOP = frozenset({ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE})
+"""How an execution ends that a stop has ended."""
+
 
 def fault_of(outcome: ExecutionOutcome, *, replan: bool, cancelled: bool) -> str:
     """Why an execution that began to move stops the stack; empty where it does not.
@@ -72,6 +75,8 @@ class ProtectiveStop:
         fault = fault_of(outcome, replan=replan, cancelled=cancelled())
         if outcome.error_code is ErrorCode.EXECUTION_CANCELED:
             fault = self._interruption() or fault
+        if self._stop.state.stopped and outcome.error_code in ENDED_BY_STOP:
+            fault = ''  # one fault is one stop: a reset may be waiting for the end of this goal
         self._settle(fault)
         return outcome
 

@@ -103,6 +103,9 @@ def test_the_verbs_where_no_stack_is(
     assert (code, 'no node is there (executors are in namespace /: use' in out) == (1, True)
     code, out, _ = safegen('status', *nowhere, '--json')
     assert (code, json.loads(out)['stop']) == (1, None)
+    code, _, error = safegen('approve', *nowhere)
+    assert (code, 'no planner answers in namespace /nowhere' in error) == (1, True)
+    assert "start the stack with 'safegen up sim'" in error
     assert 'nothing was ever stopped' in safegen('reset', *nowhere)[1]
     code, _, error = safegen('stop', *nowhere)
     assert code == 1

@@ -8,16 +8,22 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import release_store
+from safegen_ros.nodes.protective_stop import ProtectiveStop
 from safegen_ros.nodes.release_store import MOVING, RELEASED, STOPPED, ReleaseStore
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, ARM_NOT_RELEASED, StopLatch
 from safegen_ros.paths import DataNotFoundError
+from safegen_ros.robot.cell.execution import ExecutionOutcome
+from safegen_ros.verdict import Category, Verdict
 
 
 class Process:
@@ -174,6 +180,29 @@ def test_a_stop_during_a_reset_is_not_lost() -> None:
         latch.reset(asked)
     assert latch.state.stopped
     assert latch.reset(latch.calls)
+
+
+@pytest.mark.parametrize('code', [ErrorCode.EXECUTION_CANCELED, ErrorCode.ROBOT_FAULT])
+def test_the_end_of_a_stopped_goal_is_a_second_stop_only_with_a_fault_of_its_own(
+    code: ErrorCode,
+) -> None:
+    latch = Process().latch
+    stopped: Any = latch
+    protect = ProtectiveStop(Mock(inactive=threading.Event()), stopped)
+
+    def run() -> ExecutionOutcome:
+        latch.begin_motion('goal 1')
+        latch.stop('first')
+        return ExecutionOutcome(Verdict(Category.SUCCESS), 0, None, code, 'its end', 1.0)
+
+    asked = latch.calls + 1  # right behind the stop
+    protect.carry_out(run, replan=False, cancelled=lambda: False)
+    assert latch.state.reason == 'first'
+    if code is ErrorCode.EXECUTION_CANCELED:
+        assert latch.reset(asked)
+    else:
+        with pytest.raises(SafegenError, match='stopped again meanwhile'):
+            latch.reset(asked)
 
 
 def test_only_an_operator_releases_the_real_arm() -> None:
