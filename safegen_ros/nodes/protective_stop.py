@@ -100,7 +100,7 @@ class ProtectiveStop:
         if ending := self._taken_down():
             return f'the stack was taken down while a plan was carried out: {ending}'
         inactive = self._node.inactive.is_set()
-        return 'the executor was deactivated while a plan was carried out' if inactive else ''
+        return 'the executor was deactivated or ended in a motion' if inactive else ''
 
     def _taken_down(self) -> str:
         """Why the supervisor of this process takes its stack down; empty where it does not."""
