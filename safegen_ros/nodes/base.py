@@ -31,6 +31,7 @@ from safegen_ros.nodes.authorizing import SITE_FILE, CommandServer, parameters_o
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
+from safegen_ros.nodes.interruption import Interruption
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
@@ -60,6 +61,7 @@ class SafegenNode(ManagedNode):
 
     Attributes:
         UNAVAILABLE: the code of a goal that comes while the node is not active.
+        interruption: what ends this process, or deactivates the node.
         goals: one goal at a time and none that waits, unless a node sets another one.
         heartbeat: of this node.
         heartbeats: of all nodes and clients of the namespace.
@@ -71,6 +73,7 @@ class SafegenNode(ManagedNode):
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         super().__init__(name, parameters)
+        self.interruption = Interruption(self)
         self.goals = GoalQueue(running=1, waiting=0)
         self.journal = GoalJournal(self)
         self.diagnostics = Diagnostics(self, self.hardware)
@@ -241,8 +244,11 @@ class SafegenNode(ManagedNode):
                 return work()
 
             code, message = self._done(served, explain)
-            if code in _CANCELED and not self.inactive.is_set():
-                await_canceling(goal_handle)
+            if code in _CANCELED and not goal_handle.is_cancel_requested:
+                if self.inactive.is_set():
+                    message = f'{message}: {self.interruption.cause()}'
+                else:
+                    await_canceling(goal_handle)
             code, message = self._written(goal_handle, result, plan(), code, message)
             return self._end(goal_handle, result, code, message)
 

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.stop_server import StopServer
-from safegen_ros.processes.state import read_state
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 
 NO_FAULT = frozenset({ErrorCode.NONE, ErrorCode.EXECUTION_TIMEOUT})
@@ -55,7 +53,6 @@ class ProtectiveStop:
     def __init__(self, node: SafegenNode, stop: StopServer) -> None:
         self._node = node
         self._stop = stop
-        self._parent = os.getppid()
 
     def carry_out(
         self, run: Callable[[], ExecutionOutcome], *, replan: bool, cancelled: Callable[[], bool]
@@ -94,21 +91,5 @@ class ProtectiveStop:
             self._stop.end_motion()
 
     def _interruption(self) -> str:
-        """What ends this process or deactivates its node; empty where nothing does."""
-        if os.getppid() != self._parent:
-            return 'the supervisor of the stack ended while a plan was carried out'
-        if ending := self._taken_down():
-            return f'the stack was taken down while a plan was carried out: {ending}'
-        inactive = self._node.inactive.is_set()
-        return 'the executor was deactivated or ended in a motion' if inactive else ''
-
-    def _taken_down(self) -> str:
-        """Why the supervisor of this process takes its stack down; empty where it does not."""
-        try:
-            domain = self._node.context.get_domain_id()
-            stack = read_state(domain, self._node.get_namespace())
-        except (OSError, ValueError, TypeError, SafegenError):
-            return ''
-        if stack is None or stack.status != 'stopping' or os.getpid() not in stack.nodes.values():
-            return ''
-        return stack.reason or 'no reason is given'
+        cause = self._node.interruption.cause()
+        return f'{cause}, while a plan was carried out' if cause else ''

@@ -88,6 +88,24 @@ def test_a_killed_planner_is_reported_long_before_the_deadline(
         assert caught.value.code is ErrorCode.SERVER_LOST
 
 
+def test_a_goal_that_ends_with_the_stack_says_what_ended_it(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    options = Options(max_attempts=255, search_fallback=False, time_budget_s=3600.0)
+    judged = threading.Event()
+    with _stack(ros_domain, tmp_path) as stack, Client() as client:
+        goal = client.start_run(
+            UNSOLVABLE,
+            options=options,
+            on_feedback=lambda f: judged.set() if f.planning.phase == 'judged' else None,
+        )
+        assert judged.wait(60.0)
+        _kill(stack, '/validator')
+        wait_until(lambda: stack.poll() is not None, 'the supervisor to notice')
+        stack.stop()
+        assert '/validator ended with signal SIGKILL' in goal.result().error_msg
+
+
 def test_a_client_beside_the_supervisor_is_told_at_once(ros_domain: int, tmp_path: Path) -> None:
     options = Options(max_attempts=255, search_fallback=False)
     judged = threading.Event()

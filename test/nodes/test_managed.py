@@ -126,6 +126,7 @@ def test_a_planner_gives_up_its_goal_and_an_inactive_validator_gives_no_verdict(
     planner.lead('deactivate')
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.PLANNING_CANCELED
+    assert 'the planner was deactivated or ended' in result.error_msg
     assert goal.status == GoalStatus.STATUS_ABORTED
     for send in (client.plan, client.run):
         result = send(THREE)

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,7 +187,7 @@ def test_the_end_of_a_stopped_goal_is_a_second_stop_only_with_a_fault_of_its_own
 ) -> None:
     latch = Process().latch
     stopped: Any = latch
-    protect = ProtectiveStop(Mock(inactive=threading.Event()), stopped)
+    protect = ProtectiveStop(Mock(interruption=Mock(cause=lambda: '')), stopped)
 
     def run() -> ExecutionOutcome:
         latch.begin_motion('goal 1')
