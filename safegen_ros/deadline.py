@@ -1,9 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Deadlines for a watcher that must act when nothing comes from what it watches."""
+"""Deadlines for a watcher that must act when the watched process is silent."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ def boottime() -> float:
 
 
 class Deadline:
-    """A deadline that each sign of life moves on.
+    """A deadline that each signal of the watched process moves on.
 
     All time counts, also time in which this process was not scheduled: a watcher that slept longer
     than its own timeout has not watched.
@@ -42,3 +43,47 @@ class Deadline:
     def over(self) -> bool:
         """Whether the deadline has passed."""
         return self.left_s <= 0
+
+
+class WatchdogTimer:
+    """A deadline for signals that may wait in a queue, looked at once a period.
+
+    After the timeout, queued signals can still feed the timer until the next look; then it has
+    expired. The bound is the timeout and two periods after the last signal. A signal that is read
+    while a look is overdue counts from the look before, as its time in the queue is unknown.
+
+    Args:
+        timeout_s: longest time without a signal [s].
+        period_s: from one look to the next [s].
+        clock: seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self, timeout_s: float, period_s: float, clock: Callable[[], float] = boottime
+    ) -> None:
+        self.timeout_s = timeout_s
+        self._period_s = period_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._looked = self._fed = clock()
+        self._due = False
+
+    def feed(self) -> None:
+        """Notes a signal; any thread may call it."""
+        with self._lock:
+            now = self._clock()
+            late = now - self._looked > self._period_s
+            self._fed = max(self._fed, self._looked if late else now)
+
+    @property
+    def silent_s(self) -> float:
+        """Time since the last signal [s]."""
+        return self._clock() - self._fed
+
+    def look(self) -> bool:
+        """Whether it has expired; to be called once a period."""
+        with self._lock:
+            self._looked = self._clock()
+            over = self._looked - self._fed > self.timeout_s
+            expired, self._due = over and self._due, over
+            return expired

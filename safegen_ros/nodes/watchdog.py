@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from safegen_ros.closing import Closing
+from safegen_ros.deadline import WatchdogTimer
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.heartbeat import CLIENT, PERIOD_S, HeartbeatMonitor, Instance
-from safegen_ros.watchdog_timer import WatchdogTimer
 
 ACTIVE = 'active'
 
