@@ -319,7 +319,7 @@ class Client(Closing):
         return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 
     def _not_there(self, what: str, node: str) -> SafegenError:
-        why = why_missing(self.node, node)
+        why = why_missing(self.node, self.heartbeats, node)
         return SafegenError(
             f'{what} is not there after {CONNECT_TIMEOUT_S:g} s: {why}', ErrorCode.SERVER_LOST
         )

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.nodes.base import run_node
 from safegen_ros.nodes.executor import ExecutorNode
+from safegen_ros.nodes.running import run_node
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.robot.pose import Pose

@@ -8,14 +8,13 @@ from typing import Any
 
 from goals import WAIT_S
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
 
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.managed import StateClient
 
 STEPS = {
     'configure': Transition.TRANSITION_CONFIGURE,
@@ -23,6 +22,24 @@ STEPS = {
     'deactivate': Transition.TRANSITION_DEACTIVATE,
     'cleanup': Transition.TRANSITION_CLEANUP,
 }
+
+
+class StateCaller:
+    """Asks a node of a client's stack for its lifecycle state, as a lifecycle manager does.
+
+    Made last, its first answer shows that those of older service clients arrive, too.
+    """
+
+    def __init__(self, client: Client, node: str) -> None:
+        self._client: Any = client.node.create_client(GetState, f'{node}/get_state')
+        assert self._client.wait_for_service(timeout_sec=WAIT_S)
+        assert self.state
+
+    @property
+    def state(self) -> str:
+        future = self._client.call_async(GetState.Request())
+        answer = wait_for(future, WAIT_S, 'its state', ErrorCode.SERVER_LOST)
+        return str(answer.current_state.label)
 
 
 class Manager:
@@ -34,13 +51,11 @@ class Manager:
         self._parameters = AsyncParameterClient(client.node, node)
         assert self._change.wait_for_service(timeout_sec=WAIT_S)
         assert self._parameters.wait_for_services(WAIT_S)
-        # Made last: when it is answered, the answers of the others would arrive, too.
-        self._state = StateClient(client.node, node)
-        assert self.state
+        self._state = StateCaller(client, node)
 
     @property
     def state(self) -> str:
-        return self._state.wait(WAIT_S)
+        return self._state.state
 
     def try_to(self, step: str) -> bool:
         request = ChangeState.Request(transition=Transition(id=STEPS[step]))

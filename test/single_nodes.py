@@ -22,7 +22,7 @@ from safegen_ros.bringup import (
 )
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
-from safegen_ros.nodes.managed import StateClient
+from safegen_ros.deadline import boottime
 from safegen_ros.processes.process import ManagedProcess, child_environment
 
 NODES = ('validator', 'executor', 'planner')
@@ -97,10 +97,15 @@ class SingleNodes(Closing):
     def mend(self, client: Client) -> None:
         """Brings all nodes back that are paused or gone, and waits until they are active."""
         self.resume()
+        since = boottime()
         self.start(*(name for name in NODES if name not in self._running))
+
+        def active(name: str) -> bool:
+            alive = [each for each in client.heartbeats.instances(name) if each.at > since]
+            return [each.state for each in alive] == ['active']
+
         for name in NODES:
-            state = StateClient(client.node, name)
-            wait_until(lambda state=state: state.ask() == 'active', f'an active {name}')
+            wait_until(lambda name=name: active(name), f'an active {name}')
 
     def close(self) -> None:
         """Ends all nodes."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S
+from leading import StateCaller
 from model_server import MODEL, ModelServer
 from std_srvs.srv import Trigger
 from waiting import wait_until
@@ -24,7 +25,6 @@ from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -103,9 +103,8 @@ class Operator:
             name: client.node.create_client(Trigger, name)
             for name in ('stop', 'reset', 'release', 'blocks_set_up')
         }
-        # Made last: when it is answered, the answers of the others would arrive, too.
-        assert StateClient(client.node, 'executor').wait(WAIT_S)
-        self._planner = StateClient(client.node, 'planner') if planner else None
+        StateCaller(client, 'executor')
+        self._planner = StateCaller(client, 'planner') if planner else None
 
     def call(self, name: str) -> Trigger.Response:
         service = self._services[name]
@@ -125,7 +124,7 @@ class Operator:
         if self._planner is not None:
             # A planner that was held up ends the goals that it has when it hears of the stop; the
             # next one is sent when it has read what came before this question.
-            assert self._planner.wait(WAIT_S)
+            assert self._planner.state
 
     def wait_stopped(self, reason: str) -> None:
         wait_until(lambda: bool(self.listener.reason), 'the stop on the topic')

@@ -26,8 +26,8 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.graph import stacks_elsewhere
-from safegen_ros.nodes.heartbeat import ALIVE_S, HeartbeatMonitor
-from safegen_ros.nodes.managed import CURES, StateClient
+from safegen_ros.nodes.heartbeat import ALIVE_S
+from safegen_ros.nodes.managed import CURES
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.processes.state import StackState, current_domain, read_state
 
@@ -149,7 +149,6 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
     pids = running.nodes if running else {}
     with Client(namespace) as client:
         listener = StopListener(client.node)
-        heartbeats = HeartbeatMonitor(client.node)
         begun = time.monotonic()
         goals = _Goals(client)
         states = _states(client, specs)
@@ -159,7 +158,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         domain = client.node.context.get_domain_id()
         # A second process of a name is found by its heartbeat alone.
         Event().wait(ALIVE_S - time.monotonic() + begun)
-        alive = Counter(each.node for each in heartbeats.instances())
+        alive = Counter(each.node for each in client.heartbeats.instances())
         elsewhere = stacks_elsewhere(client.node, namespace)
         asked = {name: _asked(client, name) for name, state in states.items() if state}
     return StackStatus(
@@ -249,10 +248,13 @@ class _Goals:
 
 
 def _states(client: Client, specs: tuple[NodeSpec, ...]) -> dict[str, str]:
-    """The states of the nodes; empty for those that do not tell in time."""
-    asked = {spec.name: StateClient(client.node, spec.name) for spec in specs}
-    _until(lambda: '' not in [node.ask() for node in asked.values()], DISCOVERY_S)
-    return {name: node.ask() for name, node in asked.items()}
+    """The states of the nodes; empty for those without a heartbeat."""
+
+    def states() -> dict[str, str]:
+        return {spec.name: client.heartbeats.state(spec.name) for spec in specs}
+
+    client.heartbeats.wait_for(lambda: all(states().values()), DISCOVERY_S)
+    return states()
 
 
 def _until(condition: Callable[[], bool], timeout_s: float) -> bool:

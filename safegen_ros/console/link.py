@@ -32,11 +32,11 @@ from safegen_ros.client import Client
 from safegen_ros.console import desk
 from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, diagnostics, heartbeat, qos, told
+from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.managed import StateClient
+from safegen_ros.nodes.heartbeat import Instance
 from safegen_ros.robot.pose import Pose
 
 ANSWER_S = 10.0
@@ -73,7 +73,7 @@ class Link:
         self._node: Any = client.node
         self._group = MutuallyExclusiveCallbackGroup()
         self._approver = Approver(self._node)
-        self._states = {name: StateClient(self._node, name) for name in NODES}
+        self._heartbeats = client.heartbeats
         self._stop: Any = self._node.create_client(Trigger, 'stop')
         self._commands = CommandClient(self._node, 'executor')
         self._cancels: dict[str, Any] = {
@@ -97,7 +97,7 @@ class Link:
         hear(msg.PendingPlan, f'planner/{PENDING}', self._pending, qos.LATCHED)
         hear(msg.MonitorStatus, 'validator/status', self._monitored, qos.LATCHED)
         hear(DiagnosticArray, diagnostics.TOPIC, self._diagnosed, qos.EVENTS)
-        hear(msg.Heartbeat, heartbeat.TOPIC, self._beat, qos.HEARTBEATS_IN)
+        self._heartbeats.listen(self._beat)
         for name, kind in _ACTIONS.items():
             hear(
                 GoalStatusArray,
@@ -178,8 +178,8 @@ class Link:
         }
         self._desk.change(lambda p: replace(p, parts={**p.parts, **parts}))
 
-    def _beat(self, message: msg.Heartbeat) -> None:
-        if message.sent:
+    def _beat(self, instance: Instance) -> None:
+        if instance.sent:
             self._desk.set(beat=time.monotonic())
 
     def _statuses(self, action: str, message: GoalStatusArray) -> None:
@@ -266,13 +266,12 @@ class Link:
     # What can be asked.
 
     def refresh(self) -> None:
-        """Asks the nodes for their states, without waiting."""
+        """Shows the states of the nodes, and ends the goals of those that are gone."""
         there = {
             name for name in NODES if self._node.count_publishers(f'{name}/transition_event') > 0
         }
-        states = {name: node.ask() if name in there else '' for name, node in self._states.items()}
-        self._desk.set(nodes=states)
-        # By who is there, and not by the states: the first answer of a node takes its time.
+        self._desk.set(nodes={name: self._heartbeats.state(name) for name in NODES})
+        # By the graph, and not by the states: a node that is held up still has its goals.
         if 'planner' not in there:
             self._desk.set(pending=None)
         with self._lock:

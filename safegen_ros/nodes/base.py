@@ -1,26 +1,19 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the three nodes share: how they start and end, and how goals and futures are waited for."""
+"""The base of the three nodes: goals, commands, site file, journal and diagnostics."""
 
 from __future__ import annotations
 
-import signal
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from types import FrameType
 from typing import Any, ClassVar
 
-import rclpy
 from rclpy.action import CancelResponse
-from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.parameter import Parameter as ROSParameter
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from safegen_msgs import msg
@@ -30,13 +23,12 @@ from safegen_ros.nodes import diagnostics
 from safegen_ros.nodes.authorizing import SITE_FILE, CommandServer, parameters_of
 from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
+from safegen_ros.nodes.heartbeat import HeartbeatPublisher
 from safegen_ros.nodes.interruption import Interruption
 from safegen_ros.nodes.managed import ManagedNode
 from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.nodes.text_limits import check_texts
-from safegen_ros.parameter_files import check_parameter_file, parameter_files
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.worlds.site import Site, load_site
@@ -47,12 +39,6 @@ POLL_S = 0.02
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
 
-SWITCH_S = 5e-4
-"""How long a thread may keep the others from running [s]; each goal has to do with several."""
-
-# Most callbacks that may run at once; a thread is made only when all others are at work.
-_THREADS = 64
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
@@ -64,7 +50,6 @@ class SafegenNode(ManagedNode):
         interruption: what ends this process, or deactivates the node.
         goals: one goal at a time and none that waits, unless a node sets another one.
         heartbeat: of this node.
-        heartbeats: of all nodes and clients of the namespace.
         journal: where every goal is written down before anybody is told of it.
         diagnostics: where the parts of the node say how they are.
     """
@@ -84,7 +69,6 @@ class SafegenNode(ManagedNode):
         for name in ('configure', 'activate'):
             self.commands.add(name, Role.ENGINEER, partial(self._lead, name))
         self._servers_of_goals: list[GoalServer] = []
-        self.heartbeats = HeartbeatMonitor(self)
         self.heartbeat = HeartbeatPublisher(
             self, lambda: self.state, self._served, self.heartbeats.look
         )
@@ -357,83 +341,3 @@ def wait_for(
         if given_up():
             raise SafegenError(f'waiting for {what} was given up', code)
     return future.result()
-
-
-def _on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
-    for number in _STOP_SIGNALS:
-        signal.signal(number, handler)
-
-
-def _exit_now(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(0)
-
-
-def _init() -> None:
-    """Connects to ROS; raises `SafegenError` where an argument or a parameter file is wrong."""
-    try:
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:  # the errors of rcl have no public name
-        raise SafegenError(str(error).splitlines()[0]) from error
-
-
-def run_node(make: Callable[[], SafegenNode]) -> int:
-    """Runs a node until the process is told to end.
-
-    A goal that is running then ends with an answer before the node does, which is why rclpy's own
-    signal handlers, which cut the connections first, are not used.
-
-    Returns:
-        The exit status: 0 after SIGINT or SIGTERM, 1 when the node could not start or failed.
-    """
-    stop = threading.Event()
-    sys.setswitchinterval(SWITCH_S)
-    _on_stop_signals(_exit_now)  # nothing runs yet that would have to be ended in order
-    try:
-        for path in parameter_files(sys.argv):
-            check_parameter_file(path)
-        _init()
-        node = make()
-    except (ParameterException, SafegenError) as error:
-        print(f'cannot start: {error}', file=sys.stderr, flush=True)
-        rclpy.try_shutdown()
-        return 1
-    executor = MultiThreadedExecutor(num_threads=_THREADS)
-    executor.add_node(node)
-    failed, ended = threading.Event(), threading.Event()
-
-    def spin() -> None:
-        try:
-            executor.spin()
-        except ExternalShutdownException:
-            pass
-        except BaseException:
-            if ended.is_set():
-                return  # what became ready while the executor was shut down finds it gone
-            # After an error in a callback nothing is known: the node ends, and with it the stack.
-            failed.set()
-            raise
-        finally:
-            stop.set()
-
-    spinning = threading.Thread(target=spin, name='spin')
-    spinning.start()
-    try:
-        # A signal ends even the reading of a model, which nothing else would.
-        node.bring_up(stop)
-        _on_stop_signals(lambda *_: stop.set())
-        stop.wait()
-    except SystemExit:
-        pass
-    except SafegenError as error:
-        print(f'cannot start: {error}', file=sys.stderr, flush=True)
-        failed.set()
-    _on_stop_signals(lambda *_: stop.set())  # not a second time in the middle of the end
-    node.end()  # so that clients still get an answer
-    ended.set()
-    executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
-    spinning.join(CLOSE_TIMEOUT_S)
-    node.destroy_node()
-    rclpy.try_shutdown()
-    for number in _STOP_SIGNALS:  # the interpreter would die of one while it ends
-        signal.signal(number, signal.SIG_IGN)
-    return 1 if failed.is_set() else 0

@@ -41,7 +41,7 @@ from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
 from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
-from safegen_ros.nodes.base import SafegenNode, run_node
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
 from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
@@ -53,6 +53,7 @@ from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
+from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out

@@ -9,14 +9,12 @@ from typing import Any
 from rclpy import action
 from rclpy.node import Node, NodeNameNonExistentError
 
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor
 from safegen_ros.nodes.interfaces import Kind
-from safegen_ros.nodes.managed import CURES, StateClient
+from safegen_ros.nodes.managed import CURES
 
 Seen = frozenset[tuple[Kind, str, str]]
 """Kind, resolved name and type of each interface."""
-
-STATE_S = 2.0
-"""How long a node that is there may take to tell its state [s]."""
 
 _OF_ACTIONS = '/_action/'
 
@@ -70,7 +68,7 @@ def stacks_elsewhere(watcher: Node, namespace: str) -> str:
     return f' (executors are in namespace {", ".join(others)}: use --namespace)'
 
 
-def why_missing(watcher: Node, name: str) -> str:
+def why_missing(watcher: Node, heartbeats: HeartbeatMonitor, name: str) -> str:
     """Why a node of the watcher's namespace offers nothing, and what to do about it."""
     namespace = watcher.get_namespace()
     if (name, namespace) not in watcher.get_node_names_and_namespaces():
@@ -78,5 +76,5 @@ def why_missing(watcher: Node, name: str) -> str:
             "start the stack with 'safegen up sim', in the same ROS_DOMAIN_ID"
             f'{stacks_elsewhere(watcher, namespace)}'
         )
-    state = StateClient(watcher, name).wait(STATE_S)
+    state = heartbeats.state(name)
     return f'the {name} is {state or "silent"}: {CURES.get(state, "look into its log")}'

@@ -148,9 +148,12 @@ class HeartbeatMonitor:
     Args:
         node: of the listener; its executor must be spinning elsewhere.
         clock: of the arrivals [s].
+        subscribed: false for a node that needs no other one; each heartbeat costs processor time.
     """
 
-    def __init__(self, node: Node, clock: Callable[[], float] = boottime) -> None:
+    def __init__(
+        self, node: Node, clock: Callable[[], float] = boottime, *, subscribed: bool = True
+    ) -> None:
         self._namespace = node.get_namespace().rstrip('/')
         self.clock = clock
         self._changed = threading.Condition()
@@ -158,11 +161,12 @@ class HeartbeatMonitor:
         self._listeners: list[Callable[[Instance], None]] = []
         self._watches: list[Watching] = []
         self._looked = clock()
-        # Of its own, so that heartbeats are taken in their order.
-        group = MutuallyExclusiveCallbackGroup()
-        node.create_subscription(
-            Heartbeat, TOPIC, self.take, qos.HEARTBEATS_IN, callback_group=group
-        )
+        if subscribed:
+            # Of its own, so that heartbeats are taken in their order.
+            group = MutuallyExclusiveCallbackGroup()
+            node.create_subscription(
+                Heartbeat, TOPIC, self.take, qos.HEARTBEATS_IN, callback_group=group
+            )
 
     def listen(self, listener: Callable[[Instance], None]) -> None:
         """Calls a function with each heartbeat from now on, in the thread of the callback."""
@@ -188,6 +192,11 @@ class HeartbeatMonitor:
                 for each in self._known.values()
                 if each.at >= since and (not name or each.node == wanted)
             )
+
+    def state(self, name: str) -> str:
+        """The state of a process by its last heartbeat; empty where none of the name is alive."""
+        alive = self.instances(name)
+        return alive[-1].state if alive else ''
 
     def add(self, watch: Watching) -> None:
         """Gives a watch each heartbeat from now on, and one of each process that is alive."""

@@ -83,8 +83,12 @@ def _sends(name: str, type: str, about: str) -> Interface:
     return Interface(Kind.ACTION_CLIENT, name, type, about)
 
 
+_HEARTBEAT = _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'four times a second: it is alive')
+_HEARTBEATS = _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'which nodes and clients are alive')
+
 INTERFACES: dict[str, tuple[Interface, ...]] = {
     'planner': (
+        _HEARTBEATS,
         _executes('plan_task', 'safegen_msgs/action/PlanTask', 'a proved plan for a task'),
         _executes('run_task', 'safegen_msgs/action/RunTask', 'the same, then its execution'),
         _out('~/attempts', 'safegen_msgs/msg/Attempt', 'every attempt with its verdict'),
@@ -96,8 +100,6 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'what the twin says of a plan'),
         _calls('get_world', 'safegen_msgs/srv/GetWorld', 'where a goal with from_current begins'),
         _sends('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a proved plan'),
-        _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
-        _calls('executor/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
     ),
     'validator': (
         _serves('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on a plan text'),
@@ -107,6 +109,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _in('stopped', 'safegen_msgs/msg/StopState', 'whether that was done already', True),
     ),
     'executor': (
+        _HEARTBEATS,
         _executes('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a plan, verified first'),
         _serves('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'a proved plan on a twin first'),
         _serves('stop', 'std_srvs/srv/Trigger', 'end every goal, hold, and latch'),
@@ -137,15 +140,10 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
             when='`cell` is `mycobot`, `world` is `perceived`',
         ),
         _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each look at the world'),
-        _calls('validator/get_state', 'lifecycle_msgs/srv/GetState', 'to start after it'),
     ),
 }
 """What each node has of its own, once it is active."""
 
-_HEARTBEAT = (
-    _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'four times a second: it is alive'),
-    _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'which nodes and clients are alive'),
-)
 _PARAMETERS = (
     ('describe_parameters', 'DescribeParameters'),
     ('get_parameter_types', 'GetParameterTypes'),
@@ -166,7 +164,7 @@ COMMON: tuple[Interface, ...] = (
     Interface(
         Kind.SUBSCRIPTION, '/clock', 'rosgraph_msgs/msg/Clock', 'the time', when='`use_sim_time`'
     ),
-    *_HEARTBEAT,
+    _HEARTBEAT,
     _out('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the node is, once a second'),
     _out('~/transition_event', 'lifecycle_msgs/msg/TransitionEvent', 'each change of its state'),
     _out('/rosout', 'rcl_interfaces/msg/Log', 'its log'),
@@ -204,10 +202,6 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
     _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
     _calls('executor/operate', 'safegen_msgs/srv/Operate', 'the buttons reset and release'),
-    *(
-        _calls(f'{node}/get_state', 'lifecycle_msgs/srv/GetState', 'what the page shows of it')
-        for node in INTERFACES
-    ),
     _in('planner/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits', True),
     _in('validator/status', 'safegen_msgs/msg/MonitorStatus', 'the monitor', True),
     _in('executor/scene', 'visualization_msgs/msg/MarkerArray', 'blocks at rest', True),
@@ -215,7 +209,8 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _in('world_state', 'safegen_msgs/msg/WorldState', 'the blocks, or the facts'),
     _in('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
     _in('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the nodes are'),
-    *_HEARTBEAT,
+    _HEARTBEAT,
+    _HEARTBEATS,
 )
 """What the console has of its own."""
 

@@ -14,10 +14,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 from lifecycle_msgs.msg import State
-from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -25,6 +25,7 @@ from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallba
 from rclpy.node import Node
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor
 from safegen_ros.nodes.parameters import Parameter, declare, read, unknown_overrides
 from safegen_ros.nodes.rclpy_compat import destroy_actions, destroy_lifecycle, lifecycle_state
 
@@ -46,8 +47,7 @@ CURES = {
 }
 """What to do about a node in a state in which it does no work."""
 
-ASK_STATE_S = 0.1
-"""How often a node that waits for another one asks for its state [s]."""
+_POLL_S = 0.1  # between two looks whether a wait for another node is to end
 
 _TELL_S = 10.0
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -66,6 +66,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
     Attributes:
         AFTER: names of the nodes that have to be active before this one starts itself.
         group: for callbacks that may run side by side.
+        heartbeats: of the processes of the namespace; heard where `AFTER` names a node.
         inactive: set unless the node is active; what is under way ends when it is set.
         values: of the parameters, as they were when it was configured last.
     """
@@ -81,6 +82,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         self.group = ReentrantCallbackGroup()
         self.inactive = threading.Event()
         self.inactive.set()
+        self.heartbeats = HeartbeatMonitor(self, subscribed=bool(self.AFTER))
         self.values: dict[str, Any] = {}
         self._failure = ''
         self._declared = parameters
@@ -269,14 +271,16 @@ class ManagedNode(LifecycleNodeMixin, Node):
     def _others_active(self, stop: threading.Event) -> bool:
         tell = time.monotonic() + _TELL_S
         for name in self.AFTER:
-            states = StateClient(self, name)
-            while states.ask() != 'active':
-                if stop.wait(ASK_STATE_S):
+            while not self.heartbeats.wait_for(partial(self._is_active, name), _POLL_S):
+                if stop.is_set():
                     return False
                 if time.monotonic() > tell:
                     self.get_logger().info(f'inactive: waits for the {name} to be active')
                     tell = time.monotonic() + _TELL_S
         return True
+
+    def _is_active(self, name: str) -> bool:
+        return self.heartbeats.state(name) == 'active'
 
     def destroy_node(self) -> None:
         """Leaves the graph now, and not with the garbage."""
@@ -290,45 +294,3 @@ class ManagedNode(LifecycleNodeMixin, Node):
         if lifecycle_state(self)[0] in _PRIMARY:
             self._transition('deactivated', self.deactivate)
             self.trigger_shutdown()
-
-
-class StateClient:
-    """Asks another node for its lifecycle state, without ever waiting.
-
-    Args:
-        node: of whoever asks; its executor must be spinning elsewhere.
-        name: of the other node, relative to the namespace.
-    """
-
-    def __init__(self, node: Node, name: str) -> None:
-        group = ReentrantCallbackGroup()
-        self._client: Any = node.create_client(GetState, f'{name}/get_state', callback_group=group)
-        self._pending: Any = None
-        self._since = 0.0
-        self._state = ''
-
-    def ask(self) -> str:
-        """The state as far as it is known by now; empty before the first answer."""
-        now = time.monotonic()
-        if self._pending is not None and self._pending.done():
-            self._state = self._pending.result().current_state.label
-            self._pending = None
-        if now - self._since > 1.0:
-            self._forget()  # asked of a process that has ended meanwhile: that one will not answer
-        if self._pending is None and self._client.service_is_ready():
-            self._pending, self._since = self._client.call_async(GetState.Request()), now
-        return self._state
-
-    def wait(self, timeout_s: float) -> str:
-        """The state from now on; empty when it is not told within that time [s]."""
-        self._forget()  # what is under way may tell of an earlier state
-        self._state, pause = '', threading.Event()
-        deadline = time.monotonic() + timeout_s
-        while not (state := self.ask()) and time.monotonic() < deadline:
-            pause.wait(0.005)
-        return state
-
-    def _forget(self) -> None:
-        if self._pending is not None:
-            self._client.remove_pending_request(self._pending)
-            self._pending = None

@@ -32,7 +32,7 @@ from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.attempting import Teller
-from safegen_ros.nodes.base import SafegenNode, run_node
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.current import CurrentWorld
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
@@ -42,6 +42,7 @@ from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
+from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener

@@ -17,6 +17,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.console.desk import RUN, Desk, GoalView, Pending
 from safegen_ros.console.link import NODES, Link
 from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.heartbeat import HeartbeatMonitor
 from safegen_ros.verdict import Category, Verdict
 
 ID = '7' * 32
@@ -34,16 +35,10 @@ class _Service:
         self.answers: list[Any] = []
         self.asked: Callable[[], None] = lambda: None
 
-    def service_is_ready(self) -> bool:
-        return True
-
     def call_async(self, request: Any) -> Any:
         self.answers.append(Future())
         self.asked()
         return self.answers[-1]
-
-    def remove_pending_request(self, answer: Any) -> None:
-        """There is nothing to forget here."""
 
 
 class _Node:
@@ -59,6 +54,9 @@ class _Node:
     def create_client(self, kind: Any, name: str, **more: Any) -> _Service:
         return self.services.setdefault(name, _Service())
 
+    def get_namespace(self) -> str:
+        return '/'
+
     def count_publishers(self, topic: str) -> int:
         return int(topic.split('/')[0] in self.there)
 
@@ -69,7 +67,7 @@ class _Console:
     def __init__(self) -> None:
         self.node, self.desk = _Node(), Desk()
         self.begun: list[str] = []
-        client: Any = SimpleNamespace(node=self.node)
+        client: Any = SimpleNamespace(node=self.node, heartbeats=HeartbeatMonitor(self.node))
         self.link = Link(client, self.desk, self.begun.append)
         self.results = self.node.services[f'{RUN}/_action/get_result']
 

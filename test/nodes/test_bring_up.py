@@ -20,7 +20,6 @@ from waiting import wait_until
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.managed import StateClient
 from safegen_ros.supervisor import Supervisor
 
 
@@ -42,9 +41,9 @@ def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Pa
             Client() as client,
         ):
             stack.wait_ready()
-            nodes = {spec.name: StateClient(client.node, spec.name) for spec in specs}
+            state = client.heartbeats.state
             for name in ('planner', 'executor'):
-                wait_until(lambda node=nodes[name]: node.ask() == 'inactive', f'the {name}')
+                wait_until(lambda name=name: state(name) == 'inactive', f'the {name}')
             assert 'ready to' not in stack.log_file.read_text()
             # The last one, and not by this supervisor.
             validator = subprocess.Popen(
@@ -52,7 +51,7 @@ def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Pa
             )
             try:
                 for name in ('validator', 'executor', 'planner'):
-                    wait_until(lambda node=nodes[name]: node.ask() == 'active', f'the {name}')
+                    wait_until(lambda name=name: state(name) == 'active', f'the {name}')
                 executes, plans = (ready_at(stack, work) for work in ('execute', 'plan'))
                 assert executes < plans
                 answer = client.validate(THREE, str(THREE_PLAN))

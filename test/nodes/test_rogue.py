@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S
+from leading import StateCaller
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from model_server import MODEL, ModelServer
@@ -37,7 +38,6 @@ from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.managed import StateClient
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.worlds.site import load_site
 
@@ -63,8 +63,7 @@ class Stack:
         client = client or self.stranger
         caller: Any = client.node.create_client(kind, name)
         assert caller.wait_for_service(WAIT_S)
-        # An answer to a younger client shows that those of an older one arrive.
-        assert StateClient(client.node, 'executor').wait(WAIT_S)
+        StateCaller(client, 'executor')
         return wait_for(caller.call_async(request), WAIT_S, name, ErrorCode.SERVER_LOST)
 
     def execute(self, client: Client, problem: str = THREE, **fields: Any) -> Any:
@@ -263,7 +262,7 @@ def test_a_stranger_weakens_no_node(stack: Stack, node: str) -> None:
     assert not lead(Transition.TRANSITION_ACTIVATE)
     answer = commands.do('activate', timeout_s=WAIT_S)
     assert answer.success, answer.message
-    assert StateClient(stack.client.node, node).wait(WAIT_S) == 'active'
+    assert StateCaller(stack.client, node).state == 'active'
 
 
 def test_a_validator_with_another_site_file_moves_nothing(stack: Stack) -> None:

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from safegen_ros.nodes import base
+from safegen_ros.nodes import running
 
 WAIT_S = 60.0
 
@@ -58,11 +58,11 @@ class _Node:
 def test_what_an_executor_meets_in_its_end_is_no_failure_of_the_node(
     monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
-    monkeypatch.setattr(base, 'MultiThreadedExecutor', _Executor)
+    monkeypatch.setattr(running, 'MultiThreadedExecutor', _Executor)
     nothing: Any = Mock()
-    monkeypatch.setattr(base, 'rclpy', SimpleNamespace(init=nothing, try_shutdown=nothing))
-    monkeypatch.setattr(base, '_on_stop_signals', nothing)
-    monkeypatch.setattr(base, '_STOP_SIGNALS', ())
-    monkeypatch.setattr(base.sys, 'setswitchinterval', nothing)
+    monkeypatch.setattr(running, 'rclpy', SimpleNamespace(init=nothing, try_shutdown=nothing))
+    monkeypatch.setattr(running, '_on_stop_signals', nothing)
+    monkeypatch.setattr(running, '_STOP_SIGNALS', ())
+    monkeypatch.setattr(running.sys, 'setswitchinterval', nothing)
     made: Any = _Node(fails)
-    assert base.run_node(lambda: made) == int(fails)
+    assert running.run_node(lambda: made) == int(fails)
