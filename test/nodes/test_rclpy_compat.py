@@ -19,6 +19,7 @@ from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.action import CancelResponse
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
@@ -33,6 +34,8 @@ from safegen_ros.nodes.rclpy_compat import (
     GoalServer,
     await_canceling,
     destroy_actions,
+    destroy_lifecycle,
+    lifecycle_state,
 )
 
 WAIT_S = 30.0
@@ -328,3 +331,40 @@ def test_a_destroyed_node_leaves_the_graph() -> None:
 def test_the_workarounds_are_for_the_installed_version() -> None:
     """With another one each test above says whether its gap is still there."""
     assert importlib.metadata.version('rclpy').startswith('9.1.')
+
+
+@contextmanager
+def _lifecycle_node() -> Iterator[LifecycleNode]:
+    context = Context()
+    rclpy.init(context=context)
+    node = LifecycleNode('managed', context=context)
+    try:
+        yield node
+    finally:
+        node.destroy_node()
+        destroy_lifecycle(node)
+        rclpy.try_shutdown(context=context)
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_the_state_of_a_lifecycle_node_has_no_public_call() -> None:
+    with _lifecycle_node() as node:
+        assert not [name for name in dir(node) if 'state' in name and name[0] != '_']
+        assert lifecycle_state(node) == (1, 'unconfigured')
+        node.trigger_configure()
+        assert lifecycle_state(node) == (2, 'inactive')
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_a_destroyed_lifecycle_node_stays_in_the_graph_until_its_state_machine_goes() -> None:
+    with _held_up('watcher') as watcher, _lifecycle_node() as node:
+
+        def there() -> bool:
+            return 'managed' in watcher.get_node_names()
+
+        wait_until(there, 'the node in the graph')
+        node.destroy_node()
+        threading.Event().wait(WINDOW_S)  # the loss of a node takes about 10 ms
+        assert there()
+        destroy_lifecycle(node)
+        wait_until(lambda: not there(), 'the end of the node')
