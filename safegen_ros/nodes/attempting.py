@@ -1,16 +1,53 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the planner tells while it plans: each phase, and each attempt once it is written down."""
+"""The progress of one planning: its journal, its feedback, and the topic of attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from safegen_msgs import msg
-from safegen_ros.nodes import conversions
+from safegen_ros.nodes import conversions, told
+from safegen_ros.nodes.remote import RemoteValidator
 from safegen_ros.planning.loop import Attempt, Progress
+from safegen_ros.record.events import PassedEvent
 from safegen_ros.worlds.task import ActionTask
+
+
+class AttemptLog:
+    """Writes the attempts of a planning into the journal, then publishes them.
+
+    Args:
+        note: writes a record into the journal of the goal.
+        publish: on the topic of attempts.
+        validator: that judges the attempts.
+        asked: record of the goal that says that VAL judges, too.
+    """
+
+    def __init__(
+        self,
+        note: Callable[[Any], None],
+        publish: Callable[[msg.Attempt], None],
+        validator: RemoteValidator,
+        asked: Any,
+    ) -> None:
+        self._note, self._publish = note, publish
+        self._validator, self._asked = validator, asked
+        self._noted = False
+
+    def judged(self, attempt: msg.Attempt) -> None:
+        """Takes an attempt with its verdict."""
+        if self._validator.second_opinion and not self._noted:  # known with the first verdict
+            self._noted = True
+            self._note(self._asked)
+        self._note(told.attempt_record(attempt))
+        self._publish(attempt)
+
+    def passed(self, reason: str) -> None:
+        """Takes the reason why the next planner is asked."""
+        self._note(PassedEvent(reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +59,15 @@ class Teller:
         before: attempts of its goal for earlier plans.
         replan: number of the replan.
         attempts: most that there will be, without the search.
-        judged: told of each attempt first; what it raises ends the planning.
-        passed: told likewise why the next planner is asked.
-        notify: told of everything.
+        log: writes each attempt down first; what it raises ends the planning.
+        notify: gets the feedback of the goal.
     """
 
     task: ActionTask
     before: int
     replan: int
     attempts: int
-    judged: Callable[[msg.Attempt], None]
-    passed: Callable[[str], None]
+    log: AttemptLog
     notify: Callable[[msg.PlanningProgress], None]
 
     def message(self, attempt: Attempt) -> msg.Attempt:
@@ -43,7 +78,7 @@ class Teller:
     def __call__(self, progress: Progress) -> None:
         """Tells it."""
         if progress.detail:
-            self.passed(progress.detail)
+            self.log.passed(progress.detail)
         message = msg.PlanningProgress(
             phase=progress.phase,
             source=progress.source,
@@ -53,5 +88,5 @@ class Teller:
         )
         if progress.attempt is not None:
             message.attempt = self.message(progress.attempt)
-            self.judged(message.attempt)
+            self.log.judged(message.attempt)
         self.notify(message)

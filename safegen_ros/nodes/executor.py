@@ -40,18 +40,15 @@ from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
-from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.goal_journal import JOURNAL, ExecutionLog
-from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
+from safegen_ros.nodes.executor_parameters import PARAMETERS
+from safegen_ros.nodes.goal_journal import ExecutionLog
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
-from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.protective_stop import ENDED_BY_STOP, ProtectiveStop
 from safegen_ros.nodes.rclpy_compat import GoalServer
-from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.real_arm import RealArm
-from safegen_ros.nodes.rehearsing import REHEARSE, Rehearser
+from safegen_ros.nodes.rehearsing import Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
@@ -69,40 +66,6 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
 from safegen_ros.robot.scene import Scene, load_scene
 from safegen_ros.worlds.task import ActionTask, JointCell
-
-PARAMETERS = (
-    AUTOSTART,
-    REFUSE_UNKNOWN,
-    SITE_FILE,
-    OPERATORS_FILE,
-    JOURNAL,
-    Parameter(
-        'cell',
-        'twin',
-        'what executes: twin; mycobot, the real arm; or symbolic',
-        choices=('twin', 'mycobot', 'symbolic'),
-    ),
-    Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
-    *task_cells.PARAMETERS,
-    Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
-    Parameter(
-        'real_time_factor',
-        0.0,
-        'speed of the cell against the wall clock [1]; 0 is as fast as the machine can',
-        0.0,
-        100.0,
-    ),
-    Parameter('time_budget', 300.0, 'for goals that carry no time budget [s]', 1.0, 86400.0),
-    Parameter(
-        'heartbeat_timeout',
-        4.0,
-        'longest time without a heartbeat of the sender or the validator during an execution [s]',
-        1.0,
-        600.0,
-    ),
-    REHEARSE,
-    *ARM_PARAMETERS,
-)
 
 
 @dataclass(frozen=True, slots=True)

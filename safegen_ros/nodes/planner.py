@@ -31,7 +31,7 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
-from safegen_ros.nodes.attempting import Teller
+from safegen_ros.nodes.attempting import AttemptLog, Teller
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.current import CurrentWorld
 from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
@@ -47,13 +47,13 @@ from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
-from safegen_ros.nodes.watchdog import Rules, Watch
+from safegen_ros.nodes.watchdog import ClientWatches
 from safegen_ros.nodes.world_levels import ArmsModel, world_levels
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
-from safegen_ros.record.events import GoalEvent, PassedEvent
+from safegen_ros.record.events import GoalEvent
 from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 from safegen_ros.worlds.pddl3.task import Pddl3Task
 
@@ -76,7 +76,7 @@ class PlannerNode(SafegenNode):
         self._executor_client = RemoteExecutor(self)
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
-        self._client_watches: dict[bytes, Watch] = {}
+        self._client_watches = ClientWatches(self.heartbeats)
         self._bound = BoundTasks(self.site)
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
@@ -182,7 +182,7 @@ class PlannerNode(SafegenNode):
                     sent=lambda id: self.journal.note(
                         goal_handle, GoalEvent('execute_plan', goal_id_text(id))
                     ),
-                    client_lost=lambda: bool(self._lost(goal_handle)),
+                    client_lost=lambda: bool(self._client_watches.lost(goal_handle)),
                     deadline=deadline.start + deadline.seconds,
                     cancelled=deadline.cancelled,
                     from_current=goal.from_current and not how['resume'],
@@ -201,7 +201,9 @@ class PlannerNode(SafegenNode):
             approval = {
                 'gate': self._approvals,
                 'approval_s': self.values['approval_timeout'],
-                'cancelled': lambda: deadline.cancelled() or bool(self._lost(goal_handle)),
+                'cancelled': lambda: (
+                    deadline.cancelled() or bool(self._client_watches.lost(goal_handle))
+                ),
             }
             if goal.step_by_step:
                 asking = Approving(**approval)
@@ -292,20 +294,10 @@ class PlannerNode(SafegenNode):
             stepwise = getattr(goal_handle.request, 'step_by_step', False)
             self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
 
-        goal = bytes(goal_handle.goal_id.uuid)
-        rules = Rules(
-            timeout_s=self.values['heartbeat_timeout'],
-            optional=True,
-            dropped='the client no longer waits for the goal',
-        )
-        with Watch(self.heartbeats, 'the client', lambda each: goal in each.sent, rules) as watch:
-            self._client_watches[goal] = watch
-            try:
-                return self.serve_goal(
-                    goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
-                )
-            finally:
-                del self._client_watches[goal]
+        with self._client_watches.watching(goal_handle, self.values['heartbeat_timeout']):
+            return self.serve_goal(
+                goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
+            )
 
     def _plan(
         self,
@@ -327,7 +319,7 @@ class PlannerNode(SafegenNode):
             notify(msg.PlanningProgress(phase=msg.PlanningProgress.WAITING, detail=detail))
 
         def cancelled() -> bool:
-            return deadline.cancelled() or bool(self._lost(goal_handle))
+            return deadline.cancelled() or bool(self._client_watches.lost(goal_handle))
 
         try:
             watched = deadline.with_cancelled(cancelled)
@@ -343,7 +335,7 @@ class PlannerNode(SafegenNode):
                     )
             return task
         except SafegenError as error:
-            lost = self._lost(goal_handle)
+            lost = self._client_watches.lost(goal_handle)
             if not lost or deadline.cancelled():
                 raise
             raise Canceled(
@@ -365,10 +357,6 @@ class PlannerNode(SafegenNode):
         heard = Heard(lambda record: self.journal.note(goal_handle, record), notify)
         return self._translator.fill_in(task, goal_handle.request, result, deadline, heard)
 
-    def _lost(self, goal_handle: Any) -> str:
-        """Why the client of a goal is lost; empty where it is not, or has sent no heartbeat."""
-        return self._client_watches[bytes(goal_handle.goal_id.uuid)].lost
-
     def _plan_in_turn(
         self,
         goal_handle: Any,
@@ -387,12 +375,10 @@ class PlannerNode(SafegenNode):
             else world_levels(task, goal, self.values, self._arms)
         )
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
-        judged = self._judged(goal_handle)
-
-        def passed(reason: str) -> None:
-            self.journal.note(goal_handle, PassedEvent(reason))
-
-        tell = Teller(task, len(before), replan, attempts, judged, passed, notify)
+        note = partial(self.journal.note, goal_handle)
+        asked = told.stack_event(self.values, goal, True)
+        log = AttemptLog(note, self._attempts.publish, self._validator, asked)
+        tell = Teller(task, len(before), replan, attempts, log, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
         is_run = isinstance(goal, RunTask.Goal)
         as_it_is = replan > 0 or (is_run and goal.from_current)
@@ -411,21 +397,6 @@ class PlannerNode(SafegenNode):
         proved = outcome.attempts[-1]
         result.plan = conversions.steps_to_msg(task.steps_of(proved.text), proved.source)
         self._plans.publish(result.plan)
-
-    def _judged(self, goal_handle: Any) -> Callable[[msg.Attempt], None]:
-        """Writes attempts of a goal down, with who judged them, and tells everybody."""
-        told_of_val = False
-
-        def judged(attempt: msg.Attempt) -> None:
-            nonlocal told_of_val
-            if self._validator.second_opinion and not told_of_val:  # known with the first verdict
-                told_of_val = True
-                asked = told.stack_event(self.values, goal_handle.request, True)
-                self.journal.note(goal_handle, asked)
-            self.journal.note(goal_handle, told.attempt_record(attempt))
-            self._attempts.publish(attempt)
-
-        return judged
 
 
 def main() -> None:
