@@ -34,7 +34,7 @@ CLIENT, FINALIZED = 'client', 'finalized'
 """State of a client, and the last state of every process."""
 
 _MAX_INSTANCES = 1000
-"""Instances remembered at most; whoever floods the topic must not fill the memory."""
+"""Most instances in memory, so that a flood of the topic cannot fill it."""
 
 
 class HeartbeatPublisher(Closing):
@@ -133,7 +133,7 @@ class Instance:
 
 
 class Watching(Protocol):
-    """What a monitor does for a watch."""
+    """A watch, as a monitor calls it."""
 
     def take(self, instance: Instance) -> None:
         """Called with each heartbeat."""
@@ -143,7 +143,7 @@ class Watching(Protocol):
 
 
 class HeartbeatMonitor:
-    """Knows the processes of its namespace by their heartbeats.
+    """Knows the living processes of its namespace by their heartbeats.
 
     Args:
         node: of the listener; its executor must be spinning elsewhere.
@@ -223,21 +223,16 @@ class HeartbeatMonitor:
 
     def take(self, message: Heartbeat) -> None:
         """Takes a heartbeat."""
-        self.heard(
-            Instance(
-                message.node,
-                bytes(message.instance),
-                message.state,
-                frozenset(bytes(each.uuid) for each in message.sent),
-                frozenset(bytes(each.uuid) for each in message.served),
-                self.clock(),
-            )
+        instance = Instance(
+            message.node,
+            bytes(message.instance),
+            message.state,
+            frozenset(bytes(each.uuid) for each in message.sent),
+            frozenset(bytes(each.uuid) for each in message.served),
+            self.clock(),
         )
-
-    def heard(self, instance: Instance) -> None:
-        """Takes a heartbeat as it is kept."""
         with self._changed:
-            # Taken out first: the dictionary is in the order of the last heartbeats.
+            # Popped first, so that the dictionary is in the order of the last heartbeats.
             self._known.pop(instance.id, None)
             if instance.state != FINALIZED:
                 self._known[instance.id] = instance

@@ -10,10 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from unique_identifier_msgs.msg import UUID
 from waiting import wait_until
 
+from safegen_msgs.msg import Heartbeat
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes.heartbeat import CLIENT, FINALIZED, PERIOD_S, HeartbeatMonitor, Instance
+from safegen_ros.nodes.heartbeat import CLIENT, FINALIZED, PERIOD_S, HeartbeatMonitor
 from safegen_ros.nodes.watchdog import ExecutionWatchdog, Rules, Watch
 
 GOAL, OTHER = b'g' * 16, b'o' * 16
@@ -39,10 +41,9 @@ class _World:
     def beat(
         self, node: str, number: int = 1, state: str = 'active', sent: bytes | None = GOAL
     ) -> None:
-        goals = frozenset(() if sent is None or node != SENDER else (sent,))
-        self.monitor.heard(
-            Instance(node, f'{node} {number}'.encode(), state, goals, frozenset(), self.now)
-        )
+        goals = [] if sent is None or node != SENDER else [UUID(uuid=list(sent))]
+        instance = list(f'{node} {number}'.encode().ljust(16))
+        self.monitor.take(Heartbeat(node=node, instance=instance, state=state, sent=goals))
 
     def pass_by(self, seconds: float, every_s: float = PERIOD_S) -> None:
         """Time in which everybody who is alive sends heartbeats, and this process looks."""
