@@ -43,15 +43,15 @@ _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
 class SafegenNode(ManagedNode):
-    """A node that takes goals as its queue has room, and can be told to give up what it is doing.
+    """A node that takes goals while its queue has room, and ends them when it is deactivated.
 
     Attributes:
-        UNAVAILABLE: the code of a goal that comes while the node is not active.
+        UNAVAILABLE: the error code of a goal while the node is not active.
         interruption: what ends this process, or deactivates the node.
-        goals: one goal at a time and none that waits, unless a node sets another one.
+        goals: queue of one running goal and no waiting one, unless a node sets another one.
         heartbeat: of this node.
-        journal: where every goal is written down before anybody is told of it.
-        diagnostics: where the parts of the node say how they are.
+        journal: of all goals; written before anything is published.
+        diagnostics: of the parts of the node.
     """
 
     UNAVAILABLE: ClassVar[ErrorCode] = ErrorCode.GOAL_REJECTED
@@ -114,7 +114,7 @@ class SafegenNode(ManagedNode):
         return [goal for server in self._servers_of_goals for goal in server.open_goals()]
 
     def unsigned(self, what: str) -> str:
-        """Why something that is not signed is refused; empty where it is not."""
+        """Why an unsigned call is refused; empty where it is not."""
         return self.commands.unsigned(what)
 
     def load_site(self) -> None:
@@ -130,11 +130,11 @@ class SafegenNode(ManagedNode):
             )
 
     def site_health(self) -> Health:
-        """Which rules bind every goal."""
+        """The site file that binds every goal."""
         digest, keys = self.site.digest, self.commands.required
-        told = f'site file of digest {digest}' if digest else 'no site file'
+        text = f'site file of digest {digest}' if digest else 'no site file'
         keyed = 'goals and commands must be signed' if keys else 'nobody has to sign'
-        return Health('site', diagnostics.OK, f'{told}; {keyed}', {'digest': digest})
+        return Health('site', diagnostics.OK, f'{text}; {keyed}', {'digest': digest})
 
     def _set_signed(self, by: str, argument: str) -> str:
         values = parameters_of(argument)
@@ -164,7 +164,7 @@ class SafegenNode(ManagedNode):
         return f'the {self.get_name()} is {wanted}'
 
     def hardware(self) -> str:
-        """What the node works with, for its diagnostics."""
+        """Model or cell of the node, for its diagnostics."""
         return ''
 
     def _state_health(self) -> Health:
@@ -175,7 +175,7 @@ class SafegenNode(ManagedNode):
         return Health('state', level, self.state if active else f'{self.state}: takes no work')
 
     def goals_health(self) -> Health:
-        """How many goals there are, and whether one more would be taken."""
+        """Number of goals, and whether the queue has room."""
         here, room = self.goals.here, self.goals.room
         full = here >= room > 1
         return Health(
@@ -213,11 +213,11 @@ class SafegenNode(ManagedNode):
 
         Args:
             goal_handle: of the goal.
-            result: what is sent; its errors are filled in.
-            work: fills in the rest; returns or raises what went wrong. It takes its turn itself.
-            explain: turns the error that ended the work into what the client is told.
-            begin: writes down that the goal came, before anything else; what it raises ends it.
-            plan: which one the result is about, for the journal.
+            result: sent to the client; its errors are filled in.
+            work: fills in the rest; returns or raises the error. It takes its turn itself.
+            explain: turns the error that ended the work into the one for the client.
+            begin: writes the goal into the journal first; an error there ends the goal.
+            plan: of the result, for the journal.
         """
         with ExitStack() as here:
             here.callback(self.goals.leave)
@@ -239,7 +239,7 @@ class SafegenNode(ManagedNode):
     def _written(
         self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
     ) -> tuple[ErrorCode, str]:
-        """Writes down how a goal ends; an end that is in no journal is no success."""
+        """Writes the end of a goal; a goal without its end in the journal has failed."""
         try:
             self.journal.end(goal_handle, result, plan, code, message)
             return code, message
@@ -263,8 +263,8 @@ class SafegenNode(ManagedNode):
         try:
             return work()
         except SafegenError as error:
-            told = explain(error)
-            return told.code, told.message
+            explained = explain(error)
+            return explained.code, explained.message
         except Exception as error:
             return self.unexpected(error)
 
@@ -294,10 +294,10 @@ class SafegenNode(ManagedNode):
         return result
 
     def halt(self) -> None:
-        """Stops what moves, at once; all else learns from `inactive` that it has to end."""
+        """Stops all motion at once; everything else ends by `inactive`."""
 
     def end(self) -> None:
-        """The last transition, and the last report."""
+        """Does the last transition, and ends heartbeat and diagnostics."""
         super().end()
         for server in self._servers_of_goals:
             server.join(CLOSE_TIMEOUT_S)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces that a running node has, as the middleware tells them."""
+"""Interfaces and namespaces of running nodes, from the ROS graph."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _OF_ACTIONS = '/_action/'
 
 
 def interfaces_of(watcher: Node, name: str, namespace: str = '/') -> Seen:
-    """What another node has now, as far as discovery has told it.
+    """The interfaces of another node that discovery has found.
 
-    The topics and services of which an action is made are left out. A node that has not been found
-    has none.
+    The topics and services of actions are left out. An undiscovered node has none.
 
     Args:
         watcher: any node of the same domain.
@@ -69,7 +68,7 @@ def stacks_elsewhere(watcher: Node, namespace: str) -> str:
 
 
 def why_missing(watcher: Node, heartbeats: HeartbeatMonitor, name: str) -> str:
-    """Why a node of the watcher's namespace offers nothing, and what to do about it."""
+    """Why a node in the watcher's namespace offers nothing, with the cure."""
     namespace = watcher.get_namespace()
     if (name, namespace) not in watcher.get_node_names_and_namespaces():
         return (

@@ -1,10 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a managed node: configure, activate, deactivate, clean up; and its start by itself.
+"""Lifecycle nodes: configure, activate, deactivate, clean up; and their autostart.
 
-A node is unconfigured when it starts, and has neither model nor arm then. Whoever wants may lead it
-by the services of a ROS lifecycle node; with its parameter `autostart` it leads itself to `active`,
-after those nodes that it needs. Every parameter is read when it is configured.
+A node starts unconfigured, without model and arm. The services of a ROS lifecycle node change its
+state. With the parameter `autostart` it activates itself after the nodes that it needs. Parameters
+are read when it is configured.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CURES = {
     'inactive': 'activate it',
     'finalized': 'it has ended for good: start the stack again',
 }
-"""What to do about a node in a state in which it does no work."""
+"""Cure for each state in which a node does no work."""
 
 _POLL_S = 0.1  # between two looks whether a wait for another node is to end
 
@@ -75,7 +75,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
     def __init__(self, name: str, parameters: tuple[Parameter, ...]) -> None:
         Node.__init__(self, name)
-        # Transitions one after the other, and beside everything else.
+        # Transitions run one after the other, in parallel with everything else.
         self.transitions = MutuallyExclusiveCallbackGroup()
         LifecycleNodeMixin.__init__(self, callback_group=self.transitions)
         self._trusted = threading.local()
@@ -90,11 +90,10 @@ class ManagedNode(LifecycleNodeMixin, Node):
         self.add_on_set_parameters_callback(self._check_parameters)
 
     def create_publisher(self, *arguments: Any, **keywords: Any) -> Any:
-        """See `Node.create_publisher`; no events are listened to unless some are named.
+        """See `Node.create_publisher`; without event callbacks unless some are named.
 
-        rclpy looks at the events of each topic whenever anything happens, which was a quarter of
-        the processor time of a goal. What it would tell, that somebody else's profile does not fit,
-        that one is told, too.
+        rclpy checks the events of each topic at every wake-up, which took a quarter of the
+        processor time of a goal. The other side also reports QoS profiles that do not match.
         """
         events = {'event_callbacks': PublisherEventCallbacks(use_default_callbacks=False)}
         return super().create_publisher(*arguments, **{**events, **keywords})
@@ -104,11 +103,11 @@ class ManagedNode(LifecycleNodeMixin, Node):
         events = {'event_callbacks': SubscriptionEventCallbacks(use_default_callbacks=False)}
         return super().create_subscription(*arguments, **{**events, **keywords})
 
-    # Who may weaken it
+    # Authorization
 
     @contextmanager
     def trusted(self) -> Iterator[None]:
-        """What this thread does inside comes from the node itself, or was signed."""
+        """Marks the calls of this thread as those of the node itself, or as signed."""
         self._trusted.now = True
         try:
             yield
@@ -116,14 +115,14 @@ class ManagedNode(LifecycleNodeMixin, Node):
             self._trusted.now = False
 
     def stranger(self, what: str) -> str:
-        """Why something is refused that is not `trusted`; empty where nobody has to sign."""
+        """Why an untrusted call is refused; empty where nothing has to be signed."""
         return '' if getattr(self._trusted, 'now', False) else self.unsigned(what)
 
     def unsigned(self, what: str) -> str:
-        """Why something that is not signed is refused; empty where it is not."""
+        """Why an unsigned call is refused; empty where it is not."""
         return ''
 
-    # What subclasses say
+    # For subclasses
 
     def refuses_unknown(self) -> bool:
         """Whether a parameter that no node has keeps the node from being configured."""
@@ -242,10 +241,10 @@ class ManagedNode(LifecycleNodeMixin, Node):
             f'is {self.state}: deactivate it, clean it up, then set them and configure it again',
         )
 
-    # A start by itself
+    # Autostart
 
     def bring_up(self, stop: threading.Event) -> None:
-        """Goes to `active` in the order of the stack, unless `autostart` is off.
+        """Activates the node in the order of the stack, unless `autostart` is off.
 
         Args:
             stop: ends a wait for other nodes.
@@ -264,7 +263,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
             raise SafegenError(self._failure)
         if not self._others_active(stop):
             return
-        # Somebody may have led it on meanwhile.
+        # A lifecycle manager may have changed the state meanwhile.
         if self.state == 'inactive' and self.trigger_activate() is not _DONE:
             raise SafegenError(self._failure)
 
@@ -283,7 +282,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         return self.heartbeats.state(name) == 'active'
 
     def destroy_node(self) -> None:
-        """Leaves the graph now, and not with the garbage."""
+        """Leaves the graph now, not at garbage collection."""
         destroy_actions(self)
         super().destroy_node()
         destroy_lifecycle(self)
