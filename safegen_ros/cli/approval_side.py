@@ -63,7 +63,7 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
         if pending is None and not approver.connected:
             raise SafegenError(
                 f'no planner answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}: '
-                f'{why_missing(client.node, "planner")}',
+                f'{why_missing(client.node, client.heartbeats, "planner")}',
                 ErrorCode.SERVER_LOST,
             )
         if pending is None:

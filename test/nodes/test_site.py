@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S
+from leading import StateCaller
 from model_server import MODEL, ModelServer
 from single_nodes import SingleNodes
 from stopping import BY_SEARCH, THREE_PLAN
@@ -26,7 +27,6 @@ from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.managed import StateClient
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
@@ -101,7 +101,7 @@ def test_a_plan_against_a_rule_is_refused_by_its_place(
 def test_the_monitor_watches_no_plan_against_a_rule(client: Client) -> None:
     watch: Any = client.node.create_client(MonitorStep, 'monitor_step')
     assert watch.wait_for_service(WAIT_S)
-    assert StateClient(client.node, 'validator').wait(WAIT_S)
+    StateCaller(client, 'validator')
     plan = conversions.plan_to_msg(AROUND)
     request = MonitorStep.Request(begin=True, task=Task(problem=ON_C), plan=plan)
     answer = wait_for(watch.call_async(request), WAIT_S, 'it', ErrorCode.SERVER_LOST)
