@@ -119,6 +119,12 @@ except (KeyboardInterrupt, ExternalShutdownException):
 }
 
 
+def node_command(module, *arguments):
+    """Runs a module as a node that cannot outlive this thread, and so answer another test."""
+    child = [sys.executable, '-m', 'safegen_ros.processes.child', str(os.getpid())]
+    return [*child, module, *arguments]
+
+
 def spec(program, name=None, **more):
     return NodeSpec(name or program, program, f'node_{program}', **more)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S
 from model_server import MODEL, ModelServer
+from node_programs import node_command
 from stopping import THREE_PLAN
 from waiting import wait_until
 
@@ -47,7 +47,7 @@ def test_nothing_is_active_before_the_validator_is(ros_domain: int, tmp_path: Pa
             assert 'ready to' not in stack.log_file.read_text()
             # The last one, and not by this supervisor.
             validator = subprocess.Popen(
-                [sys.executable, '-m', specs[0].module], env={**os.environ, **environment}
+                node_command(specs[0].module), env={**os.environ, **environment}
             )
             try:
                 for name in ('validator', 'executor', 'planner'):

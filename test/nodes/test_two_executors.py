@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import CommandLine
 from goals import WAIT_S, Feedback
+from node_programs import node_command
 from stopping import LONG, LONG_PLAN, Operator, stoppable_stack
 from waiting import wait_until
 
@@ -52,7 +52,7 @@ def test_the_second_is_refused_and_the_first_is_stopped(
     goal = client.start_execute(LONG, LONG_PLAN, on_feedback=moving)
     moving.wait()
     second = subprocess.Popen(
-        [sys.executable, '-m', 'safegen_ros.nodes.executor', '--ros-args', '-p', 'cell:=symbolic'],
+        node_command('safegen_ros.nodes.executor', '--ros-args', '-p', 'cell:=symbolic'),
         env={**os.environ, 'SAFEGEN_STATE_DIR': str(tmp_path), 'SAFEGEN_RUNS_DIR': str(tmp_path)},
         stderr=subprocess.PIPE,
         text=True,
