@@ -54,6 +54,9 @@ RESPAWN_DELAY_S = 1.0  # doubles with each death of the same node
 # A wrapper such as `make` or `uv run` may pass on the Ctrl-C that the terminal has sent already.
 SAME_KEYSTROKE_S = 0.5
 
+BEAT_S = 0.25
+"""Time between two signs that the supervisor runs [s]."""
+
 __all__ = ['ExitCode', 'NodeDiedError', 'NotReadyError', 'StackEvent', 'Supervisor', 'up']
 
 
@@ -96,6 +99,7 @@ class Supervisor:
         self._output = threading.Lock()
         self._log_error = ''
         self._lock: DomainLock | None = None
+        self._closed = threading.Event()
         self._status = 'starting'
         self._died: NodeDiedError | None = None
         self._stop_requested = False
@@ -119,6 +123,8 @@ class Supervisor:
                     'stack: end that, or choose another port (console_port:=PORT)'
                 )
         self._lock = DomainLock(self.domain, self.namespace)
+        self._beats = threading.Thread(target=self._beat, args=(self._lock,), daemon=True)
+        self._beats.start()
         try:
             self.log_dir.mkdir(parents=True, exist_ok=True)
             self.log_file.touch()
@@ -127,6 +133,11 @@ class Supervisor:
         except BaseException:
             self.stop()
             raise
+
+    def _beat(self, lock: DomainLock) -> None:
+        """Shows the nodes that this process runs, until it is closed."""
+        while not self._closed.wait(BEAT_S):
+            lock.beat()
 
     def _spawn(self, spec: NodeSpec) -> None:
         overrides = None
@@ -272,6 +283,8 @@ class Supervisor:
                     break
                 self._wait_all(seconds, signalled)
         self._children.clear()
+        self._closed.set()
+        self._beats.join()
         self._lock.release()
         self._lock = None
 

@@ -10,8 +10,8 @@ Interfaces:
         allows goals again.
     topic `stopped` (safegen_msgs/msg/StopState, latched): whether it is stopped, and why.
     topic `heartbeat` (safegen_msgs/msg/Heartbeat): of the clients and nodes that sent the goals; a
-        goal of which none is known does not begin. A sender or validator that is lost while a goal
-        is executed stops the stack, and so does an executor that was not scheduled in time.
+        goal of which none is known does not begin. A sender, validator or supervisor that is lost
+        while a goal is executed stops the stack, and so does an executor that was not scheduled.
     service `release` (std_srvs/Trigger): the tool lets go at an operator's word, see `releasing`.
     service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): a proved plan on a twin of its own;
         the executor does this itself before a real arm moves.

@@ -8,7 +8,7 @@ import os
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.managed import ManagedNode
-from safegen_ros.processes.state import read_state
+from safegen_ros.processes.state import StackState, last_beat, read_state
 
 
 class Interruption:
@@ -32,13 +32,27 @@ class Interruption:
             return f'the {self._node.get_name()} was deactivated or ended'
         return ''
 
+    @property
+    def supervised(self) -> bool:
+        """Whether a supervisor has started this process."""
+        return self._stack() is not None
+
+    def supervisor_beat(self) -> int:
+        """A number that changes while the supervisor runs."""
+        return last_beat(self._node.context.get_domain_id(), self._node.get_namespace())
+
     def _taken_down(self) -> str:
         """Why the supervisor of this process takes its stack down; empty where it does not."""
+        stack = self._stack()
+        if stack is None or stack.status != 'stopping':
+            return ''
+        return stack.reason or 'no reason is given'
+
+    def _stack(self) -> StackState | None:
+        """The stack that this process is one of; None where it is of none."""
         try:
             domain = self._node.context.get_domain_id()
             stack = read_state(domain, self._node.get_namespace())
         except (OSError, ValueError, TypeError, SafegenError):
-            return ''
-        if stack is None or stack.status != 'stopping' or os.getpid() not in stack.nodes.values():
-            return ''
-        return stack.reason or 'no reason is given'
+            return None
+        return stack if stack is not None and os.getpid() in stack.nodes.values() else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -155,8 +155,27 @@ class ClientWatches:
         return self._watches[bytes(goal_handle.goal_id.uuid)].lost
 
 
+class SupervisorWatch(Watch):
+    """Watches the supervisor of this process, which has no node; see `Watch`.
+
+    Args:
+        beat: gives a number that changes while it runs.
+    """
+
+    def __init__(self, monitor: HeartbeatMonitor, beat: Callable[[], int], rules: Rules) -> None:
+        self._beat, self._last = beat, beat()
+        super().__init__(monitor, 'the supervisor of the stack', lambda _: False, rules)
+
+    def look(self, unlooked_s: float) -> None:
+        """See `Watch.look`."""
+        last, self._last = self._last, self._beat()
+        if self._last != last and self._timer is not None:
+            self._timer.feed()
+        super().look(unlooked_s)
+
+
 class ExecutionWatchdog:
-    """Stops the arm where the sender of the goal or the validator is lost during an execution.
+    """Stops the arm where the sender of the goal, the validator or the supervisor is lost.
 
     Nothing begins to move before both are known by their heartbeats.
 
@@ -171,6 +190,7 @@ class ExecutionWatchdog:
     def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
         self.timeout_s = 4.0
         self._heartbeats = node.heartbeats
+        self._interruption = node.interruption
         self._stop = stop
         self._watches: tuple[Watch, ...] = ()
 
@@ -228,12 +248,19 @@ class ExecutionWatchdog:
                 validates,
                 replace(rules, dropped='the validator is no longer active'),
             ) as judge,
+            self._supervisor(rules),
         ):
             self._watches = sender, judge
             try:
                 yield
             finally:
                 self._watches = ()
+
+    def _supervisor(self, rules: Rules) -> AbstractContextManager[object]:
+        known = self._interruption
+        if not known.supervised:
+            return nullcontext()
+        return SupervisorWatch(self._heartbeats, known.supervisor_beat, rules)
 
     def _await(
         self,

@@ -100,6 +100,10 @@ class DomainLock:
         scratch.write_text(json.dumps(asdict(state)))
         scratch.replace(target)
 
+    def beat(self) -> None:
+        """Show that its owner runs; see `last_beat`."""
+        os.utime(self._file.fileno())
+
     def release(self) -> None:
         """Give the domain back. The lock file stays: removing it would race with the next owner."""
         if not self._file.closed:
@@ -134,6 +138,14 @@ def read_state(domain: int, namespace: str = '/') -> StackState | None:
     # It has the lock and has not written yet, or is about to end; or it is of another version.
     except (FileNotFoundError, ValueError, TypeError):
         return None
+
+
+def last_beat(domain: int, namespace: str) -> int:
+    """A number that changes with each beat of the owner of a namespace; 0 where none was."""
+    try:
+        return _file(domain, namespace, 'lock').stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def running_stacks(domain: int) -> list[StackState]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -14,7 +15,9 @@ import pytest
 from action_msgs.msg import GoalStatus
 from blocks_small import THREE_TEXT as THREE
 from goals import WAIT_S, Feedback
+from model_server import MODEL, ModelServer
 from motion import Motion, stamp_of
+from node_programs import node_command
 from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator, execution, stoppable_stack
 from waiting import wait_until
 
@@ -24,6 +27,7 @@ from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.rclpy_compat import GoalClient
+from safegen_ros.nodes.release_store import ReleaseStore
 from safegen_ros.nodes.stopping import NEWS_TIMEOUT_S
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.processes.state import read_state
@@ -117,6 +121,46 @@ def test_an_executor_that_was_frozen_stops_when_it_is_thawed(
         assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED, result.error_msg
         assert operator.call('reset').success
         motion.assert_ended_with(result)
+
+
+def test_a_supervisor_that_is_frozen_in_a_motion_stops_the_arm(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_domain))
+    for name in ('SAFEGEN_RUNTIME_DIR', 'SAFEGEN_STATE_DIR', 'SAFEGEN_RUNS_DIR'):
+        monkeypatch.setenv(name, str(tmp_path))
+    with (
+        ModelServer() as server,
+        (tmp_path / 'output').open('w') as output,
+        subprocess.Popen(
+            node_command(
+                'safegen_ros.cli.main',
+                'up',
+                'sim',
+                'cell:=symbolic',
+                'real_time_factor:=1',
+                f'model:={server.url}#{MODEL}',
+            ),
+            stdout=output,
+            stderr=output,
+        ) as supervisor,
+    ):
+        try:
+            wait_until(lambda: 'READY' in (tmp_path / 'output').read_text(), 'the stack', 0.2)
+            with Client() as client:
+                feedback = Feedback(execution('moving', 1))
+                goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
+                feedback.wait()
+                supervisor.send_signal(signal.SIGSTOP)
+                result = goal.result()
+                assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED
+                why = 'the supervisor of the stack sent no heartbeat for 4 s'
+                assert why in result.error_msg
+        finally:
+            supervisor.send_signal(signal.SIGCONT)
+            supervisor.terminate()
+    with ReleaseStore(ros_domain, '/') as store:
+        assert store.read().reason == why
 
 
 def test_a_goal_whose_sender_has_no_heartbeat_moves_nothing(

@@ -20,7 +20,7 @@ from safegen_ros.nodes.watchdog import ExecutionWatchdog, Rules, Watch
 
 GOAL, OTHER = b'g' * 16, b'o' * 16
 TIMEOUT_S = 4.0
-SENDER, VALIDATOR = '/planner', '/validator'
+SENDER, VALIDATOR, SUPERVISOR = '/planner', '/validator', 'the supervisor'
 
 
 class _World:
@@ -33,14 +33,19 @@ class _World:
         )
         self.monitor = HeartbeatMonitor(node, lambda: self.now)
         self.stopped: list[str] = []
-        listener: Any = SimpleNamespace(heartbeats=self.monitor)
+        self.beats = 0
+        interruption = SimpleNamespace(supervised=True, supervisor_beat=lambda: self.beats)
+        listener: Any = SimpleNamespace(heartbeats=self.monitor, interruption=interruption)
         self.dog = ExecutionWatchdog(listener, self.stopped.append)
         self.dog.timeout_s = TIMEOUT_S
-        self.alive = {SENDER: True, VALIDATOR: True}
+        self.alive = {SENDER: True, VALIDATOR: True, SUPERVISOR: True}
 
     def beat(
         self, node: str, number: int = 1, state: str = 'active', sent: bytes | None = GOAL
     ) -> None:
+        if node == SUPERVISOR:
+            self.beats += 1
+            return
         goals = [] if sent is None or node != SENDER else [UUID(uuid=list(sent))]
         instance = list(f'{node} {number}'.encode().ljust(16))
         self.monitor.take(Heartbeat(node=node, instance=instance, state=state, sent=goals))
@@ -74,7 +79,12 @@ def world() -> _World:
 
 
 @pytest.mark.parametrize(
-    ('who', 'reason'), [(SENDER, 'the sender of the goal'), (VALIDATOR, 'the validator')]
+    ('who', 'reason'),
+    [
+        (SENDER, 'the sender of the goal'),
+        (VALIDATOR, 'the validator'),
+        (SUPERVISOR, 'the supervisor of the stack'),
+    ],
 )
 def test_who_is_silent_is_lost_within_the_bound(world: _World, who: str, reason: str) -> None:
     world.begin()
