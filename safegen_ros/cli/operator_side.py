@@ -26,6 +26,9 @@ DISCOVERY_S = 3.0
 ANSWER_S = 10.0
 """How long the executor may take to answer [s]; it answers a stop when the arm is at rest."""
 
+RESET_ANSWER_S = 60.0
+"""The same for a reset, which connects to an arm that may be silent, and asks it again."""
+
 
 def stop_stack(namespace: str, as_json: bool) -> int:
     """Calls the service `stop`; returns the exit status.
@@ -176,7 +179,8 @@ def _call(client: Client, command: str) -> Any:
     It is sent once: repeated on its own, a reset could take back a stop that came in between.
     """
     commands = CommandClient(client.node, 'executor')
-    return commands.do(command, timeout_s=ANSWER_S) if commands.wait(DISCOVERY_S) else None
+    answer_s = RESET_ANSWER_S if command == 'reset' else ANSWER_S
+    return commands.do(command, timeout_s=answer_s) if commands.wait(DISCOVERY_S) else None
 
 
 def _print_answer(success: bool, message: str, as_json: bool) -> int:

@@ -42,6 +42,9 @@ from safegen_ros.robot.pose import Pose
 ANSWER_S = 10.0
 """How long a service may take to answer [s]; a stop answers when the arm is at rest."""
 
+RESET_ANSWER_S = 60.0
+"""The same for a reset, which connects to an arm that may be silent, and asks it again."""
+
 THERE_S = 1.0
 """How long a service may take to be found [s]."""
 
@@ -327,7 +330,7 @@ class Link:
 
     def reset(self) -> str:
         """Allows goals again; raises `SafegenError` where nobody answers, or it is refused."""
-        return _said(self._commands.do('reset', timeout_s=ANSWER_S))
+        return _said(self._commands.do('reset', timeout_s=RESET_ANSWER_S))
 
     def release(self) -> str:
         """Has the tool let go; raises as `reset`."""

@@ -38,7 +38,7 @@ from rclpy.action import CancelResponse
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.bringup import ARM_CELL, CELLS
-from safegen_ros.errors import ARM_FAULTS, ErrorCode, SafegenError
+from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.nodes import conversions, qos, task_cells, told
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
@@ -185,9 +185,9 @@ class ExecutorNode(SafegenNode):
             self._cell.stop()
 
     def _rearm(self) -> None:
-        """Makes the arm fit to move again, where it can tell; raises where it is not."""
-        if rearm := getattr(self._twin, 'rearm', None):
-            rearm()
+        """Makes the arm fit to move again; raises where it is not."""
+        if self._twin is not None:
+            self._twin.rearm()
 
     def end(self) -> None:
         """The last transition; then the next executor may have this domain and namespace."""
@@ -371,7 +371,11 @@ class ExecutorNode(SafegenNode):
         )
 
     def _world_state(self, observed: State) -> WorldState:
-        return self._samples.world_state(observed, task_cells.poses_in(self._joint, self._twin))
+        try:
+            poses = task_cells.poses_in(self._joint, self._twin)
+        except RobotError:
+            poses = {}  # after a fault nobody knows them, and the fault is what the client is told
+        return self._samples.world_state(observed, poses)
 
 
 def main() -> None:
