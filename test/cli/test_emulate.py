@@ -13,7 +13,7 @@ from pymycobot import MyCobot280Socket
 
 from safegen_ros.cli.fault_bench import summary
 from safegen_ros.robot.emulator.fault_runs import FaultRun
-from safegen_ros.robot.emulator.faults import KNOBS, Fault
+from safegen_ros.robot.emulator.faults import KNOBS
 
 
 @pytest.fixture
@@ -50,13 +50,15 @@ def test_the_faults_are_listed_and_a_wrong_one_is_refused(safegen):
 
 
 def test_the_bench_sums_up_how_the_runs_ended():
-    def run(ended, last_motion, stop_frame):
-        fault = Fault('echo', 1.0)
-        return FaultRun(0, fault, 'serial', False, ended, '', last_motion, stop_frame)
-
-    runs = [run('done', None, None), run('stopped', 0.002, 0.004), run('wrong', 0.25, None)]
+    runs = [
+        FaultRun(0, 'echo', 'serial', False, 'done'),
+        FaultRun(1, 'echo', 'tcp', False, 'stopped', 'no answer', stop_frame=0.004),
+        FaultRun(2, 'echo', 'tcp', True, 'wrong', 'it moved', motions=1, resumes=1),
+    ]
     assert summary(runs) == [
+        '3 runs: 1 over serial, 2 over tcp',
         'ended in a stop or well: 2/3 (66.7 %)',
-        'stop to the last motion command at the arm: at most 250.0 ms over 2 stops (limit 100 ms)',
+        'motions after 2 stops: 1',
+        'self-resumes before a reset: 1',
         'stop to the stop command at the arm: median 4.0 ms, at most 4.0 ms over 1 stops',
     ]

@@ -23,7 +23,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.messages import ArmPort
 from safegen_ros.robot.agent_client.agent_link import AgentLink
-from safegen_ros.robot.agent_client.channel import AgentAddress
+from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 from safegen_ros.robot.arm import ContactPair, Sample
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_speed
@@ -105,6 +105,11 @@ class AgentArm(Closing, ProgramArm):
         self._closed = False
         self._fault: RobotError | None = None
         self._link = self._connected()
+
+    @property
+    def channel(self) -> Channel:
+        """What leads to its agent now."""
+        return self._link.channel
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad], asked for now.

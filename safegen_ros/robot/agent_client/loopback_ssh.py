@@ -127,6 +127,16 @@ class LoopbackSsh(Closing):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
 
+    def restart(self) -> None:
+        """Starts the server again after `cut` or `kill`; connections that were cut are gone."""
+        connections = self._of_connections()
+        stopped = [pid for pid in connections if _state(pid) == b'T']
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if self._process.poll() is not None:
+            self.start()
+
     def agent_pid(self, module: str) -> int:
         """The process of the newest agent that runs a module, such as 'serve' or 'main'.
 
@@ -135,15 +145,7 @@ class LoopbackSsh(Closing):
         Raises:
             RobotError: there is none.
         """
-        wanted = f'safegen_ros.robot.agent.{module}'.encode()
-        found = [
-            pid
-            for pid in _descendants(self._process.pid)
-            if wanted in _read(Path(f'/proc/{pid}/cmdline')).split(b'\0')
-        ]
-        if not found:
-            raise RobotError(f'no agent runs {module}')
-        return max(found, key=_started)
+        return agent_process(self._process.pid, module)
 
     def close(self) -> None:
         """Ends the server, its connections, and with them the agents."""
@@ -158,6 +160,27 @@ class LoopbackSsh(Closing):
         ]
 
 
+def agent_process(above: int, module: str) -> int:
+    """The newest process that runs a module of the agent: a given one, or one below it.
+
+    Args:
+        above: the given one.
+        module: 'serve', which moves the arm, or 'main', its guard.
+
+    Raises:
+        RobotError: there is none.
+    """
+    wanted = f'safegen_ros.robot.agent.{module}'.encode()
+    found = [
+        pid
+        for pid in (above, *_descendants(above))
+        if wanted in _read(Path(f'/proc/{pid}/cmdline')).split(b'\0')
+    ]
+    if not found:
+        raise RobotError(f'no agent runs {module}')
+    return max(found, key=_started)
+
+
 def _descendants(parent: int) -> list[int]:
     """Processes below one, parents first."""
     parents = {}
@@ -169,6 +192,12 @@ def _descendants(parent: int) -> list[int]:
     for each in found:
         found += [pid for pid, above in parents.items() if above == each]
     return found[1:]
+
+
+def _state(pid: int) -> bytes:
+    """The state of a process, such as T for stopped; empty when it has ended."""
+    fields = _read(Path(f'/proc/{pid}/stat')).rpartition(b')')[2].split()
+    return fields[0] if fields else b''
 
 
 def _started(pid: int) -> int:

@@ -8,13 +8,14 @@ import contextlib
 import heapq
 import itertools
 import os
+import queue
 import random
 import select
 import socket
 import threading
 import time
 import tty
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from safegen_ros.closing import Closing
@@ -26,6 +27,12 @@ from safegen_ros.robot.twin.twin import TICK, MujocoTwin
 
 #: An emulator that was held up for longer than this does not catch up [s].
 _LAG = 0.5
+#: Commands that make a stopped arm fit to move: an operator's reset sends them, and nothing else.
+_REARMING = frozenset({
+    Command.POWER_ON, Command.CLEAR_ERROR, Command.FOCUS_SERVO, Command.SET_FREE_MODE,
+})  # fmt: skip
+#: Longest wait for the thread of the emulator [s].
+_WORK_S = 10.0
 #: What a broken servo reports, beside the joints' own 1 to 6.
 _COLLISION = 16
 
@@ -56,6 +63,7 @@ class Emulator(Closing):
         serial_port: path of the pseudo-terminal.
         tcp_port: the port that was opened, or None.
         last_motion: when the last motion command came, in `time.monotonic` [s]; 0 for never.
+        last_rearming: the same for the last command that powers servos or clears an error code.
         first_stop: the same for the first stop command since somebody set it to 0.
 
     Raises:
@@ -72,11 +80,15 @@ class Emulator(Closing):
         seed: int = 0,
     ) -> None:
         self.last_motion = 0.0
+        self.last_rearming = 0.0
         self.first_stop = 0.0
         self.firmware = Firmware(twin)
         self._line = Line(faults, random.Random(seed))  # noqa: S311 - faults, not secrets
         self._struck: set[str] = set()
         self._closing = threading.Event()
+        self._work: queue.SimpleQueue[tuple[Callable[[], None], threading.Event]] = (
+            queue.SimpleQueue()
+        )
         self._late: list[tuple[float, int, _Client, bytes]] = []
         self._order = itertools.count()
         self._listener = self._listen(tcp_port)
@@ -84,16 +96,33 @@ class Emulator(Closing):
         if self._listener is not None:
             self.tcp_port = self._listener.getsockname()[1]
         self._connection: socket.socket | None = None
-        # The far end stays open here as well, so that a client may go and come back.
-        master, self._slave = os.openpty()
-        tty.setraw(master)
-        tty.setraw(self._slave)
-        os.set_blocking(master, False)
-        self.serial_port = os.ttyname(self._slave)
-        self._clients = [_Client(master)]
-        self._link = self._make_link(link)
+        self._link: Path | None = None
+        self._open_serial(link)
         self._thread = threading.Thread(target=self._serve, name='emulator', daemon=True)
         self._thread.start()
+
+    def strike(self, fault: Fault) -> None:
+        """Lets a fault begin now."""
+        self._do(lambda: self._line.add(fault, time.monotonic()))
+
+    def repair(self) -> None:
+        """Ends all faults: plugs the cable in, and mends servos; the power stays off."""
+        self._do(self._repaired)
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """Has the thread of the emulator do something, and waits for it."""
+        done = threading.Event()
+        self._work.put((work, done))
+        if not done.wait(_WORK_S):
+            raise EmulatorError(f'the emulator does nothing for {_WORK_S:g} s')
+
+    def _repaired(self) -> None:
+        self._line.clear()
+        self.firmware.repair()
+        if 'unplugged' in self._struck:
+            self._open_serial(self._link)
+            self._listener = self._listen(self.tcp_port)
+        self._struck.clear()
 
     def close(self) -> None:
         """Ends the emulation; the port is gone."""
@@ -102,10 +131,16 @@ class Emulator(Closing):
         self._closing.set()
         self._thread.join()
         self._unplug()
-        if self._listener is not None:
-            self._listener.close()
-        if self._link is not None:
-            self._link.unlink(missing_ok=True)
+
+    def _open_serial(self, link: Path | None) -> None:
+        # The far end stays open here as well, so that a client may go and come back.
+        master, self._slave = os.openpty()
+        tty.setraw(master)
+        tty.setraw(self._slave)
+        os.set_blocking(master, False)
+        self.serial_port = os.ttyname(self._slave)
+        self._clients = [_Client(master)]
+        self._link = self._make_link(link)
 
     def _listen(self, port: int | None) -> socket.socket | None:
         if port is None:
@@ -140,6 +175,10 @@ class Emulator(Closing):
             now = time.monotonic()
             if now - due > _LAG:
                 due = now
+            while not self._work.empty():
+                work, done = self._work.get()
+                work()
+                done.set()
             while due <= now:
                 self._strike(now)
                 self.firmware.tick()
@@ -192,6 +231,8 @@ class Emulator(Closing):
         if frame.command in MOTION:
             self.last_motion = now
             self._line.began(now)
+        if frame.command in _REARMING:
+            self.last_rearming = now
         if frame.command == Command.STOP:
             self.first_stop = self.first_stop or now
         if self._line.echoes(now):
@@ -237,8 +278,13 @@ class Emulator(Closing):
 
     def _unplug(self) -> None:
         self._drop()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         for client in self._clients:
             os.close(client.fd)
         if self._clients:
             os.close(self._slave)
+            if self._link is not None:
+                self._link.unlink(missing_ok=True)
         self._clients = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.mycobot.frames import Command, Frame
@@ -119,6 +119,18 @@ class Line:
         """Tells that a motion command has come; the first one counts [s]."""
         if self._began is None:
             self._began = now
+
+    def add(self, fault: Fault, now: float) -> None:
+        """Adds a fault that begins now [s]."""
+        self.began(now)
+        assert self._began is not None  # noqa: S101 - for the type checker
+        self._faults[fault.name] = replace(fault, after=max(0.0, now - self._began))
+
+    def clear(self) -> None:
+        """Ends all faults."""
+        self._faults.clear()
+        self._frozen = None
+        self._silent_until = -math.inf
 
     def active(self, name: str, now: float) -> float | None:
         """The value of a fault that has begun; None for one that has not, or is not there."""

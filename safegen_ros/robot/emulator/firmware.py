@@ -104,6 +104,10 @@ class Firmware:
         self.enabled[joint - 1] = not broken
         self.error = error
 
+    def repair(self) -> None:
+        """Servos can follow again; power, enabled servos and error codes stay as they are."""
+        self.free = np.ones(6)
+
     # What the commands do
 
     def _commands(self) -> dict[int, _Answer]:
