@@ -16,6 +16,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
 	@echo 'make test [ARGS=...]           linters, types, layers, then pytest (ARGS go to pytest)'
+	@echo 'make test ARGS="-m nightly"     the rows of the fault matrix that take too long otherwise'
 	@echo 'make soak [RUNS=20] [ARGS=...] pytest again and again, until something fails'
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'

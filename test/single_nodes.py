@@ -8,7 +8,9 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from goals import WAIT_S
 from waiting import wait_until
@@ -29,22 +31,38 @@ NODES = ('validator', 'executor', 'planner')
 
 
 class SingleNodes(Closing):
-    """The nodes of the profile `sim`, without a supervisor.
+    """The nodes of a profile, without a supervisor.
 
     Args:
         domain: ROS domain id.
         folder: for logs, parameters and what is kept.
         values: arguments of the profile.
+        profile: its name.
+        executor: module of the tests that runs in place of that node.
+        variables: of the environment, in addition.
     """
 
-    def __init__(self, domain: int, folder: Path, values: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        domain: int,
+        folder: Path,
+        values: Mapping[str, object],
+        *,
+        profile: str = 'sim',
+        executor: str = '',
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._folder = folder
-        self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs('sim', dict(values))}
+        self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs(profile, dict(values))}
+        if executor:
+            self._specs['executor'] = replace(self._specs['executor'], module=executor)
+            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parent)}
         self._environment = {
             'ROS_DOMAIN_ID': str(domain),
             'SAFEGEN_RUNS_DIR': str(self.runs),
             'SAFEGEN_RUNTIME_DIR': str(folder),
             'SAFEGEN_STATE_DIR': str(folder),
+            **variables,
         }
         self._running: dict[str, ManagedProcess] = {}
         self._paused: set[str] = set()
@@ -55,6 +73,15 @@ class SingleNodes(Closing):
     def runs(self) -> Path:
         """The folder of all runs."""
         return self._folder / 'runs'
+
+    @property
+    def paused(self) -> frozenset[str]:
+        """The nodes that are kept from doing anything."""
+        return frozenset(self._paused)
+
+    def pid(self, name: str) -> int:
+        """The process above that of a node."""
+        return self._running[name].pid
 
     def start(self, *names: str) -> None:
         """Starts nodes that are not there."""
