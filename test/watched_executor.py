@@ -16,8 +16,8 @@ import threading
 import time
 from pathlib import Path
 
-from safegen_ros.nodes.base import run_node
 from safegen_ros.nodes.executor import ExecutorNode
+from safegen_ros.nodes.running import run_node
 from safegen_ros.robot.twin.twin import MujocoTwin
 
 VARIABLE = 'SAFEGEN_TEST_WATCH'
