@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
 from safegen_ros.worlds.household.conditions import Objects, Snapshot
@@ -25,6 +26,7 @@ from safegen_ros.worlds.household.pddl3 import (
     object_name,
     problem,
     triggered_text,
+    universe,
 )
 
 
@@ -83,10 +85,13 @@ class LiteralWatch:
 
     Args:
         constraints: what to watch.
-        objects: the objects at first.
+        objects: the objects at first. Only these and the pieces that they can become by the rules
+            of the world are watched; any other one is refused (`STATE_MISMATCH`).
     """
 
     def __init__(self, constraints: Sequence[Constraint], objects: Objects) -> None:
+        at_first = {object_name(each['objectId']): each['objectType'] for each in objects}
+        self._classes = at_first | universe(objects)
         # The world is observed, so that nothing about it can be taken from the problem.
         self._table = AtomTable(problem(objects, []), fold_static=False)
         self._sets = [
@@ -97,18 +102,36 @@ class LiteralWatch:
 
     def start(self, objects: Objects) -> Known:
         """What is known of the first moment."""
-        state = self._table.encode(atoms(objects))
+        state = self._state(objects)
         return Known(tuple(monitors.start(state) for monitors in self._sets))
 
     def progress(self, known: Known, objects: Objects) -> Known:
         """What is known one action later."""
-        state = self._table.encode(atoms(objects))
+        state = self._state(objects)
         return Known(
             tuple(
                 monitors.progress(standing, state)
                 for standing, monitors in zip(known.standings, self._sets, strict=True)
             )
         )
+
+    def _state(self, objects: Objects) -> int:
+        """The bits of the atoms; an object without a monitor would break any rule unseen."""
+        seen: dict[str, str] = {}
+        for each in objects:
+            name, kind = object_name(each['objectId']), each['objectType']
+            if self._classes.get(name) != kind:
+                reason = 'is none of the objects at first or of their pieces'
+            elif seen.setdefault(name, each['objectId']) != each['objectId']:
+                reason = f'has the same name in PDDL as {seen[name]!a}'
+            else:
+                continue
+            raise RobotError(
+                f'object {each["objectId"]!a} of class {kind!a} {reason}, so that no safety '
+                'constraint watches it: start a new goal with it in its scene',
+                ErrorCode.STATE_MISMATCH,
+            )
+        return self._table.encode(atoms(objects))
 
     def account(self, known: Known) -> Account:
         """What the constraints say."""

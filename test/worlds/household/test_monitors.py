@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.errors import PddlError
+from safegen_ros.errors import ErrorCode, PddlError, RobotError
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
@@ -23,6 +24,7 @@ from safegen_ros.worlds.household.constraints import (
     StepConstraint,
     read_constraint,
 )
+from safegen_ros.worlds.household.kinds import kinds
 from safegen_ros.worlds.household.knowledge import household_rules
 from safegen_ros.worlds.household.monitors import LiteralWatch, SpocWatch, Watch
 from safegen_ros.worlds.household.pddl3 import object_name, trace_texts
@@ -192,6 +194,44 @@ def test_the_published_count_is_another(
     trace = _candle(*(each == '1' for each in lit))
     assert _first_broken(LiteralWatch([constraint], trace[0]), trace) == literal
     assert _first_broken(SpocWatch([constraint]), trace) == spoc
+
+
+@pytest.mark.parametrize(
+    ('name', 'kind'), [('Candle (2)', 'Candle'), ('Knife (1)', 'Knife'), ('Candle (1)', 'Knife'),
+                       ('candle (1)', 'Candle'), ('Robot (1)', 'Robot')]
+)  # fmt: skip
+def test_an_object_that_was_not_there_is_refused_by_name(name: str, kind: str) -> None:
+    """A candle that nobody declared would burn unseen."""
+    on, off = (Condition(fields=(('isToggled', value),)) for value in (True, False))
+    [first] = _candle(False)
+    [[lit]] = _candle(True)
+    other = {**lit, 'objectId': name, 'objectType': kind}
+    watch = LiteralWatch([StepConstraint('Candle', on, off, 1)], first)
+    known = watch.start(first)
+    with pytest.raises(RobotError, match=re.escape(repr(name))) as caught:
+        watch.progress(known, [*first, other])
+    assert caught.value.code is ErrorCode.STATE_MISMATCH
+    with pytest.raises(RobotError, match=re.escape(repr(name))):
+        watch.start([*first, other])
+
+
+def test_a_constraint_watches_every_piece_of_what_is_sliced_or_broken() -> None:
+    for kind in kinds().values():
+        for made, number in ((kind.becomes, kind.pieces), (kind.breaks, 1 if kind.breaks else 0)):
+            if not made:
+                continue
+            whole = {**_candle(False)[0][0], 'objectId': f'{kind.name} (1)',
+                     'objectType': kind.name}  # fmt: skip
+            pieces = [{**whole, 'objectId': f'{made} ({n})', 'objectType': made, 'isDirty': True}
+                      for n in range(1, number + 1)]  # fmt: skip
+            dirty = Condition(fields=(('isDirty', True),))
+            watch = LiteralWatch([StepConstraint(made, dirty, Condition(), 1)], [whole])
+            known = watch.progress(watch.start([whole]), pieces)
+            assert watch.account(known).triggered == {0}
+            odd = {**whole, 'objectId': f'{made} ({number + 1})', 'objectType': made}
+            with pytest.raises(RobotError, match='safety constraint'):
+                watch.progress(known, [*pieces, odd])
+            assert not kinds()[made].becomes and not kinds()[made].breaks  # no piece of a piece
 
 
 def test_what_is_left_open_at_the_end_is_told() -> None:
