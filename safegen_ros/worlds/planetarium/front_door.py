@@ -23,6 +23,7 @@ from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.worlds.pddl3.formats import FORMATS
 from safegen_ros.worlds.pddl3.rules.reading import AmbiguousRule
+from safegen_ros.worlds.planetarium.coverage import left_out
 from safegen_ros.worlds.planetarium.equivalence import compare
 from safegen_ros.worlds.planetarium.findings import AnswerError
 from safegen_ros.worlds.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
@@ -276,6 +277,8 @@ class _Reading:
         wrong = contradiction(request.domain.name, problem.init)
         if wrong:
             raise _Refused(f'the initial state is impossible, for {wrong}: mend it')
+        if dropped := left_out(request, problem):
+            raise _Refused(f'{dropped}: leave out no part of the request')
         given = self._given(problem)
         problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
         try:
