@@ -177,7 +177,9 @@ def generic(domain: Domain) -> Lexicon:
             Way(name, f'{spoken} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
         )
         if slots:
-            ways.append(Way(name, ' '.join([slots[0], '=be', spoken, *slots[1:]])))
+            # As the domain spells it, too: a hyphen or an underline joins a word.
+            for said in dict.fromkeys((spoken, name)):
+                ways.append(Way(name, ' '.join([slots[0], '=be', said, *slots[1:]])))
         else:
             ways.append(Way(name, f'{spoken} =be true'))
     return Lexicon(tuple(dict.fromkeys(ways)))

@@ -400,3 +400,20 @@ def test_sentences_in_disorder_never_crash(problems: Mapping[str, Problem], seed
 def test_junk_is_never_a_rule(problems: Mapping[str, Problem], text: str) -> None:
     with pytest.raises(PddlError):
         read_rules(text, problems['spanner'])
+
+
+def test_a_predicate_is_known_by_its_own_name() -> None:
+    domain = read_domain(
+        '(define (domain store) (:requirements :typing) (:types robot place)\n'
+        ' (:predicates (robot-at ?r - robot ?p - place))\n'
+        ' (:action go :parameters (?r - robot ?p - place)\n'
+        '  :precondition (and) :effect (robot-at ?r ?p)))'
+    )
+    problem = read_problem(
+        '(define (problem s) (:domain store) (:objects r1 - robot aisle2 - place)\n'
+        ' (:init) (:goal (robot-at r1 aisle2)))',
+        domain,
+    )
+    for words in ('robot-at', 'robot at'):
+        (found,) = read_rules(f'r1 must never be {words} aisle2', problem)
+        assert found.formula == '(always (not (robot-at r1 aisle2)))'
