@@ -65,8 +65,8 @@ REFUSED = {
     'json strings': ('["(pickup b1)"]', 1, 1, 0, 'JSON'),
     'json objects': ('[{"action": "pickup"}]', 1, 1, 0, 'JSON'),
     'list': ('[(pickup b1)]', 1, 1, 0, 'a list in brackets'),
-    'function call': ('pickup(b1)', 1, 1, 0, 'a call'),
-    'function call with a comma': ('stack(b1, b2)', 1, 1, 0, 'a call'),
+    'function call beside a step': ('pickup(b1)\n(stack b1 b2)', 1, 1, 0, 'a call'),
+    'function calls on a line': ('pickup(b1) stack(b1, b2)', 1, 1, 0, 'a call'),
     'no parentheses': ('pickup b1\nstack b1 b2', 1, 1, 0, 'words without parentheses'),
     'one word': ('pickup', 1, 1, 0, 'words without parentheses'),
     'bullet': ('- (pickup b1)', 1, 1, 0, 'a bullet'),
@@ -103,7 +103,13 @@ REFUSED = {
     'duration after stamp': ('(pickup b1)\n1: [2]', 2, 4, 1, 'a list in brackets'),
     'negative time': ('-1: (pickup b1)', 1, 1, 0, 'a sentence'),
     'truncated': ('(pickup b1)\n(sta', 2, 1, 1, 'an unclosed parenthesis'),
-    'plan of FF': ('step    0: PICKUP B1\n        1: STACK B1 B2', 1, 12, 0, 'words without'),
+    'cost of FF': (
+        'step    0: PICKUP B1\n        1: STACK B1 B2\ncost 2',
+        1,
+        12,
+        0,
+        'words without',
+    ),
 }
 
 
@@ -199,3 +205,40 @@ def test_a_short_plan_is_read_in_no_time() -> None:
     text = '\n'.join(f'(stack b{i} b{i + 1})' for i in range(10))
     fastest = min(timeit.repeat(lambda: parse_plan(text), number=1000, repeat=10)) / 1000
     assert fastest < 20e-6
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'step    0: GO A B\n        1: SPRAY\n        2: go b c\n',
+        'go(a, b)\nspray()\ngo(b,c)\n',
+        'SequentialPlan:\n    go(a, b)\n    spray\n    go(b, c)\n',
+    ],
+)
+def test_plans_of_ff_and_unified_planning_are_read(text: str) -> None:
+    assert parse_plan(text) == parse_plan('(go a b)\n(spray)\n(go b c)')
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'step 0: GO A B\n2: SPRAY',  # one is missing
+        'step 1: GO A B',
+        '0: GO A B',
+        'step 0: GO A B\nstep 1: GO B C',
+        'step 0: GO A B\n(spray)',
+        'step 0: GO A B\ntime spent: 0.00 seconds',
+        'go(a, b)\nspray',
+        'go(a, b) go(b, c)',
+        'go(a b)',
+        'go(a,)',
+        'go(a, b)\n(spray)',
+        'SequentialPlan:\n(go a b)',
+        'SequentialPlan: go(a, b)',
+        'go(a, b)\nSequentialPlan:\nspray()',
+        'go a b',
+    ],
+)
+def test_what_only_looks_like_them_is_refused(text: str) -> None:
+    with pytest.raises(PlanFormatError):
+        parse_plan(text)
