@@ -17,7 +17,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.graph import stacks_elsewhere
-from safegen_ros.nodes.release_store import NEW, RELEASED, ReleaseStore
+from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
 from safegen_ros.processes.state import current_domain, is_held, read_state
 
 DISCOVERY_S = 3.0
@@ -34,8 +34,8 @@ def stop_stack(namespace: str, as_json: bool) -> int:
     """Calls the service `stop`; returns the exit status.
 
     Raises:
-        SafegenError: no executor answers (`SERVER_LOST`). The stop is stored, so that an executor
-            that is frozen stops when it goes on, and one that starts here is stopped.
+        SafegenError: no executor answers (`SERVER_LOST`), or another process in its place. The stop
+            is stored, so that an executor that runs here or starts here stops.
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:
@@ -46,7 +46,9 @@ def stop_stack(namespace: str, as_json: bool) -> int:
         try:
             if caller is not None:
                 answer = answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
-                return _print_answer(answer.success, answer.message, as_json)
+                if not (answer.success and _may_move(place)):
+                    return _print_answer(answer.success, answer.message, as_json)
+                found = f', though another process answers in its place{found}'
         except SafegenError as error:
             if error.code is not lost:
                 raise
@@ -57,6 +59,11 @@ def stop_stack(namespace: str, as_json: bool) -> int:
     )
 
 
+def _may_move(place: str) -> bool:
+    """Whether an executor of this user is released all the same; it stores a stop, then answers."""
+    return ReleaseStore(current_domain(), place).read().state in (RELEASED, MOVING)
+
+
 def _store_stop(place: str) -> str:
     """Stores a stop for an executor that does not answer; what came of it, in words."""
     try:
@@ -65,8 +72,8 @@ def _store_stop(place: str) -> str:
     except (OSError, SafegenError) as error:
         return f'NOTHING WAS STOPPED, and the stop could not be stored: {error}'
     return (
-        'the stop is stored: an executor of this user that goes on or starts there is stopped '
-        'until a reset'
+        'the stop is stored: an executor of this user that runs, goes on or starts there is '
+        'stopped until a reset'
     )
 
 

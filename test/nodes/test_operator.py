@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 from goals import WAIT_S, Feedback
-from stopping import BY_SEARCH, LONG, execution, stoppable_stack
+from std_srvs.srv import Trigger
+from stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
 from waiting import wait_until
 
 from safegen_ros.cli import operator_side, stack_status
@@ -117,6 +118,26 @@ def test_the_verbs_where_no_stack_is(
         assert (code, 'a simulated cell may move again' in out) == (0, True)
         assert (store.read().state, store.read().arm) == (RELEASED, False)
         assert 'no stop was left' in safegen('reset', *nowhere)[1]
+
+
+def test_a_stop_that_another_process_answers_reaches_the_executor(
+    stack: Supervisor, client: Client, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = True, 'stopped'
+        return response
+
+    client.node.create_service(Trigger, 'not_the_stop', serve)
+    caller = client.node.create_client(Trigger, 'not_the_stop')
+    assert caller.wait_for_service(WAIT_S)
+    with monkeypatch.context() as patch:
+        patch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
+        patch.setattr(operator_side, '_caller', lambda client, service: caller)
+        code, _, error = safegen('stop')
+    assert (code, 'another process answers in its place' in error) == (1, True)
+    assert 'the stop is stored' in error
+    Operator(client).wait_stopped('safegen stop was called')
+    assert safegen('reset')[0] == 0
 
 
 def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
