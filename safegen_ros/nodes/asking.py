@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that may be made twice, to a server that may be started anew meanwhile."""
+"""Idempotent service requests, which are sent again until they are answered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.text_limits import check_sendable
 
 AGAIN_S = 1.0
-"""After how long a request is made again for the first time; then after twice as long [s]."""
+"""Time until a request is sent again, doubled each time [s]."""
 
 
 def answer_of(
@@ -26,18 +26,18 @@ def answer_of(
     code: ErrorCode,
     given_up: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """The first answer to a request, which is made again while there is none.
+    """The first answer to a request, which is sent again while there is none.
 
-    A request is lost without a word where its server was killed, or is not connected yet although
-    the one before it still counts as there.
+    A killed server counts as ready for up to 10 s, the lease of its participant. A request that is
+    sent before its successor is connected is lost without an error.
 
     Args:
-        client: of the service, at which the same request twice does no harm.
-        request: what is asked.
+        client: of a service for which the same request twice does no harm.
+        request: of the service.
         timeout_s: longest wait [s].
-        what: what is being waited for, for messages.
+        what: name of the server, for messages.
         code: the error code when no answer comes.
-        given_up: asked while waiting; true ends the wait.
+        given_up: true ends the wait.
 
     Raises:
         SafegenError: with `code`; or as `check_sendable`.
