@@ -64,6 +64,8 @@ class Emulator(Closing):
         tcp_port: the port that was opened, or None.
         last_motion: when the last motion command came, in `time.monotonic` [s]; 0 for never.
         last_rearming: the same for the last command that powers servos or clears an error code.
+        last_stop: the same for the last stop command.
+        motions_after_stop: number of motion commands that came after `first_stop`.
         first_stop: the same for the first stop command since somebody set it to 0.
 
     Raises:
@@ -81,6 +83,8 @@ class Emulator(Closing):
     ) -> None:
         self.last_motion = 0.0
         self.last_rearming = 0.0
+        self.last_stop = 0.0
+        self.motions_after_stop = 0
         self.first_stop = 0.0
         self.firmware = Firmware(twin)
         self._line = Line(faults, random.Random(seed))  # noqa: S311 - faults, not secrets
@@ -230,11 +234,13 @@ class Emulator(Closing):
     def _handle(self, client: _Client, frame: Frame, now: float) -> None:
         if frame.command in MOTION:
             self.last_motion = now
+            self.motions_after_stop += bool(self.first_stop)
             self._line.began(now)
         if frame.command in _REARMING:
             self.last_rearming = now
         if frame.command == Command.STOP:
             self.first_stop = self.first_stop or now
+            self.last_stop = now
         if self._line.echoes(now):
             self._write(client, frame.encode())
         if not self._line.takes(now):

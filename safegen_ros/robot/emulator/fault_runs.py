@@ -37,8 +37,11 @@ from safegen_ros.robot.emulator.site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
-#: A motion command may come so long after the stop [s]: bytes that were on their way.
+#: A motion command may come so long after the stop [s]: bytes that were on their way. Later ones
+#: count only where no stop command follows them: the emulator may have been held up, too.
 STOP_LIMIT = 0.1
+#: A person resets again where a reset is refused.
+RESETS = 3
 #: A healthy arm, stopped or at its last target, is at rest within this time [s].
 REST_LIMIT = 4.0
 #: Timeouts of the agent [s]: longer than the shipped ones, as several runs share this process.
@@ -168,6 +171,7 @@ class _Run:
         self.cell.rearm()
         self.cell.reset_stop()
         self._site.emulator.first_stop = 0.0
+        self._site.emulator.motions_after_stop = 0
 
     def call_stop(self) -> None:
         """Stops the arm, as an operator does."""
@@ -238,7 +242,8 @@ class _Run:
         if float(np.abs(self._twin.joint_positions() - here).max()) > _REST:
             self.motions += 1
             wrong.append('the arm at rest moves again')
-        if emulator.last_motion - self._stopped_at > STOP_LIMIT:
+        late = emulator.last_motion - self._stopped_at > STOP_LIMIT
+        if emulator.motions_after_stop or (late and emulator.last_stop < emulator.last_motion):
             self.motions += 1
             wrong.append('a motion command came after the stop')
         if emulator.last_rearming > self._stopped_at:
@@ -251,14 +256,18 @@ class _Run:
     def _after_reset(self) -> list[str]:
         """What is wrong after the repair and an operator's reset."""
         self._site.repair()
-        try:
-            self.release()
-            target = self._twin.joint_positions()
-            target[5] -= np.copysign(np.radians(10.0), target[5])
-            self._arm.move_joints(target, 0.5)
-        except SafegenError as error:
-            return [f'after the reset: {error.message}']
-        return []
+        refused = ''
+        for _ in range(RESETS):
+            try:
+                self.release()
+                target = self._twin.joint_positions()
+                target[5] -= np.copysign(np.radians(10.0), target[5])
+                self._arm.move_joints(target, 0.5)
+            except SafegenError as error:
+                refused = error.message
+            else:
+                return []
+        return [f'after {RESETS} resets: {refused}']
 
 
 @contextlib.contextmanager
