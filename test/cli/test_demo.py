@@ -129,7 +129,8 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     topics = {message.topic for message in read_messages(folder / 'run.mcap')}
     assert topics == {
         '/planner/attempts', '/planner/plan', '/executor/progress', '/joint_states',
-        '/world_state', '/stopped',
+        '/world_state', '/stopped', '/executor/scene', '/robot_description', '/diagnostics',
+        '/clock',
     }  # fmt: skip
     artefacts = {a.name: a for a in record.artefacts}
     video = artefacts['video']
@@ -243,7 +244,7 @@ def test_ctrl_c_while_the_stack_starts(
         ('(define (problem p)\n  (:domain blocksworld', ':2:3:'),
         (SMALL.replace('(on red blue)', '(on red pink)'), "'pink' is not declared"),
         (SMALL.replace('blocksworld', 'sokoban'), "'sokoban' is not built in"),
-        (SMALL.replace('(:objects', '(:requirements :time)\n(:objects'), "requirement ':time'"),
+        (SMALL.replace('(:objects', '(:requirements :tme)\n(:objects'), "requirement ':tme'"),
         (SMALL.replace('(:goal', '(:constraints (preference p (always (clear blue)))) (:goal'),
          'a preference is not supported'),
         ('', 'the text is empty'),

@@ -23,6 +23,7 @@ from safegen_ros.cli.kept_runs import complete_run
 from safegen_ros.llm.backend import Completion, Sampling
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
+from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.stepwise import Limits
 from safegen_ros.record.events import load_run
 from safegen_ros.record.journal import JOURNAL
@@ -269,7 +270,8 @@ def test_a_step_by_step_run_is_found_the_same_again(
     monkeypatch.setattr(step_run, '_cell', cell)
     run = step_run.StepRun(TASK, '<problem>', '', CellChoice('symbolic', 'as you asked'))
     sampling, limits = Sampling(), Limits()
-    assert run.work('wrong', _Wrong(), InstructStyle(), 'model, search', sampling, limits) == 0
+    part = ModelProposer(TASK, _Wrong(), InstructStyle(), sampling).part
+    assert run.work('wrong', part, 'model, search', sampling, limits) == 0
     record = load_run(run.folder).record
     assert len(record.plan) == len(taken) == (3 if falls else 2)
     assert {attempt.base for attempt in record.attempts} == ({0, 1} if falls else {0})

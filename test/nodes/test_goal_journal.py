@@ -25,7 +25,7 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Task
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.heartbeat import HeartbeatPublisher
@@ -223,10 +223,12 @@ def test_records_that_vanish_while_the_arm_moves_stop_it(client: Client, root: P
     root.rename(away)
     try:
         result = goal.result()
-        with pytest.raises(SafegenError, match='the stack is stopped'):
-            client.run(THREE, options=Options(strategy='search'))
+        unwritten = client.run(THREE, options=Options(strategy='search'))
     finally:
         away.rename(root)
+    assert ErrorCode(unwritten.error_code) is ErrorCode.JOURNAL_FAILED, unwritten.error_msg
+    stopped = client.run(THREE, options=Options(strategy='search'))
+    assert ErrorCode(stopped.error_code) is ErrorCode.PLANNING_STOPPED, stopped.error_msg
     Operator(client).reset()
     assert ErrorCode(result.error_code) is ErrorCode.JOURNAL_FAILED, result.error_msg
     assert 'was deleted, moved or replaced' in result.error_msg
