@@ -218,7 +218,7 @@ PLAIN = tuple(
     each
     for each in COMMON
     if each.name not in ('/diagnostics', 'heartbeat', '~/transition_event')
-    and not each.type.startswith('lifecycle_msgs/')
+    and not each.type.startswith(('lifecycle_msgs/', 'safegen_msgs/srv/Operate'))
 )
 """What every node has that is not managed."""
 

@@ -61,7 +61,7 @@ def test_a_plan_is_refused_for_safety_where_a_light_says_so(seed: int) -> None:
             light.formula
             for light in rules
             if light.standings[verdict.failing_state] is NO
-            or (not early and light.standings[-1] is not YES)
+            or (whole and verdict.failing_state == states - 1 and light.standings[-1] is not YES)
         }
         assert named == unkept
     if verdict.ok:

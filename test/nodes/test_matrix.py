@@ -360,9 +360,9 @@ def test_a_node_dies_and_is_there_again_at_once(
         if dies == 'executor':
             result = goal.result()
             assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE
-            assert '/executor was started again' in result.error_msg
+            assert 'node /executor ' in result.error_msg  # gone, or started again
         else:
-            with pytest.raises(SafegenError, match='/planner (was started|sent no)') as caught:
+            with pytest.raises(SafegenError, match=r'/planner (was started|sent no)') as caught:
                 goal.result()
             assert caught.value.code is ErrorCode.SERVER_LOST
 

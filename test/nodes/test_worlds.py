@@ -23,7 +23,7 @@ from safegen_ros.cli.asked import Asked, TaskOptions
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.show import print_run
 from safegen_ros.client import Goal, Options
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
