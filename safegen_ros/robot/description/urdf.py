@@ -11,6 +11,7 @@ import math
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
+from dataclasses import replace
 
 from safegen_ros.robot.description.links import (
     BASE_SIZE,
@@ -29,6 +30,10 @@ from safegen_ros.robot.scene import GRIPPER, Scene, load_scene
 #: Largest torque of a joint servo [N m], as the twin's servos have it.
 EFFORT = 8.0
 
+_VISUAL, _COLLISION = _ROLES = ('visual', 'collision')
+#: Between base and first link, so that they do not touch [m].
+_GAP = 0.001
+
 _CUP_MASS, _HULL_MASS, _FINGER_MASS = 0.025, 0.09, 0.01
 #: Largest speed [m/s] and force [N] of a finger.
 _FINGER_SPEED, _FINGER_EFFORT = 0.05, 3.0
@@ -45,7 +50,9 @@ def build_urdf(scene: Scene) -> str:
     for name, colour in (('shell', '0.93 0.94 0.95 1'), ('joint', '0.36 0.40 0.45 1')):
         ET.SubElement(ET.SubElement(root, 'material', name=name), 'color', rgba=colour)
     depth, width, height = BASE_SIZE
-    base = ET.SubElement(root, 'link', name='base_link')
+    # KDL ignores the mass of the root link, and warns of it.
+    ET.SubElement(root, 'link', name='base_link')
+    base = ET.SubElement(root, 'link', name='base')
     _hull(
         base,
         (0, 0, height / 2),
@@ -55,9 +62,10 @@ def build_urdf(scene: Scene) -> str:
         'joint',
     )
     _inertial(base, LINK_MASSES[0], (0, 0, height / 2), BASE_SIZE)
+    _add_joint(root, 'base_joint', 'fixed', 'base_link', 'base', (0, 0, 0), (0, 0, 0))
     parent = 'base_link'
     for index, link in enumerate(links()):
-        _add_link(root, link)
+        _add_link(root, link, hidden=0.0 if index else height + _GAP)
         joint = _add_joint(
             root, JOINT_NAMES[index], 'revolute', parent, link.name, link.origin, link.rpy
         )
@@ -77,12 +85,16 @@ def build_urdf(scene: Scene) -> str:
     return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding='unicode') + '\n'
 
 
-def _add_link(root: ET.Element, link: Link) -> None:
+def _add_link(root: ET.Element, link: Link, hidden: float) -> None:
+    """Adds a link; `hidden` is how far up [m] the base is around it, where it must not collide."""
     element = ET.SubElement(root, 'link', name=link.name)
     for segment in link.segments:
-        centre, rpy, length = _cylinder(segment)
-        size = {'radius': _number(segment.radius), 'length': _number(length)}
-        _hull(element, centre, rpy, 'cylinder', size, 'shell')
+        for role in _ROLES:
+            x, y, z = segment.start
+            part = replace(segment, start=(x, y, max(z, hidden) if role == _COLLISION else z))
+            centre, rpy, length = _cylinder(part if hidden else segment)
+            size = {'radius': _number(segment.radius), 'length': _number(length)}
+            _hull(element, centre, rpy, 'cylinder', size, 'shell', (role,))
     # The elbow link has two parts of which the longer one stands for the mass.
     if link.segments:
         longest = max(link.segments, key=lambda part: _cylinder(part)[2])
@@ -158,13 +170,19 @@ def _add_joint(
 
 
 def _hull(
-    link: ET.Element, xyz: Vector, rpy: Vector, shape: str, size: dict[str, str], material: str
+    link: ET.Element,
+    xyz: Vector,
+    rpy: Vector,
+    shape: str,
+    size: dict[str, str],
+    material: str,
+    roles: Iterable[str] = _ROLES,
 ) -> None:
-    for role in ('visual', 'collision'):
+    for role in roles:
         element = ET.SubElement(link, role)
         ET.SubElement(element, 'origin', xyz=_numbers(xyz), rpy=_numbers(rpy))
         ET.SubElement(ET.SubElement(element, 'geometry'), shape, size)
-        if role == 'visual':
+        if role == _VISUAL:
             ET.SubElement(element, 'material', name=material)
 
 

@@ -56,6 +56,26 @@ def test_the_shipped_urdf_is_the_generated_one():
     assert SHIPPED.read_text(encoding='utf-8') == build_urdf(SCENE)
 
 
+def test_the_root_link_has_no_mass():
+    """KDL ignores it, and robot_state_publisher and MoveIt warn of it."""
+    links = {link.get('name'): link for link in ET.parse(SHIPPED).iter('link')}
+    children = {joint.find('child').get('link') for joint in JOINTS.values()}
+    (root,) = links.keys() - children
+    assert root == 'base_link'
+    assert links[root].find('inertial') is None
+    assert JOINTS['base_joint'].get('type') == 'fixed'
+    assert links['base'].find('inertial') is not None
+
+
+@pytest.mark.parametrize('turned', [-2.5, 0.0, 1.0])
+def test_the_urdf_touches_nothing_of_itself_in_mujoco(turned):
+    model = mujoco.MjModel.from_xml_path(str(SHIPPED))
+    data = mujoco.MjData(model)
+    data.qpos[0] = turned
+    mujoco.mj_forward(model, data)
+    assert not data.ncon
+
+
 def test_urdf_mjcf_and_the_table_have_the_same_limits():
     for index, name in enumerate(JOINT_NAMES):
         limit = JOINTS[name].find('limit')
