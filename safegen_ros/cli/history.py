@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
+from safegen_ros.cli.show import record_state
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.pddl.diagnostics import suggestion
@@ -30,7 +31,7 @@ from safegen_ros.record.history import (
 from safegen_ros.record.run import RunRecord
 from safegen_ros.terminal import Console
 
-UNREADABLE = 'UNREADABLE'
+UNREADABLE, REWRITTEN, NOT_TRUSTED = 'UNREADABLE', 'REWRITTEN', 'NOT_TRUSTED'
 FAILED = 'FAILED'
 """As a filter: whatever is not a success."""
 
@@ -95,6 +96,7 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
         return {
             'run': listed.name, **empty, 'result': UNREADABLE, 'attempts': 0,
             'steps': [0, 0], 'seconds': None, 'message': listed.error, 'released': [],
+            'record': REWRITTEN if f': {REWRITTEN} at entry ' in listed.error else UNREADABLE,
         }  # fmt: skip
     kept, record = listed.kept, listed.kept.record
     return {
@@ -111,7 +113,15 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
         'seconds': round(duration_s(kept), 3),
         'message': _message(kept),
         'released': [each.said or each.phase for each in record.releases],
+        'record': _record(kept),
     }
+
+
+def _record(kept: KeptRun) -> str:
+    good, words = record_state(kept)
+    if not good:
+        return NOT_TRUSTED
+    return words.partition(' ')[0]
 
 
 def _goal(record: RunRecord) -> str:
@@ -154,7 +164,7 @@ def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
 def _print(rows: list[dict[str, Any]]) -> None:
     """Two lines for each run: a goal is too long to stand in a column."""
     console = Console()
-    titles = ('run', 'begun', 'result', 'took', 'tries', 'domain', 'level')
+    titles = ('run', 'begun', 'result', 'took', 'tries', 'record', 'domain', 'level')
     cells = [_cells(values) for values in rows]
     widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
 
@@ -181,6 +191,7 @@ def _cells(values: dict[str, Any]) -> tuple[str, ...]:
         values['result'],
         '' if seconds is None else f'{seconds:.1f} s',
         str(values['attempts']),
+        values['record'],
         values['domain'],
         values['level'],
     )

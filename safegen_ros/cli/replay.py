@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.named_run import with_run
+from safegen_ros.cli.show import record_state
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.events import KeptRun
 from safegen_ros.record.replay import (
@@ -46,12 +47,14 @@ def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -
     skipped = why_not_executed(record) if execute else '--no-execute was given'
     done = None if skipped else reexecute(record, load_scene(scene))
     same = not any(each.differences for each in verdicts) and not (done and done.differences)
+    signed, words = record_state(kept)
     if as_json:
         print(
             json.dumps(
                 {
                     'run': record.run_id,
                     'same': same,
+                    'signature': {'good': signed, 'state': words},
                     'verdicts': [_verdict_values(each) for each in verdicts],
                     'execution': {'skipped': skipped} if done is None else _done_values(done),
                 }
@@ -59,9 +62,10 @@ def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -
         )
     else:
         say = partial(Console().print, highlight=False, soft_wrap=True)
+        say(f'record: {escape(words)}', style='' if signed else 'bold red')
         _show(say, verdicts, done, skipped, record.cell)
         say('[green]all is as it was recorded[/]' if same else '[bold red]NOT AS RECORDED[/]')
-    return EXIT_OK if same else EXIT_FAILED
+    return EXIT_OK if same and signed else EXIT_FAILED
 
 
 def _show(

@@ -11,10 +11,11 @@ from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_OK
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.named_run import with_run
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.errors import SafegenError
+from safegen_ros.record.chain import signature_words
 from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
@@ -35,7 +36,7 @@ def show_run(name: str, as_json: bool, events: bool) -> int:
             print(json.dumps(run_json(folder, kept)))
         else:
             print_run(Console(), folder, kept, events)
-        return EXIT_OK
+        return EXIT_OK if record_state(kept)[0] else EXIT_FAILED
 
     return with_run(name, work)
 
@@ -49,6 +50,12 @@ def when_kept(as_json: bool) -> Callable[[Path], None]:
     return print_json if as_json else lambda folder: None
 
 
+def record_state(kept: KeptRun) -> tuple[bool, str]:
+    """Whether the signatures of a run are as they should be, and its state in words."""
+    good, words = signature_words(kept.signers)
+    return good and all(each.verified is not False for each in kept.record.approvals), words
+
+
 def run_json(folder: Path, kept: KeptRun) -> dict[str, Any]:
     """A run as values for JSON."""
     return {
@@ -57,6 +64,7 @@ def run_json(folder: Path, kept: KeptRun) -> dict[str, Any]:
         'state': kept.state.name,
         'result': outcome_of(kept),
         'seconds': round(duration_s(kept), 3),
+        'signature': dict(zip(('good', 'state'), record_state(kept), strict=True)),
         'record': plain(kept.record),
         'events': [
             {'number': e.number, 'time': e.time, 'kind': e.kind, 'data': e.data}
@@ -99,6 +107,8 @@ def _head(folder: Path, kept: KeptRun) -> Iterator[str]:
     if record.message:
         yield f'            [{colour}]{escape(record.message)}[/]'
     yield f'folder      {escape(str(folder))}'
+    good, words = record_state(kept)
+    yield f'record      {escape(words) if good else f"[bold red]{escape(words)}[/]"}'
     yield f'begun       {record.started}, {duration_s(kept):.1f} s'
     if record.model.name:
         model = record.model
@@ -108,6 +118,8 @@ def _head(folder: Path, kept: KeptRun) -> Iterator[str]:
         )
     if record.cell:
         yield f'cell        {record.cell}'
+    if record.site:
+        yield f'site        rules of digest {escape(record.site)}'
     if record.second_opinion:
         yield 'verdicts    with the second opinion of VAL'
 
@@ -162,7 +174,10 @@ def _plan(record: RunRecord) -> Iterator[str]:
             f'planned for anew ({replan.number}) after {replan.steps_done} steps of the plan '
             f'before it: {escape(replan.reason)}'
         )
-    if record.approved_by:
+    for approval in record.approvals:
+        colour = 'red' if approval.verified is False else 'default'
+        yield f'[{colour}]{escape(approval.in_words())}[/]'
+    if record.approved_by and not record.approvals:
         yield f'approved by {escape(record.approved_by)}'
 
 

@@ -111,6 +111,11 @@ class Authority:
         """Whether commands have to be signed."""
         return bool(self._operators)
 
+    def public_key(self, name: str) -> str:
+        """The key of an operator in the form of OpenSSH; empty where there is none."""
+        operator = self._operators.get(name)
+        return operator.key.text if operator is not None else ''
+
     def nonce(self) -> str:
         """A nonce for one command, within `FRESH_S`. Nothing is kept of it until it is used."""
         now = str(self._clock())

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from contextlib import suppress
@@ -49,6 +51,12 @@ class PublicKey:
             raise ValueError('not an ed25519 key')
         self._key = key
         self.text = ' '.join(text.split()[:2])
+
+    @property
+    def fingerprint(self) -> str:
+        """As `ssh-keygen -l` prints it."""
+        digest = hashlib.sha256(base64.b64decode(self.text.split()[1])).digest()
+        return f'SHA256:{base64.b64encode(digest).decode().rstrip("=")}'
 
     def verifies(self, data: bytes, signature: bytes) -> bool:
         """Whether the signature is of this key over just these bytes."""

@@ -25,6 +25,7 @@ from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import qos
 from safegen_ros.nodes.authorizing import signature_from_msg, signature_to_msg, stack_name
 from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.record.approval import ApprovalRecord
 
 PENDING, APPROVE = 'pending', 'approve'
 
@@ -107,8 +108,8 @@ class ApprovalGate:
             Who has approved.
 
         Raises:
-            SafegenError: the plan is refused (`APPROVAL_REFUSED`), or there was no word in time
-                (`APPROVAL_TIMEOUT`).
+            SafegenError: the plan is refused (`APPROVAL_REFUSED`), there was no word in time
+                (`APPROVAL_TIMEOUT`), or the answer could not be written down (`JOURNAL_FAILED`).
             Canceled: the goal was given up.
         """
         plan.site, plan.nonce = self._node.site.digest, self._node.commands.authority.nonce()
@@ -132,6 +133,8 @@ class ApprovalGate:
                 'cancelled while the plan waited for approval; nothing was executed',
                 ErrorCode.PLANNING_CANCELED,
             )
+        if waiting.answer is not None:
+            self._node.journal.note(plan, approval_record(self._node, waiting.answer))
         answer = _approved(waiting.answer, timeout_s)
         answer.request = plan.request
         self._given[plan_digest(plan.task, plan.plan)] = answer
@@ -213,6 +216,28 @@ def _approved(answer: Approve.Request | None, timeout_s: float) -> msg.Approval:
         )
     return msg.Approval(
         digest=answer.digest, by=by, reason=answer.reason, signature=answer.signature
+    )
+
+
+def approval_record(node: SafegenNode, answer: Any, approved: bool | None = None) -> ApprovalRecord:
+    """An answer about a plan for the journal, with its signature.
+
+    Args:
+        node: that takes the answer.
+        answer: `Approve.Request`, or `Approval` with `approved`.
+        approved: whether the plan is approved.
+    """
+    signature = answer.signature
+    return ApprovalRecord(
+        approved=answer.approve if approved is None else approved,
+        digest=answer.digest,
+        by=answer.by or 'an operator',
+        reason=answer.reason,
+        stack=stack_name(node),
+        public=node.commands.authority.public_key(signature.key),
+        nonce=signature.nonce,
+        time=signature.time,
+        signature=bytes(signature.value).hex(),
     )
 
 

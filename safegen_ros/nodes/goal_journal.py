@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
-
-from rclpy.node import Node
+from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -33,6 +31,9 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
 
+if TYPE_CHECKING:
+    from safegen_ros.nodes.base import SafegenNode
+
 JOURNAL = Parameter(
     'journal',
     '',
@@ -51,7 +52,7 @@ class GoalJournal:
         node: whose goals they are.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: SafegenNode) -> None:
         self._node = node
         self._file: NodeJournal | None = None
         self._owed: deque[tuple[str, EndEvent]] = deque()
@@ -96,7 +97,8 @@ class GoalJournal:
         now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
         task = told.task_told(goal_handle.request.task, f'a client of {action}')
         run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
-        begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise)
+        site = self._node.site.digest
+        begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise, site)
         self._write(goal, begun, GoalEvent(action, goal), *events)
 
     def note(self, goal_handle: Any, *events: Event) -> None:

@@ -13,7 +13,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S
 from safegen_ros.keys.operators import Role
 from safegen_ros.nodes import conversions
-from safegen_ros.nodes.approval import approval_command, plan_digest
+from safegen_ros.nodes.approval import approval_command, approval_record, plan_digest
 from safegen_ros.nodes.authorizing import signature_from_msg
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import TWIN
@@ -106,10 +106,11 @@ class ExecutionGate:
         node, goal = self._node, goal_handle.request
         node.commands.sender_of('execute_plan', goal_handle)
         if node.site.approve_always and goal.plan.steps:
-            self._check_approval(goal)
+            self._check_approval(goal_handle)
 
-    def _check_approval(self, goal: Any) -> None:
-        approval, node = goal.approval, self._node
+    def _check_approval(self, goal_handle: Any) -> None:
+        goal, node = goal_handle.request, self._node
+        approval = goal.approval
         digest = plan_digest(goal.task, goal.plan, approval.request, node.site.digest)
         if approval.digest != digest or not approval.by:
             raise SafegenError(
@@ -126,6 +127,7 @@ class ExecutionGate:
                 nonce=signature.nonce,
                 fresh_s=APPROVAL_S,
             )
+        node.journal.note(goal_handle, approval_record(node, approval, approved=True))
 
 
 def require_keep_out(task: ActionTask, cell: str, site: Site) -> None:

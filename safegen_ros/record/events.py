@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_journal
+from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.chain import Signer
+from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_signed
 from safegen_ros.record.json_form import RecordError, typed
 from safegen_ros.record.run import (
     ArtefactRecord,
@@ -44,6 +46,7 @@ class TaskEvent:
     task: TaskRecord
     cell: str = ''
     stepwise: bool = False
+    site: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ class FilesEvent:
 Event = (
     TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
     | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
-    | AnswerRecord | UnderstoodRecord | ReleaseRecord | PassedEvent
+    | AnswerRecord | UnderstoodRecord | ReleaseRecord | PassedEvent | ApprovalRecord
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
@@ -210,6 +213,7 @@ EVENTS: dict[str, type] = {
     'passed': PassedEvent,
     'replan': ReplanRecord,
     'plan': PlanEvent,
+    'approval': ApprovalRecord,
     'stop': StopEvent,
     'release': ReleaseRecord,
     'phase': PhaseEvent,
@@ -243,12 +247,14 @@ class KeptRun:
         entries: the events, in order.
         state: whether it is over.
         goals: the goals that belong to it, the one that was asked for first.
+        signers: who signed the journals that it is made of.
     """
 
     record: RunRecord
     entries: tuple[JournalEntry, ...]
     state: RunState
     goals: tuple[GoalEvent, ...] = ()
+    signers: tuple[Signer, ...] = ()
 
 
 def load_run(folder: Path) -> KeptRun:
@@ -260,7 +266,7 @@ def load_run(folder: Path) -> KeptRun:
     path = folder / JOURNAL
     try:
         written = is_written(path)  # before it is read: what comes to its end meanwhile has ended
-        entries = load_journal(path)
+        entries, signer = load_signed(path)
     except FileNotFoundError as error:
         raise RecordError(f'{path}: there is no journal in this folder') from error
     except OSError as error:
@@ -278,7 +284,7 @@ def load_run(folder: Path) -> KeptRun:
     else:
         state = RunState.RUNNING if written else RunState.CUT_OFF
     goals = tuple(event for event in rest if isinstance(event, GoalEvent))
-    return KeptRun(record, entries, state, goals)
+    return KeptRun(record, entries, state, goals, (signer,))
 
 
 def read_event(path: Path, entry: JournalEntry) -> Any:
@@ -308,6 +314,7 @@ def begin(event: TaskEvent) -> RunRecord:
         model=NO_MODEL,
         cell=event.cell,
         stepwise=event.stepwise,
+        site=event.site,
     )
 
 
@@ -335,6 +342,10 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
         if before and before[-1].phase == 'asked':
             before = before[:-1]
         return replace(record, releases=(*before, event))
+    if isinstance(event, ApprovalRecord):
+        # Planner and executor both write it down.
+        known = event in record.approvals
+        return record if known else replace(record, approvals=(*record.approvals, event))
     if isinstance(event, PlanEvent):
         return replace(record, plan=event.plan, plan_source=event.plan_source)
     if isinstance(event, StepEvent):

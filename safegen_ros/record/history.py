@@ -92,13 +92,20 @@ def _followed(kept: KeptRun, goals: KeptGoals) -> KeptRun:
     known = [goals.runs[goal.id][1] for goal in kept.goals if goal.id in goals.runs]
     if known:
         theirs = known[0].record
-        record = replace(kept.record, releases=theirs.releases, passed=theirs.passed)
-        kept = replace(kept, record=record)
+        record = replace(
+            kept.record,
+            releases=theirs.releases,
+            passed=theirs.passed,
+            site=theirs.site,
+            approvals=theirs.approvals,
+        )
+        signers = (*kept.signers, *known[0].signers)
+        kept = replace(kept, record=record, signers=signers)
     if kept.state is not RunState.CUT_OFF or not known:
         return kept
     ours, whole = kept.record, known[0]
     record = replace(whole.record, run_id=ours.run_id, started=ours.started, task=ours.task)
-    return replace(whole, record=record, goals=kept.goals)
+    return replace(whole, record=record, goals=kept.goals, signers=kept.signers)
 
 
 def find_run(root: Path, name: str) -> tuple[Path, KeptRun]:

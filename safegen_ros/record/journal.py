@@ -3,14 +3,13 @@
 """The journal of a run or a node: an SQLite file of events, on the disk before they are shown.
 
 Append an event before acting on it or telling anybody; then a process that is killed at any moment
-leaves behind what had been done. Events are never changed, and each holds a digest of itself and of
-all before it, so that damage does not go unnoticed. docs/records.md describes the file.
+leaves behind what had been done. Events are never changed: they are a signed chain (`chain.py`), so
+that neither damage nor a change goes unnoticed. docs/records.md describes the file.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import sqlite3
@@ -26,6 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from safegen_ros.closing import Closing
+from safegen_ros.record.chain import ChainWriter, Link, Signer, find_head, signer_of, verify
 from safegen_ros.record.json_form import RecordError
 
 
@@ -37,7 +37,9 @@ JOURNAL = 'journal.db'
 """Name of the journal in the folder of a run."""
 
 APPLICATION_ID = 0x53474A31  # 'SGJ1', which the SQLite header holds
-FORMAT = 1
+FORMAT = 2
+"""Format that is written; format 1, which has no signatures, is only read."""
+
 LOCK_TIMEOUT_S = 10.0
 """How long another program that has the file open may keep an event waiting [s]."""
 
@@ -47,7 +49,7 @@ _TAKE_TRIES = 50  # for a journal that is held, which takes a second
 _SCHEMA = """
 CREATE TABLE entry (
   number INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL,
-  digest TEXT NOT NULL
+  digest TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL
 );
 CREATE TRIGGER entry_is_not_changed BEFORE UPDATE ON entry
   BEGIN SELECT RAISE(ABORT, 'a journal only grows'); END;
@@ -83,6 +85,11 @@ CREATE VIEW step AS SELECT begun.number AS entry, begun.time,
   AS seconds
   FROM entry AS begun WHERE kind = 'step';
 """
+
+_SELECT = {
+    1: "SELECT number, time, kind, data, digest, '', '' FROM entry ORDER BY number",
+    2: 'SELECT number, time, kind, data, digest, key, signature FROM entry ORDER BY number',
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +127,12 @@ class Journal(Closing):
             _take(self._folder, path)
             with _named(path):
                 self._database, self._file = _open_to_write(path)
-            entries, self._digest = _read(self._database, path)
+            version, entries, self._link = _read(self._database, path)
+            if version != FORMAT:
+                raise RecordError(f'{path}: has format {version}, which is only read')
             self._next = len(entries)
+            self._first = _first(self._database)
+            self._chain = ChainWriter(path)
             self._log = _identity(_log_of(path))
             os.fsync(self._folder)  # the name of a new file is as durable as its content
         except BaseException:
@@ -148,15 +159,18 @@ class Journal(Closing):
             if self._database is None:
                 raise RecordError(f'{self.path}: the journal is closed')
             now = datetime.now(timezone.utc).isoformat(timespec='microseconds')
-            rows, entries, digest = [], [], self._digest
+            rows, entries, link, first = [], [], self._link, self._first
             for number, (kind, data) in enumerate(events, self._next):
                 text = json.dumps(data, allow_nan=False)
-                digest = _digest(digest, number, now, kind, text)
-                rows.append((number, now, kind, text, digest))
+                link = self._chain.link(link.digest_of(FORMAT, number, now, kind, text))
+                first = first or link.digest
+                rows.append((number, now, kind, text, link.digest, link.key, link.signature))
                 entries.append(JournalEntry(number, now, kind, json.loads(text)))
             with _named(self.path), _transaction(self._database) as database:
-                database.executemany('INSERT INTO entry VALUES (?, ?, ?, ?, ?)', rows)
-            self._next, self._digest = self._next + len(rows), digest
+                database.executemany('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)', rows)
+            self._next, self._link, self._first = self._next + len(rows), link, first
+            if rows:
+                self._chain.keep_head(first, self._next - 1, link.digest)
             self._check_place()
             return tuple(entries)
 
@@ -201,11 +215,17 @@ def load_journal(path: Path) -> tuple[JournalEntry, ...]:
     """The events of a journal in order, also of one that is still being written.
 
     Raises:
-        RecordError: it is no journal, or is damaged; the message names the entry.
+        RecordError: it is no journal, or is damaged or rewritten; the message names the entry.
         OSError: the file cannot be read.
     """
+    return load_signed(path)[0]
+
+
+def load_signed(path: Path) -> tuple[tuple[JournalEntry, ...], Signer]:
+    """As `load_journal`, with who signed it."""
     with _to_read(path) as database:
-        return _read(database, path)[0]
+        _, entries, link = _read(database, path)
+        return entries, signer_of(link)
 
 
 def find_entry(path: Path, kind: str, key: str, value: str) -> JournalEntry | None:
@@ -336,14 +356,14 @@ def _leave_one_file(database: sqlite3.Connection) -> None:
             return
 
 
-def _digest(before: str, number: int, now: str, kind: str, text: str) -> str:
-    """Of an entry and, through the digest before it, of all before that."""
-    whole = json.dumps([before, number, now, kind, text])
-    return hashlib.sha256(whole.encode()).hexdigest()
+def _first(database: sqlite3.Connection) -> Any:
+    """The digest of entry 0, by which a journal is known; empty where there is none."""
+    row = database.execute('SELECT digest FROM entry WHERE number = 0').fetchone()
+    return row[0] if row else ''
 
 
-def _read(database: sqlite3.Connection, path: Path) -> tuple[tuple[JournalEntry, ...], str]:
-    """The events, checked, and the digest of the last one."""
+def _read(database: sqlite3.Connection, path: Path) -> tuple[int, tuple[JournalEntry, ...], Link]:
+    """The format, the events and the end of their chain, verified."""
     with _named(path):
         (application,) = database.execute('PRAGMA application_id').fetchone()
         (version,) = database.execute('PRAGMA user_version').fetchone()
@@ -351,25 +371,15 @@ def _read(database: sqlite3.Connection, path: Path) -> tuple[tuple[JournalEntry,
             raise EmptyJournalError(f'{path}: is empty: its process ended before it wrote anything')
         if application != APPLICATION_ID:
             raise RecordError(f'{path}: is no journal of a run')
-        if version != FORMAT:
+        if version not in _SELECT:
             raise RecordError(
-                f'{path}: has format {version}, and this version reads {FORMAT}: '
+                f'{path}: has format {version}, and this version reads 1 to {FORMAT}: '
                 'read it with the version that wrote it'
             )
-        rows = database.execute(
-            'SELECT number, time, kind, data, digest FROM entry ORDER BY number'
-        ).fetchall()
-    entries, digest = [], ''
-    for expected, (number, now, kind, text, kept) in enumerate(rows):
-        whole = all(isinstance(each, str) for each in (now, kind, text))
-        digest = _digest(digest, number, now, kind, text) if whole else ''
-        if number != expected or not whole or digest != kept:
-            raise RecordError(
-                f'{path}: entry {expected} is missing or was changed: what it says is not what '
-                'was written; restore the file from a copy'
-            )
-        entries.append(_entry(path, number, now, kind, text))
-    return tuple(entries), digest
+        head = find_head(path, _first(database))
+        rows = database.execute(_SELECT[version]).fetchall()
+    link = verify(path, version, rows, head)
+    return version, tuple(_entry(path, *row[:4]) for row in rows), link
 
 
 def _entry(path: Path, number: Any, now: Any, kind: Any, text: Any) -> JournalEntry:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.closing import Closing
+from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
     KINDS,
     EndEvent,
@@ -43,6 +44,7 @@ from safegen_ros.record.journal import (
     find_entry,
     is_written,
     load_journal,
+    load_signed,
 )
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import ReleaseRecord, RunRecord, new_run_dir
@@ -110,11 +112,13 @@ class _Written:
         stack: the domain and the namespace of the node.
         entries: with the events that they are.
         running: whether the node is still there.
+        signer: of the journal.
     """
 
     path: Path
     stack: str
     running: bool
+    signer: Signer
     entries: list[tuple[JournalEntry, Any]] = field(default_factory=list)
 
     @property
@@ -138,8 +142,8 @@ class KeptGoals:
 def load_goals(root: Path) -> KeptGoals:
     """All goals that the nodes have written down below a folder of runs."""
     written: dict[str, _Written] = {}
-    stops: dict[str, list[JournalEntry]] = defaultdict(list)
-    releases: dict[str, list[ReleaseRecord]] = defaultdict(list)
+    stops: dict[str, list[tuple[JournalEntry, Signer]]] = defaultdict(list)
+    releases: dict[str, list[tuple[ReleaseRecord, Signer]]] = defaultdict(list)
     broken: dict[Path, str] = {}
     for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}')):
         try:
@@ -184,28 +188,31 @@ def task_of_goal(root: Path, goal: str) -> RunRecord | None:
 
 
 def _add_releases(
-    runs: dict[str, tuple[Path, KeptRun]], goals: list[str], released: list[ReleaseRecord]
+    runs: dict[str, tuple[Path, KeptRun]],
+    goals: list[str],
+    released: list[tuple[ReleaseRecord, Signer]],
 ) -> None:
     """Gives each release to the goal of its stack that began last before it."""
-    for event in sorted(released, key=lambda each: each.at):
+    for event, signer in sorted(released, key=lambda each: each[0].at):
         begun = {goal: runs[goal][1].entries[0].time for goal in goals}
         before = [goal for goal in goals if begun[goal] <= event.at]
         if before:
             last = max(before, key=lambda goal: begun[goal])
             path, kept = runs[last]
-            runs[last] = (path, replace(kept, record=advance(kept.record, event)))
+            record, signers = advance(kept.record, event), (*kept.signers, signer)
+            runs[last] = (path, replace(kept, record=record, signers=signers))
 
 
 def _read(
     path: Path,
     written: dict[str, _Written],
-    stops: dict[str, list[JournalEntry]],
-    releases: dict[str, list[ReleaseRecord]],
+    stops: dict[str, list[tuple[JournalEntry, Signer]]],
+    releases: dict[str, list[tuple[ReleaseRecord, Signer]]],
 ) -> None:
     running = is_written(path)  # before it is read: what comes to its end meanwhile has ended
     stack = path.parts[-3].rpartition('.')[0]
     try:
-        read = load_journal(path)
+        read, signer = load_signed(path)
     except EmptyJournalError:
         if running:  # its node is about to begin it
             return
@@ -220,16 +227,18 @@ def _read(
         checked.append((goal, entry, read_event(path, entry)))
     for goal, entry, event in checked:
         if isinstance(event, StopEvent):
-            stops[stack].append(entry)
+            stops[stack].append((entry, signer))
         elif isinstance(event, ReleaseRecord):
-            releases[stack].append(event)
+            releases[stack].append((event, signer))
         else:
             if goal not in written:
-                written[goal] = _Written(path, stack, running)
+                written[goal] = _Written(path, stack, running, signer)
             written[goal].entries.append((entry, event))
 
 
-def _put_together(goal: str, written: dict[str, _Written], stops: list[JournalEntry]) -> KeptRun:
+def _put_together(
+    goal: str, written: dict[str, _Written], stops: list[tuple[JournalEntry, Signer]]
+) -> KeptRun:
     main = written[goal]
     first, *rest = main.events
     record: RunRecord = begin(first)
@@ -246,10 +255,13 @@ def _put_together(goal: str, written: dict[str, _Written], stops: list[JournalEn
         state = RunState.RUNNING if main.running else RunState.CUT_OFF
     goals = tuple(event for event in rest if isinstance(event, GoalEvent))
     begun, ended = entries[0].time, max(entry.time for entry in entries)
-    entries += [stop for stop in stops if begun <= stop.data['since'] <= ended]
+    meanwhile = [each for each in stops if begun <= each[0].data['since'] <= ended]
+    entries += [stop for stop, _ in meanwhile]
+    parts = [main, *(written[each.id] for each in goals if each.id in written)]
+    signers = (*(part.signer for part in parts), *(signer for _, signer in meanwhile))
     entries.sort(key=lambda entry: entry.time)  # which keeps those of one file in their order
     numbered = tuple(replace(entry, number=number) for number, entry in enumerate(entries))
-    return KeptRun(record, numbered, state, goals)
+    return KeptRun(record, numbered, state, goals, signers)
 
 
 def _with_executions(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.profiles import ARM_CELL
+from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Category, Verdict
@@ -262,6 +263,8 @@ class RunRecord:
         understood: what those words were understood as; None where there were none, or nothing was.
         passed: why planners were passed over, in order.
         releases: what an operator had the tool let go of, after it and before the next run.
+        site: digest of the site file that bound the goal; empty: none, or not known.
+        approvals: what operators answered about its plans, in order.
     """
 
     run_id: str
@@ -292,6 +295,8 @@ class RunRecord:
     understood: UnderstoodRecord | None = None
     releases: tuple[ReleaseRecord, ...] = ()
     passed: tuple[str, ...] = ()
+    site: str = ''
+    approvals: tuple[ApprovalRecord, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,18 @@ from kept_runs import PLAN, TASK, keep_run, kept_folder
 from safegen_ros.cli import step_run
 from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.kept_runs import complete_run
+from safegen_ros.keys.authority import Command, sign
+from safegen_ros.keys.key_pair import installation_key, new_key
 from safegen_ros.llm.backend import Completion, Sampling
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.stepwise import Limits
-from safegen_ros.record.events import load_run
+from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.events import PlanEvent, load_run
+from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
 
@@ -82,10 +88,10 @@ def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, ru
     status, out, error = safegen('history')
     assert (status, error) == (0, '')
     head, *rows = [' '.join(line.split()) for line in out.splitlines()]
-    assert head == 'run begun result took tries domain level'
+    assert head == 'run begun result took tries record domain level'
     assert [row.split()[0] for row in rows[::2]] == [THIRD, SECOND, FIRST]
     assert rows[1::2] == ['(on a b)'] * 3
-    assert rows[4].endswith('SUCCESS 3.0 s 3 blocksworld search')
+    assert rows[4].endswith('SUCCESS 3.0 s 3 signed blocksworld search')
     assert 'GOAL_NOT_REACHED' in rows[2]
     assert 'CUT_OFF' in rows[0]
 
@@ -220,7 +226,9 @@ def test_a_run_that_is_none_or_broken_is_an_error_in_a_line(
 def test_replay_finds_the_same_again(safegen: CommandLine, runs: Path) -> None:
     status, out, error = safegen('replay', FIRST)
     assert (status, error) == (0, ''), out
-    assert out.splitlines() == [
+    record, *lines = out.splitlines()
+    assert record == f'record: signed by {installation_key().public.fingerprint}, whole'
+    assert lines == [
         'same  attempt 1 (model): FORMAT_ERROR',
         'same  attempt 2 (model): SAFETY_VIOLATION',
         'same  attempt 3 (search): SUCCESS',
@@ -231,6 +239,56 @@ def test_replay_finds_the_same_again(safegen: CommandLine, runs: Path) -> None:
     values = json.loads(safegen('replay', FIRST, '--json', '--no-execute')[1])
     assert (values['same'], len(values['verdicts'])) == (True, 4)
     assert values['execution'] == {'skipped': '--no-execute was given'}
+
+
+def test_a_record_of_another_installation_is_shown_and_not_trusted(
+    safegen: CommandLine, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'here').mkdir()
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path / 'here'))
+    status, out, _ = safegen('show', FIRST)
+    assert status == 1
+    assert 'NOT a key of this installation' in out
+    assert json.loads(safegen('show', FIRST, '--json')[1])['signature']['good'] is False
+    status, out, _ = safegen('replay', FIRST, '--no-execute')
+    assert (status, 'all is as it was recorded' in out) == (1, True)
+    status, out, _ = safegen('history', '--json')
+    assert (status, {each['record'] for each in _lines(out)}) == (0, {'NOT_TRUSTED'})
+
+
+def test_a_record_that_was_rewritten_is_named_by_its_entry(
+    safegen: CommandLine, runs: Path
+) -> None:
+    journal = runs / FIRST / 'journal.db'
+    journal.write_bytes(journal.read_bytes().replace(b'(pickup a)', b'(pickup b)'))
+    for command in ('show', 'replay'):
+        status, _, error = safegen(command, str(runs / FIRST))
+        assert status == 2
+        assert 'REWRITTEN at entry ' in error
+    values = _lines(safegen('history', '--json')[1])
+    assert [each['record'] for each in values] == ['signed', 'signed', 'REWRITTEN']
+
+
+def test_an_approval_is_shown_with_its_signature(
+    safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
+    alice = new_key(tmp_path / 'alice.key')
+    signature = sign(alice, Command('0/', 'approve', 'd' * 64, 'fine'), '1-nonce')
+    answer = ApprovalRecord(
+        *(True, 'd' * 64, 'alice', 'fine', '0/', alice.public.text, '1-nonce'),
+        *(signature.time, signature.value.hex()),
+    )
+    forged = replace(answer, by='bob')
+    for folder, each, status in ((FIRST, answer, 0), (SECOND, forged, 1)):
+        with RunLog(kept_folder(tmp_path, folder), task_record(TASK, 'two.pddl', '')) as log:
+            log.note(PlanEvent(('(pickup a)',), 'search'))
+            log.note(each)
+        shown = safegen('show', folder, '--no-events')
+        assert shown[0] == status, shown
+        assert each.in_words() in shown[1]
+    assert answer.in_words() == f'approved by alice, signed by {alice.public.fingerprint}'
+    assert forged.in_words() == 'approved by bob, but the SIGNATURE IS WRONG'
 
 
 def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -> None:

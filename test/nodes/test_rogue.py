@@ -39,6 +39,8 @@ from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.stopping import StopListener
+from safegen_ros.record.chain import signature_words
+from safegen_ros.record.history import ListedRun, list_runs
 from safegen_ros.worlds.site import load_site
 
 SITE = """
@@ -160,6 +162,28 @@ def test_a_stranger_approves_nothing_and_an_operator_does(
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert (result.steps_done, result.approved_by) == (4, 'alice')
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.folder))  # of the nodes
+    kept = next(run.kept for run in list_runs(stack.nodes.runs) if run.kept and _is(run, goal))
+    (approval,) = kept.record.approvals  # planner and executor wrote the same
+    assert (approval.by, approval.reason, approval.verified) == ('alice', 'looks fine', True)
+    assert approval.digest == pending.digest
+    assert approval.public in (stack.folder / 'operators').read_text()
+    assert kept.record.site == load_site(stack.folder / 'site.yaml').digest
+    assert len(kept.signers) > 1
+    assert signature_words(kept.signers)[1].endswith(', whole')
+
+
+def _is(run: ListedRun, goal: Any) -> bool:
+    return bool(run.kept) and run.kept.goals[0].id == goal.id
+
+
+def test_a_stranger_does_not_say_that_the_blocks_are_set_up(stack: Stack) -> None:
+    answer = stack.call(Trigger, 'blocks_set_up', Trigger.Request())
+    assert (answer.success, 'must be signed' in answer.message) == (False, True)
+    answer = stack.call(Operate, 'executor/operate', Operate.Request(command='blocks_set_up'))
+    assert (answer.success, 'must be signed' in answer.message) == (False, True)
+    answer = CommandClient(stack.client.node, 'executor').do('blocks_set_up', timeout_s=WAIT_S)
+    assert 'nothing to say here' in answer.message
 
 
 def test_an_approval_that_was_seen_on_the_wire_counts_once(

@@ -43,7 +43,7 @@ def test_the_journal_alone_gives_back_the_whole_record(tmp_path: Path) -> None:
     assert (kept.state, outcome_of(kept)) == (RunState.ENDED, SUCCESS)
     # A run that `safegen` follows is not told of stops and releases, and is planned for anew in
     # test_replay.py; one that is asked for in words is in test_words.py.
-    others = {'stop', 'release', 'replan', 'plan', 'answer', 'understood', 'passed'}
+    others = {'stop', 'release', 'replan', 'plan', 'answer', 'understood', 'passed', 'approval'}
     assert {entry.kind for entry in kept.entries} == set(EVENTS) - others
     assert (record.plan, record.steps_done, record.second_opinion) == (PLAN, 2, False)
     assert [step.seconds for step in record.steps] == [0.5, 1.0]

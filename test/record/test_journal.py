@@ -22,7 +22,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.record.journal import Journal, _digest, find_entry, is_written, load_journal
+from safegen_ros.record.chain import ChainWriter, Link
+from safegen_ros.record.journal import Journal, find_entry, is_written, load_journal
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run import new_run_dir
 
@@ -178,7 +179,7 @@ def test_threads_lose_nothing_and_leave_no_gap(tmp_path):
         ('UPDATE entry SET data = \'{"index": 7}\' WHERE number = 1', 1),
         ('DELETE FROM entry WHERE number = 1', 1),
         ("UPDATE entry SET time = '2000' WHERE number = 0", 0),
-        ("INSERT INTO entry VALUES (3, 'now', 'step', '{}', '')", 3),
+        ("INSERT INTO entry VALUES (3, 'now', 'step', '{}', '', '', '')", 3),
     ],
 )
 def test_a_changed_entry_is_refused_with_its_number(tmp_path, change, entry):
@@ -195,21 +196,27 @@ def test_a_changed_entry_is_refused_with_its_number(tmp_path, change, entry):
         database.execute(change)
         database.commit()
     for use in (load_journal, Journal):
-        with pytest.raises(RecordError, match=rf'journal\.db: entry {entry} is missing or was ch'):
+        with pytest.raises(RecordError, match=rf'journal\.db: REWRITTEN at entry {entry}: '):
             use(path)
 
 
 def _rewrite(path, column, value, kept=True):
-    """Another value in entry 1, with the digest that belongs to it where that can be had."""
+    """Another value in entry 1; where it is `kept`, as a faulty process of ours would write it."""
     with closing(sqlite3.connect(path)) as database:
         database.execute('DROP TRIGGER entry_is_not_changed')
         database.execute(f'UPDATE entry SET {column} = ? WHERE number = 1', (value,))
         rows = database.execute('SELECT * FROM entry ORDER BY number').fetchall()
-        before = ''
-        for number, now, kind, text, _ in rows if kept else ():
-            before = _digest(before, number, now, kind, text)
-            database.execute('UPDATE entry SET digest = ? WHERE number = ?', (before, number))
+        chain, links = ChainWriter(path), [Link()]
+        for row in rows if kept else ():
+            link = chain.link(links[-1].digest_of(2, *row[:4]))
+            database.execute(
+                'UPDATE entry SET digest = ?, key = ?, signature = ? WHERE number = ?',
+                (link.digest, link.key, link.signature, row[0]),
+            )
+            links.append(link)
         database.commit()
+    if kept:
+        chain.keep_head(links[1].digest, len(rows) - 1, links[-1].digest)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +244,7 @@ def test_a_value_of_another_type_or_form_is_damage(tmp_path, column, value, kept
             journal.append('step', index=index)
     _rewrite(path, column, value, kept)
     for use in (load_journal, Journal):
-        with pytest.raises(RecordError, match=r'journal\.db: entry \d'):
+        with pytest.raises(RecordError, match=r'journal\.db: (REWRITTEN at )?entry \d'):
             use(path)
     with suppress(RecordError):  # which asks for no more than it returns
         find_entry(path, 'step', 'index', '1')

@@ -218,7 +218,7 @@ def test_a_journal_that_was_changed_is_named_and_hides_no_other(tmp_path: Path) 
     found = load_goals(tmp_path)
     assert list(found.runs) == [RUN]
     assert list(found.broken) == [damaged]
-    assert 'is missing or was changed' in found.broken[damaged]
+    assert 'REWRITTEN at entry 2' in found.broken[damaged]
     assert sorted(run.kept is None for run in list_runs(tmp_path)) == [False, True]
 
 
