@@ -98,7 +98,7 @@ class ExecutorNode(SafegenNode):
         self._sole = SoleExecutor(self, self._stop.stop)
         self._watchdog = ExecutionWatchdog(self, self._protect.stop)
         self._monitor = MonitorClient(self)
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         self._gate = ExecutionGate(self)
         self._rehearser = Rehearser(
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
@@ -119,7 +119,7 @@ class ExecutorNode(SafegenNode):
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""
         self.load_site()
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         values = self.values
         self.journal.open(values['journal'])
         # Before the arm is opened, which is powered only where an operator has released it.

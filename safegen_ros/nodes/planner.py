@@ -77,7 +77,7 @@ class PlannerNode(SafegenNode):
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
         self._client_watches = ClientWatches(self.heartbeats)
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
@@ -93,7 +93,7 @@ class PlannerNode(SafegenNode):
     def configure(self) -> None:
         """Opens the model."""
         self.load_site()
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         values = self.values
         self.journal.open(values['journal'])
         level_names(values['strategy'])  # what they name is there, or the node is not configured

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,12 @@ class BoundTasks:
 
     Args:
         site: the rules.
+        log: takes each note about a rule that does not apply to a task.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, log: Callable[[str], object] = lambda note: None) -> None:
         self._site = site
+        self._log = log
         self._known: OrderedDict[_Key, Bound] = OrderedDict()
         self._rests: OrderedDict[_Key, None] = OrderedDict()
 
@@ -59,12 +62,6 @@ class BoundTasks:
         if not self._site.rules or resume or _key(message) in self._rests:
             return task
         return copy(self._bound(_key(message), task).task)
-
-    def notes(self, message: msg.Task) -> tuple[str, ...]:
-        """The rules that do not apply to a task, and why; raises as `task`."""
-        if not self._site.rules:
-            return ()
-        return self._bound(_key(message), conversions.task_from_msg(message)).notes
 
     def message(self, message: msg.Task) -> msg.Task:
         """The same task as text, with the rules in it; raises as `task`."""
@@ -84,7 +81,11 @@ class BoundTasks:
             self._rests.popitem(last=False)
 
     def _bound(self, key: _Key, task: ActionTask) -> Bound:
-        found = self._known.pop(key, None) or bind(task, self._site)
+        found = self._known.pop(key, None)
+        if found is None:
+            found = bind(task, self._site)
+            for note in found.notes:
+                self._log(f'task {task.name}: {note}')
         self._known[key] = found
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)

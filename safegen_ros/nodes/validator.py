@@ -54,7 +54,7 @@ class ValidatorNode(SafegenNode):
     def __init__(self) -> None:
         super().__init__('validator', PARAMETERS)
         self._service: Service | None = None
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         self._monitor = MonitorServer(self, self._verdict, lambda: self._bound)
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)
         self.diagnostics.add(self._verdicts.health)
@@ -62,7 +62,7 @@ class ValidatorNode(SafegenNode):
     def configure(self) -> None:
         """Finds the other validator, where one is needed."""
         self.load_site()
-        self._bound = BoundTasks(self.site)
+        self._bound = BoundTasks(self.site, self.get_logger().info)
         if self.values['second_opinion']:
             self.get_logger().info(f'every verdict needs the agreement of {validate_binary()}')
 

@@ -27,11 +27,12 @@ from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.commands import CommandClient
+from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.worlds.pddl3.task import load_task
-from safegen_ros.worlds.site import load_site
+from safegen_ros.worlds.site import load_site, read_site
 
 SITE = """
 domains: {{blocksworld: {{objects: [c], constraints: ["(always (forall (?x) (not (on ?x c))))"]}}}}
@@ -136,6 +137,17 @@ def test_a_plan_waits_for_approval_whatever_its_goal_says(client: Client) -> Non
     assert approver.say(pending.digest, True, 'ann', '', WAIT_S).success
     result = goal.result()
     assert (ErrorCode(result.error_code), result.approved_by) == (ErrorCode.NONE, 'ann')
+
+
+def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
+    rules = '{blocksworld: {objects: [b7], constraints: ["(always (not (holding b7)))"]}}'
+    notes: list[str] = []
+    bound = BoundTasks(read_site(f'domains: {rules}', 'site.yaml'), notes.append)
+    for _ in range(2):
+        bound.task(Task(problem=THREE))
+    (note,) = notes
+    assert note.endswith(': does not apply: the task has no b7')
+    assert 'site.yaml:1:' in note
 
 
 @pytest.mark.parametrize(
