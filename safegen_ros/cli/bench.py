@@ -175,7 +175,7 @@ def link(
     runs: Annotated[int, typer.Option(min=1, help='times that the link dies, in each way')] = 5,
     out: Out = None,
 ) -> None:
-    """How soon the arm holds when the SSH link to it dies in mid-motion: cable, server, agent."""
+    """How soon the arm holds when its agent or the link dies: over serial, TCP and SSH."""
     from safegen_ros.cli.bench_link import measure
 
     console = Console()

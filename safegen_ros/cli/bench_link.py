@@ -1,15 +1,14 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench link`: how soon the arm holds when the SSH link to it dies in mid-motion.
+"""`safegen bench link`: how soon the arm holds when the agent or its link dies in mid-motion.
 
-The server, the agent and the vendor's library are real; server and emulated arm are on this
-computer.
+The agent, the vendor's library and the SSH server are real; all of them and the emulated arm are on
+this computer.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import statistics
 import tempfile
 import time
@@ -21,22 +20,19 @@ import numpy as np
 
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.robot.agent.messages import SerialPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh
-from safegen_ros.robot.emulator.emulator import Emulator
+from safegen_ros.robot.agent_client.channel import LocalChannel
+from safegen_ros.robot.emulator.site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
 MOST_HOLD_MS = 500.0
-#: Ways for the link to die: nothing comes through; the server is killed; the agent is killed, or
-#: hangs.
-WAYS = {
-    'cable': lambda ssh: ssh.cut(),
-    'server': lambda ssh: ssh.kill(),
-    'agent': lambda ssh: os.kill(ssh.agent_pid('serve'), signal.SIGKILL),
-    'hung agent': lambda ssh: os.kill(ssh.agent_pid('serve'), signal.SIGSTOP),
-}
+#: Transport and fault: the agent fails alike for all, and only SSH has a server.
+WAYS = (
+    *((transport, name) for transport in ('serial', 'tcp', 'ssh')
+      for name in LINK_FAULTS if name not in OVER_SSH),
+    *(('ssh', name) for name in OVER_SSH),
+)  # fmt: skip
 _TURN_DEG, _SPEED = 150.0, 0.1
 #: A joint that moves less than this in one look is at rest [rad]; it turns ten times as much.
 _STILL = float(np.radians(0.005))
@@ -45,26 +41,27 @@ _WATCH_S = 2.0
 
 
 def measure(runs: int, notify: Callable[[str, int, int], None]) -> Report:
-    """Lets the link die so many times in each way.
+    """Lets the agent or its link die so many times in each way.
 
     Args:
-        runs: of each way.
+        runs: of each transport and fault.
         notify: told after each run.
 
     Raises:
         SafegenError: there is no SSH server here, or an arm went on to its target.
     """
     figures = []
-    for way in WAYS:
+    for transport, name in WAYS:
+        way = f'{transport}: {name}'
         stops, holds = [], []
         for done in range(1, runs + 1):
-            stop_ms, hold_ms = _run(way)
+            stop_ms, hold_ms = _run(transport, name)
             stops.append(stop_ms)
             holds.append(hold_ms)
             notify(way, done, runs)
         figures.append(
             Measurement(
-                f'{way} lost to the arm at rest, most', max(holds), 'ms', MOST_HOLD_MS,
+                f'{way}, to the arm at rest, most', max(holds), 'ms', MOST_HOLD_MS,
                 at_least=False,
                 note=f'median {statistics.median(holds):.0f}; stop command at the arm after '
                 f'{max(stops):.0f} at most',
@@ -73,16 +70,16 @@ def measure(runs: int, notify: Callable[[str, int, int], None]) -> Report:
     return Report('link', {'runs': runs}, tuple(figures))
 
 
-def _run(way: str) -> tuple[float, float]:
-    """Time from the loss to the stop command at the arm, and to its rest [ms]."""
+def _run(transport: str, name: str) -> tuple[float, float]:
+    """Time from the fault to the stop command at the arm, and to its rest [ms]."""
     with (
         tempfile.TemporaryDirectory(prefix='safegen-link-') as folder,
         MujocoTwin(load_scene()) as twin,
-        Emulator(twin) as emulator,
-        LoopbackSsh(Path(folder)) as ssh,
-        AgentArm(ssh.address, RemoteArm(SerialPort(emulator.serial_port, 115200))) as arm,
+        EmulatedSite(twin, transport, Path(folder)) as site,
+        AgentArm(site.address, RemoteArm(site.at)) as arm,
         ThreadPoolExecutor(1) as turning,
     ):
+        emulator, channel = site.emulator, arm.channel
         arm.rearm()
         arm.reset_stop()
         emulator.first_stop = 0.0
@@ -94,13 +91,13 @@ def _run(way: str) -> tuple[float, float]:
                 turn.result()
             time.sleep(_LOOK_S)
         lost = time.monotonic()
-        WAYS[way](ssh)
+        site.strike(name, channel.pid if isinstance(channel, LocalChannel) else os.getpid())
         rest = _rest(twin, lost)
         failure = turn.exception()
         if getattr(failure, 'code', None) is not ErrorCode.ARM_UNREACHABLE:
-            raise SafegenError(f'{way}: the loss of the link was not noticed: {failure}')
+            raise SafegenError(f'{transport}: {name} was not noticed: {failure}')
         if not emulator.first_stop:
-            raise SafegenError(f'{way}: the arm was not told to stop')
+            raise SafegenError(f'{transport}: {name}: no stop command came')
         # An emulated arm that is short of time stands still as well, which does not count as held.
         rest = max(rest, emulator.first_stop)
         return 1000 * (emulator.first_stop - lost), 1000 * (rest - lost)
