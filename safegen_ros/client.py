@@ -339,6 +339,7 @@ class Client(Closing):
 
 def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
     task.constraints, task.start = options.constraints, options.start
+    task.request = options.request
     goal.task = task
     goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
     goal.max_attempts = options.max_attempts

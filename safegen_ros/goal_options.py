@@ -29,6 +29,7 @@ class Options:
     start: str = ''
     translate_only: bool = False
     accept_reading: str = ''
+    request: str = ''
     step_by_step: bool = False
     max_steps: int = 0
     from_current: bool = False

@@ -166,7 +166,8 @@ def understood(
             f'{escape(accepted)}: nothing was planned, and nothing moved'
         )
         return None, result
-    options = replace(options, accept_reading='')  # what is sent is the reading itself
+    # The reading itself is sent; an operator sees the request beside it.
+    options = replace(options, accept_reading='', request=spoken.text)
     if not accepted and (yes or not sys.stdin.isatty()):
         display.line('nobody confirmed this reading here: the plan waits for an operator')
         options = replace(options, approval=True)

@@ -151,6 +151,8 @@ class Sender(Closing):
 
     def _run(self, chosen: Chosen, options: Options, spoken: SpokenRecord | None) -> None:
         task, began = chosen.task, time.monotonic()
+        if spoken is not None:
+            options = replace(options, request=spoken.task.problem)
         folder = new_run_dir(runs_dir())
         with Session(folder, task, chosen.source, chosen.domain_text, spoken) as session:
             try:

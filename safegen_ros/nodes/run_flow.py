@@ -125,7 +125,7 @@ def approve(
     result.approved_by = ''
     pending = msg.PendingPlan(
         goal_id=goal_handle.goal_id,
-        request=goal.task.problem if is_words(goal) else '',
+        request=goal.task.problem if is_words(goal) else goal.task.request,
         task=task,
         plan=result.plan,
         verdict=result.verdict,

@@ -17,7 +17,7 @@ MAX_NAME = 4096
 MAX_ITEMS = 100_000
 """Most items of a list: steps, arguments or facts."""
 
-_TASK = dict.fromkeys(('domain', 'problem', 'constraints', 'start'), MAX_TEXT)
+_TASK = dict.fromkeys(('domain', 'problem', 'constraints', 'start', 'request'), MAX_TEXT)
 # A plan text that is too long is a plan with a verdict, FORMAT_ERROR, which the parser finds.
 _WITHOUT = {'ValidatePlan_Request': ('plan',)}
 

@@ -476,6 +476,7 @@ def test_without_a_terminal_the_plan_of_the_verb_waits_for_an_operator(
     approver = Approver(stack.client.node)
     pending = approver.wait(WAIT_S)
     assert pending is not None
+    assert pending.request == REQUEST
     assert not codes
     assert 'waits for an operator' in terminal.screen.getvalue()
     assert approver.say(pending.digest, False, 'ann', '', WAIT_S).success
