@@ -30,7 +30,7 @@ INCOMING = (
 )
 
 
-LONG = {f'task.{name}' for name in ('domain', 'problem', 'constraints', 'start')}
+LONG = {f'task.{name}' for name in ('domain', 'problem', 'constraints', 'start', 'request')}
 
 
 def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:

@@ -245,7 +245,7 @@ RENAMED = PLAIN.replace(' c', ' x')
     [
         (RENAMED, 'take them exactly as they are'),
         (PLAIN.replace('(clear c)', ''), r'lacks (clear c)'),
-        (PLAIN.replace('(on c a)', '(on c b)').replace('(on a b)', ''), 'no plan'),
+        (PLAIN.replace('(on c a)', '(on c a) (on b c)'), 'no plan'),
         ('I cannot do that.', 'no (define (problem'),
         ('x' * 1_200_000, 'characters'),
     ],

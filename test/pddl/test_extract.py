@@ -213,7 +213,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 REFUSED = {
     'prose': ('I will (carefully) pick it up', 1, 1, 'no line of the text is a list of steps; f'),
-    'calls': ('lift(x)\nput(x, y)', 1, 1, 'no line of the text is a list of steps; found'),
+    'calls': ('lift(x) put(x, y)', 1, 1, 'no line of the text is a list of steps; found'),
     'a thought without an end': ('<think>\n(pickup b1)', 1, 1, "found '<think>' and no '</think>'"),
     'numbers that shrink': ('Plan:\n2. (a)\n1. (b)', 3, 1, 'the time 1 comes behind 2'),
     'times at once': ('Plan:\n0: (a)\n\n0: (b)', 4, 1, 'the time 0 is there twice'),
