@@ -136,7 +136,7 @@ def test_steps_are_left_out_only_where_they_cannot_be_among_the_best(
 
 def test_wider_beams_find_what_others_miss() -> None:
     levels = set()
-    for problem in problems(8):
+    for problem in problems(16):
         last = widened(searched(problem, 'words', 'words', max_steps=40), (1, 2, 4, 8))[-1]
         if last.plan is not None:
             assert Validator(problem).verify(last.plan).ok
