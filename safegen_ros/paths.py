@@ -120,6 +120,15 @@ def state_dir() -> Path:
     return folder
 
 
+def release_dir() -> Path:
+    """Folder of the releases of executors: SAFEGEN_RELEASE_DIR where that is set, else `state_dir`.
+
+    A stack whose stops end with it has one of its own; its keys and records are still the user's.
+    """
+    own = os.environ.get('SAFEGEN_RELEASE_DIR')
+    return Path(own).expanduser().absolute() if own else state_dir()
+
+
 def new_log_dir() -> Path:
     """A new folder for the logs of a stack, below `state_dir`; the oldest ones make room for it.
 

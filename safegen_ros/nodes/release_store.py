@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.closing import Closing
-from safegen_ros.paths import state_dir
+from safegen_ros.paths import release_dir
 
 RELEASED, MOVING, STOPPED, NEW = 'released', 'moving', 'stopped', 'new'
 
@@ -75,7 +75,7 @@ class ReleaseStore(Closing):
     """
 
     def __init__(self, domain: int, namespace: str) -> None:
-        base, name = state_dir(), place_name(domain, namespace)
+        base, name = release_dir(), place_name(domain, namespace)
         self.folder = base / 'executors' / name
         self._former = base / f'stopped-{name}.json'
         self._lock_file = base / 'executors' / f'{name}.lock'

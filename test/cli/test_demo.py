@@ -125,6 +125,7 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
 
     kept = load_run(folder)
     assert kept.record == record
+    assert [signer.known for signer in kept.signers] == [True] * len(kept.signers)
     assert [entry.kind for entry in kept.entries][:2] == ['task', 'stack']
     topics = {message.topic for message in read_messages(folder / 'run.mcap')}
     assert topics == {
