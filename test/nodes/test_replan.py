@@ -356,7 +356,7 @@ def safegen(
 def test_an_operator_looks_at_the_plan_and_says_the_word(
     client: Client, safegen: CommandLine
 ) -> None:
-    code, _, error = safegen('approve', '--wait', '0.1')
+    code, _, error = safegen('approve', '--wait', '3')
     assert (code, 'no plan waits for approval' in error) == (1, True)
     assert 'too short' in safegen('approve', '1234')[2]
     wait = Wait(client)
@@ -367,7 +367,7 @@ def test_an_operator_looks_at_the_plan_and_says_the_word(
         assert text in out
     told = json.loads(safegen('approve', '--json', *LONG_WAIT)[1])
     assert (told['digest'], told['plan']) == (digest, [str(step) for step in THREE_PLAN.steps])
-    code, _, error = safegen('approve', '0' * 64, '--wait', '0.1')
+    code, _, error = safegen('approve', '0' * 64, '--wait', '3')
     assert (code, 'no plan of digest 000' in error) == (1, True)
     words = digest[:8], '--refuse', '--reason', 'a hand', '--json'
     code, out, _ = safegen('approve', *words, *LONG_WAIT)
