@@ -25,11 +25,11 @@ from safegen_ros.pddl import model
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.files import load_files, read_text
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.files import load_files, read_text
-from safegen_ros.worlds.pddl3.task import load_task
 
 __all__ = [
     'BrokenConstraint',

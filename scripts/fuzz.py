@@ -35,7 +35,7 @@ from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_probl
 from safegen_ros.pddl.writer import domain_text, problem_text
 
 ROOT = Path(__file__).resolve().parents[1]
-DOMAINS = ROOT / 'safegen_ros' / 'worlds' / 'pddl3' / 'domains'
+DOMAINS = ROOT / 'safegen_ros' / 'tasks' / 'pddl3' / 'domains'
 
 LIMIT_S = 10.0
 """Longest time of the processor that one text may take, however busy the machine is [s]."""

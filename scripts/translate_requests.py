@@ -20,9 +20,9 @@ from typing import Any
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.llm.open_backend import open_backend
-from safegen_ros.worlds.planetarium.front_door import Question, understand
-from safegen_ros.worlds.planetarium.request import read_request
-from safegen_ros.worlds.planetarium.styles import TranslationStyle, translation_style_of
+from safegen_ros.tasks.planetarium.front_door import Question, understand
+from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.styles import TranslationStyle, translation_style_of
 
 SAMPLING = Sampling(temperature=0.6, top_p=0.9, max_new_tokens=1024, seed=0)
 

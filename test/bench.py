@@ -15,8 +15,8 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, execute_plan
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import load_task
 
 SCENE = load_scene()
 WAIT_S = 30.0

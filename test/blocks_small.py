@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 THREE_TEXT = """
 (define (problem three) (:domain blocksworld) (:objects a b c)

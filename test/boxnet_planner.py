@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from random import Random
 
 from safegen_ros.llm.backend import Cancelled, Completion, Followed, Message, Sampling, never
-from safegen_ros.worlds.boxnet.geometry import UNIT
-from safegen_ros.worlds.boxnet.model import Move, Task, robot_name
+from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.model import Move, Task, robot_name
 
 Script = Callable[[Sequence[Message], Sampling], str]
 

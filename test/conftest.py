@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, settings
 
 from safegen_ros.bringup import DISCOVERY, use_stack_discovery
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 
 # Settings for every process that a test starts; they must be there before rclpy is imported. A
 # worker has those of the process that has started it: half of them would be a discovery of its own.

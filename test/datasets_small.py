@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.worlds.pddl3.dataset.recipe import Recipe, domain_recipe, recipe_of
-from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.dataset.recipe import Recipe, domain_recipe, recipe_of
+from safegen_ros.tasks.pddl3.domains import kits
 
 QUOTAS = {'train': 8, 'test': 2, 'test_family': 2, 'test_renamed': 2}
 WEIGHTS = {

@@ -28,7 +28,7 @@ from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.site import EmulatedSite
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
 SCENE = load_scene()

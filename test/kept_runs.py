@@ -28,7 +28,7 @@ from safegen_ros.record.run import (
     RunRecord,
 )
 from safegen_ros.record.run_log import RunLog
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 TASK = load_task("""
 (define (problem two) (:domain blocksworld) (:objects a b)

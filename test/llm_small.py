@@ -11,8 +11,8 @@ from typing import Any
 from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, WordStyle
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, WordStyle
+from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 
 OWN_WORDS = (
     'lit',

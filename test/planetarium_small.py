@@ -13,8 +13,8 @@ from safegen_ros.pddl.bits import AtomTable, changed_predicates
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Problem, State
-from safegen_ros.worlds.planetarium.domains import planetarium_domain
-from safegen_ros.worlds.planetarium.graphs import renamed
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.graphs import renamed
 
 DOMAINS = ('blocksworld', 'gripper', 'floor-tile')
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from safegen_ros.evaluation.subjects import Subject
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.paths import data_path
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import Row, read_rows
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row, read_rows
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 
 BENCH = data_path('data/safegen-bench')
 
@@ -98,9 +98,9 @@ def tiny_model(folder: Path) -> Path:
     from transformers import GenerationConfig
 
     from safegen_ros.llm.word_tokenizer import word_tokenizer
+    from safegen_ros.tasks.pddl3.prompts.words import vocabulary
     from safegen_ros.training.config import NetworkConfig
     from safegen_ros.training.network import new_decoder
-    from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
     network = NetworkConfig(width=16, layers=1, heads=2, mlp=32)
     model, tokenizer = new_decoder(network, 5), word_tokenizer(vocabulary(), network.context)

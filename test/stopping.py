@@ -30,7 +30,7 @@ from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.search.solve import solve
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 LONG = (share_dir() / 'examples' / 'tower_order.pddl').read_text(encoding='utf-8')
 LONG_PLAN = solve(load_task(LONG).problem).plan

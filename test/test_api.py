@@ -27,9 +27,9 @@ from safegen_ros.api import (
     verify,
 )
 from safegen_ros.pddl import model
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'

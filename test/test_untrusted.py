@@ -17,10 +17,10 @@ from rich.table import Table
 
 from safegen_ros.errors import PddlError, PlanFormatError, SafegenError
 from safegen_ros.llm.backend import Completion
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.terminal import Console, guard
 from safegen_ros.untrusted import hidden, numbered, visible
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 EVIL = [
     '\x1b]52;c;cm0gLXJmIH4=\x1b\\',

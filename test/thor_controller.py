@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safegen_ros.worlds.household.actions import Action, Verb
-from safegen_ros.worlds.household.kinds import FLAGS
-from safegen_ros.worlds.household.scenes import load_scene, scene_names
-from safegen_ros.worlds.household.transitions import step
-from safegen_ros.worlds.household.world import HAND, Setting, metadata, viewpoint_of
+from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.kinds import FLAGS
+from safegen_ros.tasks.household.scenes import load_scene, scene_names
+from safegen_ros.tasks.household.transitions import step
+from safegen_ros.tasks.household.world import HAND, Setting, metadata, viewpoint_of
 
 SCENES = {f'FloorPlan{number}': name for number, name in enumerate(scene_names(), 1)}
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from safegen_ros.worlds.pddl3.dataset.rows import Row
-from safegen_ros.worlds.pddl3.dataset.split import Split, is_test_class
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.difficulty import difficulty
-from safegen_ros.worlds.pddl3.domains.isomorphism import canonical_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.dataset.split import Split, is_test_class
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.difficulty import difficulty
+from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 
 BUCKETS = ('easy', 'medium', 'hard')
 

@@ -15,12 +15,12 @@ from itertools import islice
 
 from safegen_ros.benchmarks.corpus import Notify
 from safegen_ros.benchmarks.report import Measurement, Report
-from safegen_ros.worlds.boxnet.astar import plan_as_paper
-from safegen_ros.worlds.boxnet.dataset.draw import tasks
-from safegen_ros.worlds.boxnet.geometry import UNIT
-from safegen_ros.worlds.boxnet.model import Move, State, Step, Task
-from safegen_ros.worlds.boxnet.optimal import solve
-from safegen_ros.worlds.boxnet.verifier import IdleArms, take_step
+from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.model import Move, State, Step, Task
+from safegen_ros.tasks.boxnet.optimal import solve
+from safegen_ros.tasks.boxnet.verifier import IdleArms, take_step
 
 MOST_STEP_MS = 0.5
 MOST_MEDIAN_S = 1.0

@@ -24,9 +24,9 @@ from safegen_ros.planning.loop import SEARCH, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 
 AT_ONCE = (1, 4, 16)
 MOST_MEDIAN_S = 1.0

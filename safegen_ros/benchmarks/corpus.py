@@ -12,10 +12,10 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.tasks.pddl3.domains.kit import GeneratedProblem
+from safegen_ros.tasks.pddl3.mistakes import Mistakes
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
-from safegen_ros.worlds.pddl3.domains.kit import GeneratedProblem
-from safegen_ros.worlds.pddl3.mistakes import Mistakes
 
 Notify = Callable[[str, int, int], None]
 """Told what is going on: the stage, how much of it is done, and of how much."""

@@ -19,8 +19,8 @@ from safegen_ros.benchmarks.jobs import Job, Journal, NotifyOutcome, Outcome, ru
 from safegen_ros.benchmarks.planner import OUTCOMES, write_outcomes
 from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.search.solve import Route
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.kit import DomainKit, SizeError
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
 LEAST_SOLVED = 95.0
 

@@ -20,12 +20,12 @@ from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.worlds.planetarium.dataset.layouts import Kit, space_of, tasks_of
-from safegen_ros.worlds.planetarium.dataset.pairs import kits, make_problem
-from safegen_ros.worlds.planetarium.dataset.recipe import load_recipe
-from safegen_ros.worlds.planetarium.domains import planetarium_domain
-from safegen_ros.worlds.planetarium.equivalence import Answer, compare
-from safegen_ros.worlds.planetarium.graphs import renamed
+from safegen_ros.tasks.planetarium.dataset.layouts import Kit, space_of, tasks_of
+from safegen_ros.tasks.planetarium.dataset.pairs import kits, make_problem
+from safegen_ros.tasks.planetarium.dataset.recipe import load_recipe
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.graphs import renamed
 
 MOST_MEAN_MS = 5.0
 MOST_LARGE_MS = 100.0

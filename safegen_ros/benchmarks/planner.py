@@ -13,7 +13,7 @@ from safegen_ros.benchmarks.jobs import Job, Journal, NotifyOutcome, Outcome, ru
 from safegen_ros.benchmarks.report import Measurement, Report, csv_text
 from safegen_ros.record.run import write_durably
 from safegen_ros.search.solve import Route
-from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains import kits
 
 MOST_MEAN_MS = 50.0
 

@@ -18,10 +18,10 @@ from safegen_ros.benchmarks.corpus import Case, Notify
 from safegen_ros.benchmarks.report import Measurement
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.tasks.pddl3.mistakes import Mistakes
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.mistakes import Mistakes
-from safegen_ros.worlds.pddl3.task import load_task
 
 MOST_QUERY_US = 50.0
 

@@ -19,9 +19,9 @@ from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.benchmarks.rivals import UP_MISSING, up_seconds, val_seconds
 from safegen_ros.benchmarks.stress import large_plan, memory, queries
 from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import load_task
 
 LEAST_VAL_RATIO = 150.0
 LEAST_UP_RATIO = 200.0

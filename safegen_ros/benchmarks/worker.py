@@ -12,7 +12,7 @@ from safegen_ros.benchmarks.jobs import Job, Outcome
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains import kits
 
 _STATUS = {ErrorCode.UNSOLVABLE: 'unsolvable', ErrorCode.PLANNING_TIMEOUT: 'limit'}
 

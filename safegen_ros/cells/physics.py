@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from safegen_ros.cells.motion import PLANNED, Motion, Way, errand
 from safegen_ros.cells.world import Touch, World
-from safegen_ros.worlds.boxnet.findings import Fault, Finding
-from safegen_ros.worlds.boxnet.geometry import meeting_text
-from safegen_ros.worlds.boxnet.model import Move, State, object_name, robot_name
-from safegen_ros.worlds.boxnet3d.depth import boxes, exactly
-from safegen_ros.worlds.boxnet3d.kinematic import Kinematic
-from safegen_ros.worlds.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.findings import Fault, Finding
+from safegen_ros.tasks.boxnet.geometry import meeting_text
+from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
+from safegen_ros.tasks.boxnet3d.depth import boxes, exactly
+from safegen_ros.tasks.boxnet3d.kinematic import Kinematic
+from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
 
 class Physics(Kinematic):

@@ -17,13 +17,13 @@ from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.families.capsules import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen
-from safegen_ros.worlds.boxnet.findings import Fault
-from safegen_ros.worlds.boxnet.geometry import UNIT
-from safegen_ros.worlds.boxnet.model import State, Step, object_name
-from safegen_ros.worlds.boxnet.verifier import Judged
-from safegen_ros.worlds.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.worlds.boxnet3d.model import SpatialTask
-from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.tasks.boxnet.findings import Fault
+from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.model import State, Step, object_name
+from safegen_ros.tasks.boxnet.verifier import Judged
+from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 FRAME_RATE = 25
 MOST_PANELS = 12

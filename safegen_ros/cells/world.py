@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from safegen_ros.cells import mjcf
 from safegen_ros.robot.families.capsules import Floats
 from safegen_ros.robot.families.family import JOINTS
-from safegen_ros.worlds.boxnet.geometry import UNIT
-from safegen_ros.worlds.boxnet.model import State
-from safegen_ros.worlds.boxnet3d.kinematic import PARTS
-from safegen_ros.worlds.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.boxnet3d.kinematic import PARTS
+from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
 _TABLE = -1
 

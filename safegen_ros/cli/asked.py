@@ -18,8 +18,8 @@ from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import level_names
 from safegen_ros.record.run import TaskRecord
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import ActionTask
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)

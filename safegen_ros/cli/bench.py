@@ -246,7 +246,7 @@ def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.levels import DEFAULT, level_names
-    from safegen_ros.worlds.pddl3.prompts.styles import load_style
+    from safegen_ros.tasks.pddl3.prompts.styles import load_style
 
     asked = Settings(model, problems, strategy or DEFAULT, seed)
     level_names(asked.strategy)

@@ -24,7 +24,7 @@ from safegen_ros.nodes import conversions
 from safegen_ros.record.events import KeptRun, RunState
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 BUDGET_S = 120.0
 """Time of each goal, in the line and in its turn [s]."""

@@ -26,7 +26,7 @@ from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.processes.state import read_state
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains import kits
 
 MOST_OVERHEAD_MS = 10.0
 MOST_IDLE = 5.0

@@ -23,11 +23,11 @@ from safegen_ros.llm.shield import Ending, TextShield
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import GeneratedProblem
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.kit import GeneratedProblem
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
 
 MODEL = 'models/safegen-mini'
 MOST_US = 100.0

@@ -14,11 +14,11 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.replay import recorded_steps
 from safegen_ros.record.run import TWIN, ArtefactRecord, RunRecord
-from safegen_ros.worlds.boxnet.atoms import moves
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal, read_goal
-from safegen_ros.worlds.boxnet.model import Task
-from safegen_ros.worlds.boxnet.verifier import Judged, judge
-from safegen_ros.worlds.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.atoms import moves
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
+from safegen_ros.tasks.boxnet.model import Task
+from safegen_ros.tasks.boxnet.verifier import Judged, judge
+from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
 _JOINTS_PER_ARM = 6
 

@@ -18,8 +18,8 @@ from safegen_ros.cli.given import given_words
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.worlds.boxnet.model import Plan, Task
-    from safegen_ros.worlds.boxnet.verifier import IdleArms
+    from safegen_ros.tasks.boxnet.model import Plan, Task
+    from safegen_ros.tasks.boxnet.verifier import IdleArms
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -62,9 +62,9 @@ def solve(
     render: Annotated[Path | None, typer.Option(help='draw the plan into this file')] = None,
 ) -> None:
     """Print a plan as JSON; its length and what is proved of it go to standard error."""
-    from safegen_ros.worlds.boxnet.model import duration, plan_json
-    from safegen_ros.worlds.boxnet.optimal import parallelism
-    from safegen_ros.worlds.boxnet.verifier import judge
+    from safegen_ros.tasks.boxnet.model import duration, plan_json
+    from safegen_ros.tasks.boxnet.optimal import parallelism
+    from safegen_ros.tasks.boxnet.verifier import judge
 
     if planner not in ('optimal', 'paper'):
         raise typer.BadParameter(f'{planner!r} is none of optimal paper')
@@ -95,7 +95,7 @@ def verify(
 ) -> None:
     """Say whether a plan solves a task, or which robots do what wrong, and where."""
     from safegen_ros.cli.files import read_text
-    from safegen_ros.worlds.boxnet.verifier import verify as judge_text
+    from safegen_ros.tasks.boxnet.verifier import verify as judge_text
 
     asked = with_depth(_task(task, id), depth)
     found = judge_text(asked, read_text(answer, 'answer'), _idle(idle_arms_block))
@@ -136,15 +136,15 @@ def build(
     from dataclasses import replace
 
     from safegen_ros.paths import data_path
-    from safegen_ros.worlds.boxnet.dataset.build import build as make
-    from safegen_ros.worlds.boxnet.dataset.recipe import load_recipe, scaled
+    from safegen_ros.tasks.boxnet.dataset.build import build as make
+    from safegen_ros.tasks.boxnet.dataset.recipe import load_recipe, scaled
 
     asked = load_recipe(data_path(recipe or PAPER_RECIPE))
     asked = asked if rows is None else scaled(asked, rows)
     asked = asked if seed is None else replace(asked, seed=seed)
     build_with(jobs, out, partial(make, out, asked), _show)
     if traces:
-        from safegen_ros.worlds.boxnet.dataset.traces import write_traces
+        from safegen_ros.tasks.boxnet.dataset.traces import write_traces
 
         for found in write_traces(out):
             print(f'{out / found.name}: {found.count:,} traces, {found.words:.0f} words on average')
@@ -160,7 +160,7 @@ def lessons(
 ) -> None:
     """Write what a small model learns from: maps in words, with the steps that should follow."""
     from safegen_ros.paths import data_path
-    from safegen_ros.worlds.boxnet.dataset.lessons import load_lessons, write_lessons
+    from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons
 
     asked = load_lessons(data_path(recipe or LESSON_RECIPE))
     with working(jobs, '') as (workers, notify, console):
@@ -171,7 +171,7 @@ def lessons(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, plan and proof of a dataset."""
-    from safegen_ros.worlds.boxnet.dataset.build import check as examine
+    from safegen_ros.tasks.boxnet.dataset.build import check as examine
 
     check_with(jobs, folder, examine)
 
@@ -231,8 +231,8 @@ def evaluate(
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.boxnet import Options
-    from safegen_ros.worlds.boxnet.dataset.rows import read_rows
-    from safegen_ros.worlds.boxnet.styles import style_of
+    from safegen_ros.tasks.boxnet.dataset.rows import read_rows
+    from safegen_ros.tasks.boxnet.styles import style_of
 
     options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))
     read = list(read_rows(data / f'{split}.jsonl'))
@@ -285,7 +285,7 @@ def tables(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
     from safegen_ros.paths import data_path
-    from safegen_ros.worlds.boxnet.styles import style_of
+    from safegen_ros.tasks.boxnet.styles import style_of
 
     folder = data_path(model)
     asked = stages_to_ask(folder)
@@ -320,7 +320,7 @@ def _show(folder: Path, console: Console) -> None:
 
 def _task(path: Path, id: str) -> Task:
     from safegen_ros.paths import DataNotFoundError, data_path
-    from safegen_ros.worlds.boxnet.model import read_task
+    from safegen_ros.tasks.boxnet.model import read_task
 
     with suppress(DataNotFoundError):  # read_task says it better
         path = data_path(path)
@@ -329,9 +329,9 @@ def _task(path: Path, id: str) -> Task:
 
 def _plan(task: Task, planner: str, seed: int) -> tuple[Plan | None, str]:
     """A plan, and what is known about it."""
-    from safegen_ros.worlds.boxnet.astar import MOST_EXPANSIONS, plan_as_paper
-    from safegen_ros.worlds.boxnet.optimal import solve as shortest
-    from safegen_ros.worlds.boxnet.routes import certificate
+    from safegen_ros.tasks.boxnet.astar import MOST_EXPANSIONS, plan_as_paper
+    from safegen_ros.tasks.boxnet.optimal import solve as shortest
+    from safegen_ros.tasks.boxnet.routes import certificate
 
     proof = certificate(task)
     if proof is not None:

@@ -12,8 +12,8 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.run import SYMBOLIC, TWIN
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.worlds.pddl3.domains import require_same_actions
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.domains import require_same_actions
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 AUTO = 'auto'
 DOMAIN = 'blocksworld'

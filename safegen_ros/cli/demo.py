@@ -33,10 +33,10 @@ from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import ActionTask
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import ActionTask
 
 EXIT_OK = 0
 EXIT_FAILED = 1

@@ -165,8 +165,8 @@ def _model_server(name: str, key_env: str) -> str:
 
 def _val() -> str:
     from safegen_ros.pddl.plan import parse_plan
+    from safegen_ros.tasks.pddl3.task import load_task
     from safegen_ros.verify.val import val_verify
-    from safegen_ros.worlds.pddl3.task import load_task
 
     example = data_path('examples/tower_order.pddl')
     task = load_task(example.read_text(encoding='utf-8'), problem_source=str(example))

@@ -19,9 +19,9 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, Verbose, guarded, pri
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.worlds.pddl3.domains.correlation import Correlation
-    from safegen_ros.worlds.pddl3.domains.inspection import Finding
-    from safegen_ros.worlds.pddl3.domains.kit import DomainKit
+    from safegen_ros.tasks.pddl3.domains.correlation import Correlation
+    from safegen_ros.tasks.pddl3.domains.inspection import Finding
+    from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
 _WIDTH = 400  # of tables, so that no cell is wrapped
 
@@ -87,8 +87,8 @@ def new_domain(
     """
 
     def whole() -> int:
-        from safegen_ros.worlds.pddl3.domains import SEARCH_PATH, domain_folders
-        from safegen_ros.worlds.pddl3.domains.scaffold import new_domain as make
+        from safegen_ros.tasks.pddl3.domains import SEARCH_PATH, domain_folders
+        from safegen_ros.tasks.pddl3.domains.scaffold import new_domain as make
 
         folder = make(name, into)
         for path in sorted(folder.iterdir()):
@@ -124,8 +124,8 @@ def check_domain(
     """
 
     def whole() -> int:
-        from safegen_ros.worlds.pddl3.domains import domain_folders
-        from safegen_ros.worlds.pddl3.domains.inspection import inspect_domain
+        from safegen_ros.tasks.pddl3.domains import domain_folders
+        from safegen_ros.tasks.pddl3.domains.inspection import inspect_domain
 
         if name is not None and name.endswith('.pddl'):
             return _check_file(Path(name), as_json)
@@ -148,7 +148,7 @@ def _check_file(path: Path, as_json: bool) -> int:
     from safegen_ros.errors import PddlError
     from safegen_ros.pddl.diagnostics import with_excerpts
     from safegen_ros.pddl.reader import read_domain
-    from safegen_ros.worlds.pddl3.files import read_text
+    from safegen_ros.tasks.pddl3.files import read_text
 
     try:
         domain = read_domain(read_text(path, 'domain'), str(path))
@@ -179,7 +179,7 @@ def _teller(as_json: bool) -> Callable[[Exception, str], None]:
 
 def _kits(name: str | None) -> list[DomainKit]:
     from safegen_ros.errors import ErrorCode, SafegenError
-    from safegen_ros.worlds.pddl3.domains import kits
+    from safegen_ros.tasks.pddl3.domains import kits
 
     if name is not None and name not in kits():
         raise SafegenError(
@@ -190,7 +190,7 @@ def _kits(name: str | None) -> list[DomainKit]:
 
 def _values(kit: DomainKit) -> dict[str, Any]:
     """A domain as values for JSON."""
-    from safegen_ros.worlds.pddl3.domains import domain_files
+    from safegen_ros.tasks.pddl3.domains import domain_files
 
     return {
         'name': kit.name,
@@ -251,7 +251,7 @@ def _correlations(
     from safegen_ros.pddl.model import Problem
     from safegen_ros.pddl.plan import Plan
     from safegen_ros.search.solve import solve
-    from safegen_ros.worlds.pddl3.domains.correlation import correlation
+    from safegen_ros.tasks.pddl3.domains.correlation import correlation
 
     def shortest(problem: Problem) -> Plan:
         return solve(problem, optimal=True, time_limit_s=time_limit).plan

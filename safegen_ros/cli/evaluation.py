@@ -90,7 +90,7 @@ def model(
     from safegen_ros.evaluation.evaluate import MODES, evaluate
     from safegen_ros.evaluation.problems import load_problems, load_source
     from safegen_ros.evaluation.tables import print_report
-    from safegen_ros.worlds.pddl3.formats import FORMATS
+    from safegen_ros.tasks.pddl3.formats import FORMATS
 
     chosen = tuple(modes or MODES)
     unknown = [mode for mode in chosen if mode not in MODES]

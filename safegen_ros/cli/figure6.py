@@ -39,7 +39,7 @@ def figure6(
     from safegen_ros.evaluation.figure6 import figure6, write_figure6
     from safegen_ros.evaluation.subjects import load_subject
     from safegen_ros.robot.scene import load_scene
-    from safegen_ros.worlds.pddl3.task import load_task
+    from safegen_ros.tasks.pddl3.task import load_task
 
     text, source = data_path(problem), str(problem)
     task = load_task(text.read_text(encoding='utf-8'), problem_source=source)

@@ -12,12 +12,12 @@ import typer
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
-from safegen_ros.worlds.pddl3.files import load_files, read_text
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.table import WORLDS, check_format
-from safegen_ros.worlds.table import read_action_task as of_any_world
-from safegen_ros.worlds.task import ActionTask
+from safegen_ros.tasks.pddl3.files import load_files, read_text
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.table import WORLDS, check_format
+from safegen_ros.tasks.table import read_action_task as of_any_world
+from safegen_ros.tasks.task import ActionTask
 
 __all__ = ['ReadAs', 'find_problem', 'read_action_task', 'read_task', 'read_text']
 

@@ -21,8 +21,8 @@ from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
-from safegen_ros.worlds.task import ActionTask
+from safegen_ros.tasks.pddl3.task import Pddl3Task, conjuncts
+from safegen_ros.tasks.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions, told
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.task import WORDS
 
 CLIENT = 'client'
 """Who wrote a plan that `safegen execute` sends."""

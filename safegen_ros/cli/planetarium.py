@@ -17,8 +17,8 @@ from safegen_ros.paths import data_path
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.worlds.planetarium.dataset.recipe import Recipe
-    from safegen_ros.worlds.planetarium.equivalence import Compat
+    from safegen_ros.tasks.planetarium.dataset.recipe import Recipe
+    from safegen_ros.tasks.planetarium.equivalence import Compat
 
 PAPER_RECIPE = 'config/planetarium/paper.json'
 """The recipe with the numbers of rows of table 1 of the paper."""
@@ -60,7 +60,7 @@ def build(
     jobs: Jobs = None,
 ) -> None:
     """Build a dataset, each row checked; after a kill the same command goes on."""
-    from safegen_ros.worlds.planetarium.dataset.build import build as make
+    from safegen_ros.tasks.planetarium.dataset.build import build as make
 
     asked = _recipe(recipe, pairs, seed, shuffled)
     build_with(jobs, out, partial(make, out, asked), _show)
@@ -69,7 +69,7 @@ def build(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, problem and description of a dataset."""
-    from safegen_ros.worlds.planetarium.dataset.check import check as examine
+    from safegen_ros.tasks.planetarium.dataset.check import check as examine
 
     check_with(jobs, folder, examine)
 
@@ -89,7 +89,7 @@ def texts(
     seed: Annotated[int, typer.Option(min=0, help='of both')] = 0,
 ) -> None:
     """Write what a small translator learns from, in its words, for `safegen train`."""
-    from safegen_ros.worlds.planetarium.dataset.texts import write_texts
+    from safegen_ros.tasks.planetarium.dataset.texts import write_texts
 
     for group, rows in write_texts(data, out, requests, made_up, seed).items():
         print(f'{group}: {rows:,} rows to learn from')
@@ -130,7 +130,7 @@ def evaluate(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
-    from safegen_ros.worlds.planetarium.styles import translation_style_of
+    from safegen_ros.tasks.planetarium.styles import translation_style_of
 
     if split not in ('train', 'test'):
         raise typer.BadParameter(f'{split!r} is none of train test')
@@ -172,7 +172,7 @@ def score(
 
     from safegen_ros.evaluation import planetarium as scoring
     from safegen_ros.evaluation.planetarium_report import print_score
-    from safegen_ros.worlds.pddl3.dataset.failures import writing
+    from safegen_ros.tasks.pddl3.dataset.failures import writing
 
     with ExitStack() as stack:
         if details is not None:
@@ -206,8 +206,8 @@ def explain_command(
 ) -> None:
     """Say whether an answer is the problem that is wanted, and what to change in it."""
     from safegen_ros.evaluation.planetarium import Row, details, read_wanted
-    from safegen_ros.worlds.pddl3.files import read_text
-    from safegen_ros.worlds.planetarium.assess import assess
+    from safegen_ros.tasks.pddl3.files import read_text
+    from safegen_ros.tasks.planetarium.assess import assess
 
     problem = read_wanted(read_text(wanted, 'problem'), str(wanted))
     text = read_text(answer, 'answer')
@@ -234,7 +234,7 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
     """The recipe of a file, with what the command line changes about it."""
     from dataclasses import replace
 
-    from safegen_ros.worlds.planetarium.dataset.recipe import load_recipe, scaled
+    from safegen_ros.tasks.planetarium.dataset.recipe import load_recipe, scaled
 
     found = load_recipe(data_path(path or PAPER_RECIPE))
     if pairs is not None:
@@ -248,6 +248,6 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
 
 def _show(folder: Path, console: Console) -> None:
     from safegen_ros.evaluation.planetarium_report import print_statistics
-    from safegen_ros.worlds.planetarium.dataset.statistics import load_statistics
+    from safegen_ros.tasks.planetarium.dataset.statistics import load_statistics
 
     print_statistics(load_statistics(folder), console)

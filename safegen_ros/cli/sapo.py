@@ -16,9 +16,9 @@ from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend, Sampling
-    from safegen_ros.worlds.household.episode import Agent
-    from safegen_ros.worlds.household.runs import Options, Played
-    from safegen_ros.worlds.household.thor import ThorHousehold
+    from safegen_ros.tasks.household.episode import Agent
+    from safegen_ros.tasks.household.runs import Options, Played
+    from safegen_ros.tasks.household.thor import ThorHousehold
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -57,9 +57,9 @@ def tasks(
     ] = None,
 ) -> None:
     """List the 25 tasks, or what is wrong with published ones."""
-    from safegen_ros.worlds.household.published import defects, read_published
-    from safegen_ros.worlds.household.runs import HouseholdError
-    from safegen_ros.worlds.household.tasks import clean_tasks
+    from safegen_ros.tasks.household.published import defects, read_published
+    from safegen_ros.tasks.household.runs import HouseholdError
+    from safegen_ros.tasks.household.tasks import clean_tasks
 
     console = Console()
     if published is None:
@@ -109,9 +109,9 @@ def run(
     """Have an agent do one task, and print the run; fails unless it is done and safe."""
     import json
 
-    from safegen_ros.worlds.household.published import read_published
-    from safegen_ros.worlds.household.runs import clean_task, play
-    from safegen_ros.worlds.pddl3.dataset.failures import writing
+    from safegen_ros.tasks.household.published import read_published
+    from safegen_ros.tasks.household.runs import clean_task, play
+    from safegen_ros.tasks.pddl3.dataset.failures import writing
 
     if thor and out is not None:
         raise typer.BadParameter('a run in AI2-THOR cannot be played again: leave --out out')
@@ -142,9 +142,9 @@ def show(
     ] = None,
 ) -> None:
     """Print a run that was kept; it is played again and must end as it did."""
-    from safegen_ros.worlds.household.pddl3 import trace_texts
-    from safegen_ros.worlds.household.runs import load_run
-    from safegen_ros.worlds.pddl3.dataset.failures import writing
+    from safegen_ros.tasks.household.pddl3 import trace_texts
+    from safegen_ros.tasks.household.runs import load_run
+    from safegen_ros.tasks.pddl3.dataset.failures import writing
 
     played = load_run(file)
     _print(played)
@@ -189,7 +189,7 @@ def evaluate(
     from safegen_ros.evaluation.comparison import write_comparison
     from safegen_ros.evaluation.household import SCRIPTED, compare, of_model, scripted
     from safegen_ros.evaluation.tables import markdown, print_comparison
-    from safegen_ros.worlds.household.tasks import clean_tasks
+    from safegen_ros.tasks.household.tasks import clean_tasks
 
     if table not in ('2', '3', 'all'):
         raise typer.BadParameter(f'{table!r} is none of 2 3 all')
@@ -247,8 +247,8 @@ def speed(
 def _options(
     setting: str, explicit: bool, compat: str, shield: str, propose: bool, steps: int
 ) -> Options:
-    from safegen_ros.worlds.household.runs import SHIELDS, Options
-    from safegen_ros.worlds.household.world import setting_named
+    from safegen_ros.tasks.household.runs import SHIELDS, Options
+    from safegen_ros.tasks.household.world import setting_named
 
     if compat not in ('', 'spoc'):
         raise typer.BadParameter(f'{compat!r} is not spoc')
@@ -266,8 +266,8 @@ def _agent(
 ) -> tuple[Agent, str]:
     """The agent that is named, and its name; what it needs is closed by the stack."""
     from safegen_ros.evaluation.household import SCRIPTED
-    from safegen_ros.worlds.household.react import ReactAgent
-    from safegen_ros.worlds.household.scripted import GoalAgent, RandomAgent
+    from safegen_ros.tasks.household.react import ReactAgent
+    from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
 
     if model:
         backend, sampling = _backend(model, temperature, seed, stack)
@@ -280,7 +280,7 @@ def _agent(
 def _thor(stack: ExitStack) -> ThorHousehold:
     from contextlib import closing
 
-    from safegen_ros.worlds.household.thor import open_thor
+    from safegen_ros.tasks.household.thor import open_thor
 
     return stack.enter_context(closing(open_thor()))
 
@@ -299,7 +299,7 @@ def _backend(
 
 
 def _print(played: Played) -> None:
-    from safegen_ros.worlds.household.transcript import transcript
+    from safegen_ros.tasks.household.transcript import transcript
 
     _say(Console(), transcript(played))
 

@@ -51,7 +51,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.worlds.task import ActionTask
+from safegen_ros.tasks.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0
 """How long the recorder may take to find the topics, and to get their last messages [s]."""

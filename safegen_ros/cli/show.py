@@ -22,8 +22,8 @@ from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.json_form import plain
 from safegen_ros.record.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
+from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.task import WORDS
 
 _LONGEST = 120  # of the values of an event on one line [characters]
 

@@ -61,7 +61,7 @@ def step(
     from safegen_ros.planning.loop import SEARCH
     from safegen_ros.planning.proposer import ModelProposer
     from safegen_ros.planning.stepwise import Limits
-    from safegen_ros.worlds.pddl3.prompts.styles import style_of
+    from safegen_ros.tasks.pddl3.prompts.styles import style_of
 
     levels = level_names(strategy)
     path = find_problem(problem)

@@ -53,8 +53,8 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task, conjuncts
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.task import Pddl3Task, conjuncts
 
 _TRIES = 5  # of the level `model`, for one plan
 

@@ -18,9 +18,9 @@ from rich.markup import escape
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.cli.files import find_problem, read_text
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.task import WORDS, load_task
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.task import WORDS, load_task
 
 if TYPE_CHECKING:
     from safegen_ros.cli.asked import Asked
@@ -139,7 +139,7 @@ def understood(
     from safegen_ros.cli.asked import Asked, SpokenRecord
     from safegen_ros.record.run import TaskRecord
     from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
-    from safegen_ros.worlds.planetarium.request import read_request
+    from safegen_ros.tasks.planetarium.request import read_request
 
     answers: list[AnswerRecord] = []
 

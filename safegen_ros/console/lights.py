@@ -17,8 +17,8 @@ from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.tasks.pddl3.formats.english import constraint_sentence, formula_words
 from safegen_ros.verify.monitors import MonitorSet, Status
-from safegen_ros.worlds.pddl3.formats.english import constraint_sentence, formula_words
 
 RULE, GOAL = 'rule', 'goal'
 

@@ -17,7 +17,7 @@ from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.description.mjcf import legend
-from safegen_ros.worlds.pddl3.formats.english import formula_words
+from safegen_ros.tasks.pddl3.formats.english import formula_words
 
 MOST_FACTS = 40
 """Most facts that are listed of one state."""

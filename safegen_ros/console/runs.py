@@ -27,7 +27,7 @@ from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run import RunRecord
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 MAX_DOWNLOAD = 64 << 20
 """Most that the files of a run may come to in a download [bytes]."""

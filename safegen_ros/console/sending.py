@@ -27,7 +27,7 @@ from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ArtefactRecord, TaskRecord, new_run_dir
 from safegen_ros.record.translation import UnderstoodRecord
 from safegen_ros.robot.scene import Scene
-from safegen_ros.worlds.pddl3.task import WORDS, load_task
+from safegen_ros.tasks.pddl3.task import WORDS, load_task
 
 LEAVE_S = 20.0
 """How long a goal of this console may take to end when the console does [s]."""
@@ -125,7 +125,7 @@ class Sender(Closing):
         options: Options,
         done: Callable[[Chosen, SpokenRecord], None],
     ) -> None:
-        from safegen_ros.worlds.planetarium.request import read_request
+        from safegen_ros.tasks.planetarium.request import read_request
 
         start = world.task.problem_pddl
         read_request(words, world.domain_text, '', start)  # here its errors have their places

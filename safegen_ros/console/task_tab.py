@@ -18,8 +18,8 @@ from safegen_ros.console.rules import Trouble, Understood, understand
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.translation import UnderstoodRecord
-from safegen_ros.worlds.pddl3.rules.additions import task_with_rules
-from safegen_ros.worlds.pddl3.rules.reading import Reading
+from safegen_ros.tasks.pddl3.rules.additions import task_with_rules
+from safegen_ros.tasks.pddl3.rules.reading import Reading
 
 PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
 FIRST = 'tower_order'

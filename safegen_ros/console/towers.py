@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
-from safegen_ros.worlds.pddl3.domains import builtin_domain
+from safegen_ros.tasks.pddl3.domains import builtin_domain
 
 MOST_BLOCKS = 40
 """Most blocks that are drawn; more of them are told in words."""

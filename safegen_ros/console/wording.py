@@ -16,10 +16,10 @@ from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.plan import Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run import AttemptRecord
+from safegen_ros.tasks.pddl3.formats.english import constraint_sentence, formula_words
+from safegen_ros.tasks.pddl3.formats.phrases import Phrases
+from safegen_ros.tasks.pddl3.rules.reading import read_formal
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-from safegen_ros.worlds.pddl3.formats.english import constraint_sentence, formula_words
-from safegen_ros.worlds.pddl3.formats.phrases import Phrases
-from safegen_ros.worlds.pddl3.rules.reading import read_formal
 
 _MOST = 5  # things that are told one by one
 

@@ -15,16 +15,16 @@ from safegen_ros.cells.box_cell import BoxCell
 from safegen_ros.cells.physics import Physics
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.families.family import ArmFamily
-from safegen_ros.worlds.boxnet.astar import plan_as_paper
-from safegen_ros.worlds.boxnet.dataset.draw import tasks
-from safegen_ros.worlds.boxnet.findings import Fault, Finding
-from safegen_ros.worlds.boxnet.geometry import UNIT, Point
-from safegen_ros.worlds.boxnet.model import Plan, State, Step
-from safegen_ros.worlds.boxnet.optimal import NoPlan, solve
-from safegen_ros.worlds.boxnet.verifier import judge
-from safegen_ros.worlds.boxnet3d.analytic import ANALYTIC
-from safegen_ros.worlds.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.worlds.boxnet3d.model import SpatialTask, square
+from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.findings import Fault, Finding
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point
+from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
+from safegen_ros.tasks.boxnet.verifier import judge
+from safegen_ros.tasks.boxnet3d.analytic import ANALYTIC
+from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet3d.model import SpatialTask, square
 
 SIZES = tuple((width, height) for width in range(2, 5) for height in range(2, 5))
 OBJECTS = range(1, 5)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.worlds.boxnet.findings import Fault
-from safegen_ros.worlds.boxnet.geometry import UNIT, Point
-from safegen_ros.worlds.boxnet.model import State, Step, Task
-from safegen_ros.worlds.boxnet.verifier import Judged
-from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.tasks.boxnet.findings import Fault
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point
+from safegen_ros.tasks.boxnet.model import State, Step, Task
+from safegen_ros.tasks.boxnet.verifier import Judged
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 MOST_PANELS = 24
 """Steps in a picture of a plan; those before the last ones are left out of a longer plan."""

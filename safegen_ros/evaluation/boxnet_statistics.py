@@ -12,11 +12,11 @@ from statistics import fmean
 from rich import box
 from rich.table import Table
 
+from safegen_ros.tasks.boxnet.dataset.build import RECIPE
+from safegen_ros.tasks.boxnet.dataset.recipe import load_recipe
+from safegen_ros.tasks.boxnet.dataset.rows import Row, read_rows
+from safegen_ros.tasks.boxnet.optimal import parallelism
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.boxnet.dataset.build import RECIPE
-from safegen_ros.worlds.boxnet.dataset.recipe import load_recipe
-from safegen_ros.worlds.boxnet.dataset.rows import Row, read_rows
-from safegen_ros.worlds.boxnet.optimal import parallelism
 
 PAPER = {
     'train': (55_000, 8.13, 1.73, 6.25),

@@ -34,10 +34,10 @@ from safegen_ros.planning.boxnet import (
     Options,
 )
 from safegen_ros.planning.boxnet_beam import MOST_SCORED
-from safegen_ros.worlds.boxnet.dataset.rows import Row, read_rows
-from safegen_ros.worlds.boxnet.findings import Finding
-from safegen_ros.worlds.boxnet.styles import Style
-from safegen_ros.worlds.pddl3.dataset.assemble import Notify
+from safegen_ros.tasks.boxnet.dataset.rows import Row, read_rows
+from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.styles import Style
+from safegen_ros.tasks.pddl3.dataset.assemble import Notify
 
 NAME = 'boxnet'
 SPLITS = ('test', 'randrob', 'newcoord', 'unseenmap', 'test_unsolvable')
@@ -67,12 +67,12 @@ _LEVELS = 'by beam 1 2 4 8'
 _MODE = {FULL: 'FULLPLAN', NEXT: 'REPLAN'}
 
 WHAT_DIFFERS = (
-    'The small model reads and writes the words of worlds/boxnet/words.py, not the prompt of the '
+    'The small model reads and writes the words of tasks/boxnet/words.py, not the prompt of the '
     'chat models; the map that they tell is the same. Its thought is the object that each '
     'move is for. Who draws JSON from its words adds nothing to them but the names of robots.',
     'In REPLAN it sees the map as it is now and nothing of the steps before, and has '
     f'{MOST_STEPS} steps; the paper does not tell how many it gives.',
-    'It learned from plans by fixed rules (worlds/boxnet/steady.py) for maps of all sizes from '
+    'It learned from plans by fixed rules (tasks/boxnet/steady.py) for maps of all sizes from '
     '2 x 2 to 6 x 6, with robots anywhere, moved points and unsolvable maps among them, none of '
     'which is in a test split. So RANDROB and NEWCOORD hold new tasks of a known kind, and '
     'UNSEENMAP alone larger maps.',

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.evaluation.statistics import Tally, wilson
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.dataset.failures import writing
 
 CLASSES = {
     'format': Category.FORMAT_ERROR,

@@ -10,10 +10,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.worlds.pddl3.dataset.blocks import write_atomically
-from safegen_ros.worlds.pddl3.dataset.failures import writing
-from safegen_ros.worlds.pddl3.dataset.split import SPLITS
-from safegen_ros.worlds.pddl3.dataset.statistics import STATISTICS
+from safegen_ros.tasks.pddl3.dataset.blocks import write_atomically
+from safegen_ros.tasks.pddl3.dataset.failures import writing
+from safegen_ros.tasks.pddl3.dataset.split import SPLITS
+from safegen_ros.tasks.pddl3.dataset.statistics import STATISTICS
 
 PLOTS = {
     'sizes': 'problem size',

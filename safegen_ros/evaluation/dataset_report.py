@@ -9,9 +9,9 @@ from typing import Any
 
 from rich.table import Table
 
+from safegen_ros.tasks.pddl3.dataset.split import SPLITS
+from safegen_ros.tasks.pddl3.dataset.statistics import BARE_NEW, longer_rows, ranges_text
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.pddl3.dataset.split import SPLITS
-from safegen_ros.worlds.pddl3.dataset.statistics import BARE_NEW, longer_rows, ranges_text
 
 PAPER = {
     'blocksworld': (500, 50, 'blocks 3-6'),

@@ -18,9 +18,9 @@ from safegen_ros.evaluation.statistics import Tally
 from safegen_ros.evaluation.subjects import Subject, load_subject, untrained
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.dataset.failures import writing
 
 MODES = ('greedy', 'sampled', 'feedback', 'resample', 'untrained')
 """Single shot without and with temperature (0.6, top-p 0.9); up to `attempts` tries with the

@@ -34,8 +34,8 @@ from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.render import Frame, Renderer
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Verdict
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 SPEED = 3.0
 """Simulated seconds per second of the video [1]."""

@@ -12,12 +12,12 @@ from typing import Any
 from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.evaluation.statistics import Tally
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.worlds.household.episode import Agent, Episode
-from safegen_ros.worlds.household.react import ReactAgent
-from safegen_ros.worlds.household.runs import Options, play
-from safegen_ros.worlds.household.scripted import GoalAgent, RandomAgent
-from safegen_ros.worlds.household.tasks import Task
-from safegen_ros.worlds.household.world import SETTINGS
+from safegen_ros.tasks.household.episode import Agent, Episode
+from safegen_ros.tasks.household.react import ReactAgent
+from safegen_ros.tasks.household.runs import Options, play
+from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
+from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.world import SETTINGS
 
 PAPER_TASKS = 25
 PAPER_RUNS = 3

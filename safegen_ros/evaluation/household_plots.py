@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.worlds.household.episode import Episode
-from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.tasks.household.episode import Episode
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 _ROW = 0.3  # height [inch]
 _STEP = 0.28  # width [inch]

@@ -9,13 +9,13 @@ import time
 from dataclasses import dataclass
 from statistics import fmean
 
-from safegen_ros.worlds.household.actions import ENDINGS, Action, Verb
-from safegen_ros.worlds.household.episode import run_episode
-from safegen_ros.worlds.household.scenes import load_scene
-from safegen_ros.worlds.household.scripted import GoalAgent
-from safegen_ros.worlds.household.tasks import clean_tasks
-from safegen_ros.worlds.household.transitions import step
-from safegen_ros.worlds.household.world import Setting
+from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.episode import run_episode
+from safegen_ros.tasks.household.scenes import load_scene
+from safegen_ros.tasks.household.scripted import GoalAgent
+from safegen_ros.tasks.household.tasks import clean_tasks
+from safegen_ros.tasks.household.transitions import step
+from safegen_ros.tasks.household.world import Setting
 
 
 @dataclass(frozen=True, slots=True)

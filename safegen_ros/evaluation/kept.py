@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 
 def claim(folder: Path, made: Mapping[str, Any]) -> None:

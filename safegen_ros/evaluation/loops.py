@@ -38,8 +38,8 @@ from safegen_ros.planning.proposer import ModelProposer, Texts
 from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 STRATEGIES = ('model', 'model, beam', 'beam')
 """What is measured where nothing is named: the setting of the paper, and what a beam adds."""

@@ -19,11 +19,11 @@ import numpy as np
 from safegen_ros.evaluation.problems import TestProblem
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import Row, read_rows
-from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
-from safegen_ros.worlds.pddl3.prompts.words import task_words
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row, read_rows
+from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
+from safegen_ros.tasks.pddl3.prompts.words import task_words
 
 _LONGEST = 3  # words of a run
 _EVERY = 200  # rows between notices

@@ -16,12 +16,12 @@ from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.evaluation.statistics import wilson
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
-from safegen_ros.worlds.planetarium.assess import Assessed, Assessment, assess
-from safegen_ros.worlds.planetarium.dataset.pairs import ABSTRACTIONS, SIZES, size_bin
-from safegen_ros.worlds.planetarium.domains import RULES, planetarium_domain
-from safegen_ros.worlds.planetarium.equivalence import Compat
-from safegen_ros.worlds.planetarium.explain import explain
-from safegen_ros.worlds.planetarium.rules import Task
+from safegen_ros.tasks.planetarium.assess import Assessed, Assessment, assess
+from safegen_ros.tasks.planetarium.dataset.pairs import ABSTRACTIONS, SIZES, size_bin
+from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
+from safegen_ros.tasks.planetarium.equivalence import Compat
+from safegen_ros.tasks.planetarium.explain import explain
+from safegen_ros.tasks.planetarium.rules import Task
 
 METRICS = ('parseable', 'solvable', 'correct')
 

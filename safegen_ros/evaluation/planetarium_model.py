@@ -14,12 +14,12 @@ from pathlib import Path
 
 from safegen_ros.evaluation.kept import claim
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
-from safegen_ros.worlds.pddl3.dataset.failures import writing
-from safegen_ros.worlds.pddl3.dataset.rows import read_lines
-from safegen_ros.worlds.planetarium.dataset.pairs import Pair, read_pairs
-from safegen_ros.worlds.planetarium.domains import planetarium_domain
-from safegen_ros.worlds.planetarium.request import Request
-from safegen_ros.worlds.planetarium.styles import (
+from safegen_ros.tasks.pddl3.dataset.failures import writing
+from safegen_ros.tasks.pddl3.dataset.rows import read_lines
+from safegen_ros.tasks.planetarium.dataset.pairs import Pair, read_pairs
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.request import Request
+from safegen_ros.tasks.planetarium.styles import (
     InstructTranslation,
     Translation,
     TranslationStyle,

@@ -18,9 +18,9 @@ from safegen_ros.evaluation.planetarium import (
     Shares,
 )
 from safegen_ros.evaluation.statistics import wilson
+from safegen_ros.tasks.planetarium.dataset import recipe, statistics
+from safegen_ros.tasks.planetarium.dataset.pairs import ABSTRACTIONS, SIZES
 from safegen_ros.terminal import Console
-from safegen_ros.worlds.planetarium.dataset import recipe, statistics
-from safegen_ros.worlds.planetarium.dataset.pairs import ABSTRACTIONS, SIZES
 
 _SIDES = {'enforced': 'types enforced', 'tolerant': 'types tolerated'}
 _NOTE = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.evaluation.comparison import CLASSES, Comparison, Line
-from safegen_ros.worlds.pddl3.dataset.failures import writing
+from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 _BAR = 0.42  # width of the place of a bar [inch]
 _HEIGHT = 4.2  # of a panel [inch]

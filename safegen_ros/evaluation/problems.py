@@ -13,13 +13,13 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.manifest import MANIFEST, file_digest, load_manifest
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.recipe import RECIPE, DomainRecipe, Recipe, load_recipe
-from safegen_ros.worlds.pddl3.dataset.rows import read_rows
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.kit import DomainKit, SizeError
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.manifest import MANIFEST, file_digest, load_manifest
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.recipe import RECIPE, DomainRecipe, Recipe, load_recipe
+from safegen_ros.tasks.pddl3.dataset.rows import read_rows
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
 LARGER: Mapping[str, tuple[Mapping[str, int], ...]] = {
     'blocksworld': tuple({'blocks': n} for n in (7, 8, 9, 10, 20, 30)),

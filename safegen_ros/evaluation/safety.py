@@ -22,11 +22,11 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Outcome
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, GeneratedProblem
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.second_opinion import save_case
 from safegen_ros.verify.val import ask, validate_binary
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.kit import DomainKit, GeneratedProblem
 
 _MORE = dict.fromkeys(
     ('published', 'confirmed', 'unsafe', 'refused', 'not judged', 'held back'), 'd'

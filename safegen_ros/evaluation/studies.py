@@ -23,8 +23,8 @@ from safegen_ros.evaluation.problems import (
 )
 from safegen_ros.evaluation.study import Options, Record, Study
 from safegen_ros.evaluation.subjects import Subject, untrained
-from safegen_ros.worlds.pddl3.dataset.manifest import file_digest
-from safegen_ros.worlds.pddl3.dataset.recipe import RECIPE, load_recipe
+from safegen_ros.tasks.pddl3.dataset.manifest import file_digest
+from safegen_ros.tasks.pddl3.dataset.recipe import RECIPE, load_recipe
 
 SPLITS = {
     'test': 'new up to renaming',

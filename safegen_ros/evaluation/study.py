@@ -24,9 +24,9 @@ from safegen_ros.evaluation.subjects import Subject
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import share_dir
 from safegen_ros.record.provenance import source_commit
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
 
 
 def _silent(what: str, done: int, total: int) -> None:

@@ -19,7 +19,7 @@ from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.model_folder import LOCAL, check_no_code
 from safegen_ros.llm.model_names import model_folder
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle, load_style
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
 
 STAGES = ('PT', 'SFT', 'GRPO')
 """Before fine-tuning, after supervised fine-tuning, after reinforcement (SafeGen-LLM table II)."""

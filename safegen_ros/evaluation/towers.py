@@ -16,7 +16,7 @@ from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import Scene
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 #: How far blocks stand from their slots at most, in x and y [m], and how far they are turned [rad].
 STRAY_M = 0.004

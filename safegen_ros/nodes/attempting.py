@@ -13,7 +13,7 @@ from safegen_ros.nodes import conversions, told
 from safegen_ros.nodes.remote import RemoteValidator
 from safegen_ros.planning.loop import Attempt, Progress
 from safegen_ros.record.events import PassedEvent
-from safegen_ros.worlds.task import ActionTask
+from safegen_ros.tasks.task import ActionTask
 
 
 class AttemptLog:

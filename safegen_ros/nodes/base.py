@@ -31,7 +31,7 @@ from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.worlds.site import Site, load_site
+from safegen_ros.tasks.site import Site, load_site
 
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""

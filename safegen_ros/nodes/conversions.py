@@ -23,10 +23,10 @@ from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.cell.execution import ExecutionProgress
 from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.robot.pose import Pose
+from safegen_ros.tasks.pddl3.task import PDDL, WORDS, Pddl3Task, plan_of
+from safegen_ros.tasks.table import read_action_task
+from safegen_ros.tasks.task import ActionTask, Steps
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-from safegen_ros.worlds.pddl3.task import PDDL, WORDS, Pddl3Task, plan_of
-from safegen_ros.worlds.table import read_action_task
-from safegen_ros.worlds.task import ActionTask, Steps
 
 MAX_STEPS = 10_000
 """Most steps of a plan message that are looked at."""

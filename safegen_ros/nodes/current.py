@@ -14,7 +14,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ANSWER_S = 10.0
 """How long the executor may take to tell the world [s]; a camera has to be waited for."""

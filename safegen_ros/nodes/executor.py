@@ -65,7 +65,7 @@ from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
 from safegen_ros.robot.scene import Scene, load_scene
-from safegen_ros.worlds.task import ActionTask, JointCell
+from safegen_ros.tasks.task import ActionTask, JointCell
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 
 def open_model(values: Mapping[str, Any]) -> tuple[PromptStyle, Backend]:

@@ -25,9 +25,9 @@ from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Watch
+from safegen_ros.tasks.job import prove
+from safegen_ros.tasks.task import ActionTask, Steps, TaskMonitor
 from safegen_ros.verdict import Verdict
-from safegen_ros.worlds.job import prove
-from safegen_ros.worlds.task import ActionTask, Steps, TaskMonitor
 
 SERVICE = 'monitor_step'
 

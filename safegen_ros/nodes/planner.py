@@ -54,8 +54,8 @@ from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
 from safegen_ros.record.events import GoalEvent
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 _TIMEOUT = ErrorCode.PLANNING_TIMEOUT
 

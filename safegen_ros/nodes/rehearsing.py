@@ -27,10 +27,10 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
 from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose, same_place
+from safegen_ros.tasks.pddl3.task import Pddl3Task, plan_of
+from safegen_ros.tasks.task import ActionTask, Steps
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import Pddl3Task, plan_of
-from safegen_ros.worlds.task import ActionTask, Steps
 
 SERVICE = 'rehearse_plan'
 

@@ -21,8 +21,8 @@ from safegen_ros.robot.cell.grounding import difference
 from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.view import ALL
-from safegen_ros.worlds.job import OneRobot
-from safegen_ros.worlds.task import JointCell
+from safegen_ros.tasks.job import OneRobot
+from safegen_ros.tasks.task import JointCell
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
 

@@ -18,9 +18,9 @@ from safegen_ros.nodes.approval import approval_command, approval_record, plan_d
 from safegen_ros.nodes.authorizing import signature_from_msg
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import TWIN
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.site import Bound, Site, bind, refused
-from safegen_ros.worlds.task import ActionTask, TaskMonitor
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.site import Bound, Site, bind, refused
+from safegen_ros.tasks.task import ActionTask, TaskMonitor
 
 if TYPE_CHECKING:
     from safegen_ros.nodes.base import SafegenNode

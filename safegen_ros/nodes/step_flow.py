@@ -26,10 +26,10 @@ from safegen_ros.planning.replan import PlannedSteps
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, run_stepwise
 from safegen_ros.record.events import Event
 from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import Asking, Chosen, StepTask
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import Asking, Chosen, StepTask
 
 
 @dataclass(frozen=True, slots=True)

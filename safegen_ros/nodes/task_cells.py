@@ -21,12 +21,12 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.cell.view import ALL, VIEWS, ViewedCell
 from safegen_ros.robot.pose import Pose
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal
-from safegen_ros.worlds.job import OneRobot, WorldJob
-from safegen_ros.worlds.pddl3.domains import require_same_actions
-from safegen_ros.worlds.pddl3.files import load_files
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import (
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.job import OneRobot, WorldJob
+from safegen_ros.tasks.pddl3.domains import require_same_actions
+from safegen_ros.tasks.pddl3.files import load_files
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import (
     ActionTask,
     CellTask,
     JointCell,
@@ -186,7 +186,7 @@ def _own_cell(task: ActionTask, values: Mapping[str, Any], facts: Facts, look: L
     if values['cell'] == TWIN and isinstance(task, BoxnetGoal):
         # MuJoCo is needed for nothing else here.
         from safegen_ros.cells.box_twin import BoxTwin
-        from safegen_ros.worlds.boxnet3d.model import SpatialTask
+        from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
         if isinstance(task.task, SpatialTask):
             return BoxTwin(task.task, factor, look)

@@ -22,7 +22,7 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
-from safegen_ros.worlds.pddl3.task import PDDL
+from safegen_ros.tasks.pddl3.task import PDDL
 
 _KEPT_OF_TOO_LONG = 1000
 """How much is written down of a text that is refused for its length [characters]."""

@@ -21,10 +21,10 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle
-from safegen_ros.worlds.planetarium.front_door import Answer, Question, understand
-from safegen_ros.worlds.planetarium.request import Request, read_request
-from safegen_ros.worlds.planetarium.styles import (
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
+from safegen_ros.tasks.planetarium.front_door import Answer, Question, understand
+from safegen_ros.tasks.planetarium.request import Request, read_request
+from safegen_ros.tasks.planetarium.styles import (
     InstructTranslation,
     TranslationStyle,
     translation_style_of,

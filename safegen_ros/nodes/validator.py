@@ -27,11 +27,11 @@ from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.val import validate_binary
-from safegen_ros.worlds.pddl3.task import Pddl3Task
-from safegen_ros.worlds.task import ActionTask
 
 PARAMETERS = (
     AUTOSTART,

@@ -15,11 +15,11 @@ from safegen_ros.planning.boxnet import held_plans
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import SHIELD, level_names
 from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal
-from safegen_ros.worlds.boxnet.styles import InstructStyle, Style, WordStyle, style_of
-from safegen_ros.worlds.boxnet3d.model import SpatialTask
-from safegen_ros.worlds.pddl3.prompts import styles
-from safegen_ros.worlds.task import ActionTask, Asking
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.boxnet.styles import InstructStyle, Style, WordStyle, style_of
+from safegen_ros.tasks.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.pddl3.prompts import styles
+from safegen_ros.tasks.task import ActionTask, Asking
 
 SHIPPED = 'models/safegen-boxnet-mini'
 """Plans for several arms where no model is named and the planner's own answers no chat."""

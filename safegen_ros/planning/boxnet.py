@@ -35,22 +35,22 @@ from safegen_ros.planning.loop import (
     Skipped,
     plan_with_levels,
 )
-from safegen_ros.verdict import Verdict
-from safegen_ros.worlds.boxnet import prompts
-from safegen_ros.worlds.boxnet.admissible import Admissible
-from safegen_ros.worlds.boxnet.answers import (
+from safegen_ros.tasks.boxnet import prompts
+from safegen_ros.tasks.boxnet.admissible import Admissible
+from safegen_ros.tasks.boxnet.answers import (
     AnswerError,
     has_form,
     read_plan,
     read_step,
     without_strays,
 )
-from safegen_ros.worlds.boxnet.findings import Fault
-from safegen_ros.worlds.boxnet.held import Held, Joint
-from safegen_ros.worlds.boxnet.model import Plan, State, Step, Task, plan_json, step_json
-from safegen_ros.worlds.boxnet.styles import InstructStyle, Style, WordStyle
-from safegen_ros.worlds.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
-from safegen_ros.worlds.task import Asking
+from safegen_ros.tasks.boxnet.findings import Fault
+from safegen_ros.tasks.boxnet.held import Held, Joint
+from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
+from safegen_ros.tasks.boxnet.styles import InstructStyle, Style, WordStyle
+from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
+from safegen_ros.tasks.task import Asking
+from safegen_ros.verdict import Verdict
 
 FULL, NEXT = 'full', 'next'
 MODES = (FULL, NEXT)

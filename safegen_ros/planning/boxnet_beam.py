@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beam search over moves of many arms: the model says how likely, the checker says what at all.
 
-What is searched are texts of `worlds.boxnet.held`: all moves in them may be made, and no state is
+What is searched are texts of `tasks.boxnet.held`: all moves in them may be made, and no state is
 entered twice. The model's probabilities alone decide where to look; no distance to the goal does.
 With random weights in place of the model the same search shows how much of a result is the model's.
 """
@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from safegen_ros.llm.backend import Cancelled, Message
-from safegen_ros.worlds.boxnet.held import Joint, Moment, Words, step_of
-from safegen_ros.worlds.boxnet.model import Plan, State, Step
-from safegen_ros.worlds.boxnet.words import THEN
+from safegen_ros.tasks.boxnet.held import Joint, Moment, Words, step_of
+from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.words import THEN
 
 MOST_SCORED = 3_000
 """Ways to go on that the model is asked about in one search."""

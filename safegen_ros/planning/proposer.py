@@ -18,11 +18,11 @@ from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.hierarchy.complexity import Assessment, Thresholds, assess
 from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
 from safegen_ros.planning.retry import Temperatures, valid_beginning
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.step_text import next_step, spelling
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.step_text import next_step, spelling
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 _LEAST_S = 0.001  # 0 is no limit
 

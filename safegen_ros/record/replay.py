@@ -29,14 +29,14 @@ from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.job import OneRobot, WorldJob
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task, plan_of
+from safegen_ros.tasks.table import read_action_task
+from safegen_ros.tasks.task import ActionTask, CellTask, Chosen, JointCell, Pace, Steps, StepTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal
-from safegen_ros.worlds.job import OneRobot, WorldJob
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task, plan_of
-from safegen_ros.worlds.table import read_action_task
-from safegen_ros.worlds.task import ActionTask, CellTask, Chosen, JointCell, Pace, Steps, StepTask
 
 POSE_TOLERANCE_M = 0.002
 """How far a block may lie from where it was recorded: the twin is exact only from the same posture
@@ -310,7 +310,7 @@ def reexecute(
     if isinstance(task, BoxnetGoal) and record.cell == TWIN:
         # MuJoCo is needed for nothing else here.
         from safegen_ros.cells.box_twin import BoxTwin
-        from safegen_ros.worlds.boxnet3d.model import SpatialTask
+        from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
         if isinstance(task.task, SpatialTask):
             with BoxTwin(task.task) as boxes:

@@ -8,9 +8,9 @@ from random import Random
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.tasks.pddl3.mistakes import Mistakes
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.mistakes import Mistakes
 
 _DRAWS = 20
 _UNSAFE = 0.3  # share of attempts that are the plan without regard to safety, where it is known

@@ -13,8 +13,8 @@ import torch
 
 from safegen_ros.llm.marks import BOS, EOS, MARKS, PAD, PLAN
 from safegen_ros.pddl.model import Atom
+from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.examples import MOST_MONITORS, Example
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
 IGNORE = -100
 MOST_LEFT = 64

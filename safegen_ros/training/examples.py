@@ -11,18 +11,18 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.training.attempts import failed_attempt
-from safegen_ros.verify.monitors import Monitor, MonitorSet
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import Row
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.slots import SlottedProblem, slotted
-from safegen_ros.worlds.pddl3.prompts.words import (
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
+from safegen_ros.tasks.pddl3.prompts.words import (
     attempt_words,
     plan_words,
     task_words,
     vocabulary,
 )
+from safegen_ros.training.attempts import failed_attempt
+from safegen_ros.verify.monitors import Monitor, MonitorSet
 
 MOST_MONITORS = 6
 """Constraints whose automata are taught, the first ones of a problem."""

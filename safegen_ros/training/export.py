@@ -14,11 +14,11 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
 from safegen_ros.llm.model_folder import LOCAL
+from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder
 from safegen_ros.training.world import world_of
-from safegen_ros.worlds.pddl3.prompts.styles import SETTINGS
 
 CHECKSUMS = 'checksums.sha256'
 PROSE = ('README.md', 'evaluation.json')

@@ -13,6 +13,9 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.tasks.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.prompts.styles import load_style
+from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import GrpoConfig, NetworkConfig, TrainConfig
 from safegen_ros.training.corpus import load_corpus, load_pairs, training_rows
 from safegen_ros.training.encoding import Collator
@@ -20,9 +23,6 @@ from safegen_ros.training.lengths import asking_that_fit
 from safegen_ros.training.pairs import for_all_rows, instruction_pairs
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.training.world import Material, Prompts
-from safegen_ros.worlds.pddl3.dataset.rows import Row
-from safegen_ros.worlds.pddl3.prompts.styles import load_style
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
 
 class Pddl3World:

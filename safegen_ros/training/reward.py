@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.training.config import ConfigError
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import Row
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 
 Message = dict[str, str]
 

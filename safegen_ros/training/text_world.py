@@ -29,12 +29,12 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.llm.marks import BOS, EOS, PLAN
 from safegen_ros.llm.text_tokenizer import text_tokenizer
 from safegen_ros.llm.word_tokenizer import blank_tokenizer
+from safegen_ros.tasks.pddl3.dataset.rows import read_lines
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
 from safegen_ros.training.curriculum import BUCKETS
 from safegen_ros.training.encoding import IGNORE, padded
 from safegen_ros.training.lengths import asking_that_fit, longest, that_fit, token_count
 from safegen_ros.training.world import Material, Message, Prompts
-from safegen_ros.worlds.pddl3.dataset.rows import read_lines
 
 Reward = Callable[[Any, str], float]
 """What a completion is worth for a `task`: a finite number, the greater the better."""
@@ -170,7 +170,7 @@ def named_reward(name: str) -> Reward:
     except (ImportError, ValueError, AttributeError) as error:
         raise ConfigError(
             f'data.reward is {name!r}: name a function of a task and a completion, as in '
-            f'safegen_ros.worlds.planetarium.training:reward ({error})'
+            f'safegen_ros.tasks.planetarium.training:reward ({error})'
         ) from error
     return found
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from safegen_ros.benchmarks import boxnet
-from safegen_ros.worlds.boxnet.dataset.draw import tasks
-from safegen_ros.worlds.boxnet.model import State
-from safegen_ros.worlds.boxnet.verifier import take_step
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.boxnet.verifier import take_step
 
 
 def test_the_step_that_is_timed_moves_all_25_robots_and_may_be_taken() -> None:

@@ -16,8 +16,8 @@ from safegen_ros.benchmarks.concurrency import Settings, draw_tasks, measure
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, WordStyle
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 
 ASKED = Settings('a script', 1, 'model, search', 0)
 WAIT_S = 60.0

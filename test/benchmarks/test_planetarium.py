@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safegen_ros.benchmarks.planetarium import Settings, draw_cases, large_cases, measure
-from safegen_ros.worlds.planetarium.dataset.pairs import kits
+from safegen_ros.tasks.planetarium.dataset.pairs import kits
 
 
 def test_every_figure_is_taken_of_pairs_whose_answer_is_known() -> None:

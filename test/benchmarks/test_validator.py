@@ -11,10 +11,10 @@ import pytest
 from safegen_ros.benchmarks import rivals, stress, validator
 from safegen_ros.benchmarks.corpus import Case, draw_cases
 from safegen_ros.benchmarks.validator import Settings, measure
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator, verify
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.task import load_task
 
 
 def _quiet(stage: str, done: int, total: int) -> None:

@@ -19,11 +19,11 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.evaluation.boxnet3d import WHY, Case, agreement, random_cases
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.twin import render
-from safegen_ros.worlds.boxnet.findings import Finding
-from safegen_ros.worlds.boxnet.model import State
-from safegen_ros.worlds.boxnet.verifier import judge, take_step, verify
-from safegen_ros.worlds.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.worlds.boxnet3d.prompts import example
+from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify
+from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet3d.prompts import example
 
 TASK, PLAN = example()
 
@@ -163,7 +163,7 @@ def test_the_tips_in_mujoco_are_where_the_state_says() -> None:
 
 
 def test_nine_arms_move_at_once() -> None:
-    from safegen_ros.worlds.boxnet.dataset.draw import tasks
+    from safegen_ros.tasks.boxnet.dataset.draw import tasks
 
     task = next(tasks((4, 4), 1, 'nine', arm='ur5e'))
     step = tuple(

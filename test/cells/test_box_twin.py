@@ -15,9 +15,9 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.paths import data_path
 from safegen_ros.record.mcap_reader import Recorded
 from safegen_ros.robot.cell.execution import ExecutionProgress, carry_out
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal, read_goal
-from safegen_ros.worlds.boxnet.verifier import judge, verify
-from safegen_ros.worlds.job import WorldJob
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
+from safegen_ros.tasks.boxnet.verifier import judge, verify
+from safegen_ros.tasks.job import WorldJob
 
 
 @pytest.fixture(scope='module')

@@ -23,7 +23,7 @@ from safegen_ros.cli.main import app
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
+from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 
 RUN = ['bench', 'planner', '--figure3', '--route', 'in-process', '--per-bin', '2']
 

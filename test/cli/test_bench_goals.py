@@ -13,7 +13,7 @@ from safegen_ros.cli import bench_goals
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import conversions
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 
 def test_no_goal_of_several_clients_is_lost_or_mixed_up(ros_domain: int) -> None:

@@ -16,10 +16,10 @@ from safegen_ros.llm.shield import TextShield
 from safegen_ros.llm.shield_processor import ShieldProcessor
 from safegen_ros.llm.token_trie import token_trie
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
 
 MADE = kits()['blocksworld'].problem(0)
 

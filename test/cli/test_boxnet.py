@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.main import app
 from safegen_ros.errors import SafegenError
-from safegen_ros.worlds.boxnet.model import BoxnetError
+from safegen_ros.tasks.boxnet.model import BoxnetError
 
 LISTING = 'examples/boxnet/listing10.json'
 

@@ -24,8 +24,8 @@ from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.node_journal import NODES
 from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import RunRecord
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.tasks.pddl3.task import load_task
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 150.0

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
-from safegen_ros.worlds.pddl3.domains import SEARCH_PATH, kits
+from safegen_ros.tasks.pddl3.domains import SEARCH_PATH, kits
 
 DOCS = Path(__file__).parents[2] / 'docs' / 'domains.md'
 FOUR = ('blocksworld', 'ferry', 'grippers', 'spanner')
@@ -58,8 +58,8 @@ def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
 def test_what_is_wrong_and_what_is_noted_is_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from safegen_ros.worlds.pddl3.domains import inspection
-    from safegen_ros.worlds.pddl3.domains.inspection import Finding
+    from safegen_ros.tasks.pddl3.domains import inspection
+    from safegen_ros.tasks.pddl3.domains.inspection import Finding
 
     found = [Finding('ferry: one thing', note=True)]
     monkeypatch.setattr(inspection, 'inspect_domain', lambda *settings: iter(found))

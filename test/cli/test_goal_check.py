@@ -16,7 +16,7 @@ from safegen_ros.cli.goal_check import check_facts, check_goal
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()
 HOME = tuple(SCENE.home_joints)

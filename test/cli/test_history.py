@@ -34,7 +34,7 @@ from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.cell.symbolic import SymbolicCell
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
 FIRST, SECOND, THIRD = (f'2026010{n}T000000Z-000{n}' for n in (1, 2, 3))

@@ -11,7 +11,7 @@ import pytest
 from command_line import CommandLine
 from thor_controller import SCENES, ThorController
 
-from safegen_ros.worlds.household import thor
+from safegen_ros.tasks.household import thor
 
 TASK = 'damage-statue'
 

@@ -35,8 +35,8 @@ from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import load_task
 
 TASK = load_task("""
 (define (problem two) (:domain blocksworld) (:objects a b)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
 from safegen_ros.search import solve as search
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
 KEYS = {'status', 'plan', 'route', 'optimal', 'metric', 'seconds', 'expanded', 'errors'}

@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import second_opinion
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'

@@ -13,7 +13,7 @@ from command_line import CommandLine
 
 from safegen_ros import __version__
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'

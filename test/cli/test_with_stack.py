@@ -25,7 +25,7 @@ from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.replay import reexecute, reverify
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / 'examples' / 'tower_client'

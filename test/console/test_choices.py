@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from safegen_ros.console import choices
 from safegen_ros.console.choices import PASTED, read_pasted, read_problem
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
+from safegen_ros.tasks.pddl3.task import load_task
 
 DOMAIN = builtin_domain_text('blocksworld').replace('domain blocksworld', 'domain mine')
 MINE = THREE_TEXT.replace('blocksworld', 'mine')

@@ -27,9 +27,9 @@ from safegen_ros.console.wording import (
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.run import AttemptRecord
+from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import verify
-from safegen_ros.worlds.pddl3.domains import builtin_domain, kits
 
 TOWER_ORDER = Problem.load(Path(__file__).parents[2] / 'examples/tower_order.pddl')
 RULE = (

@@ -24,12 +24,12 @@ from safegen_ros.evaluation.boxnet_tables import (
 )
 from safegen_ros.evaluation.tables import markdown
 from safegen_ros.llm.backend import Completion, Message, Sampling
-from safegen_ros.worlds.boxnet.dataset.draw import GRID, UNSOLVABLE
-from safegen_ros.worlds.boxnet.dataset.recipe import Block, Split
-from safegen_ros.worlds.boxnet.dataset.rows import Row, make_rows
-from safegen_ros.worlds.boxnet.steady import steady_plan
-from safegen_ros.worlds.boxnet.styles import WordStyle
-from safegen_ros.worlds.boxnet.words import WHOLE, answer_words, map_words
+from safegen_ros.tasks.boxnet.dataset.draw import GRID, UNSOLVABLE
+from safegen_ros.tasks.boxnet.dataset.recipe import Block, Split
+from safegen_ros.tasks.boxnet.dataset.rows import Row, make_rows
+from safegen_ros.tasks.boxnet.steady import steady_plan
+from safegen_ros.tasks.boxnet.styles import WordStyle
+from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 SIZES = (3, 2), (2, 2)
 

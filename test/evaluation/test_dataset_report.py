@@ -15,9 +15,9 @@ from rich.console import Console
 from safegen_ros.evaluation.dataset_plots import PLOTS, draw_plots, plots_available
 from safegen_ros.evaluation.dataset_report import print_statistics
 from safegen_ros.paths import data_path
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.statistics import BARE_NEW, load_statistics, longer_rows
-from safegen_ros.worlds.pddl3.domains.difficulty import bucket, thresholds
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.statistics import BARE_NEW, load_statistics, longer_rows
+from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
 
 STATISTICS = load_statistics(data_path('data/safegen-bench'))
 

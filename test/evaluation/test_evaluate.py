@@ -25,10 +25,10 @@ from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.evaluation.evaluate import MODES, Exam, evaluate
 from safegen_ros.evaluation.problems import GROUPS, load_problems, load_source
 from safegen_ros.pddl.model import Problem
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.prompts.styles import History, InstructStyle, Message
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.rows import Row
-from safegen_ros.worlds.pddl3.prompts.styles import History, InstructStyle, Message
 
 PROBLEMS = load_problems(BENCH, most=3)
 

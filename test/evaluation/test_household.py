@@ -15,9 +15,9 @@ from safegen_ros.evaluation.household import Contestant, compare, measure, scrip
 from safegen_ros.evaluation.household_plots import draw_run, rows_of
 from safegen_ros.evaluation.household_speed import measure_speed
 from safegen_ros.evaluation.tables import markdown
-from safegen_ros.worlds.household.runs import Options, play
-from safegen_ros.worlds.household.scripted import GoalAgent, RandomAgent
-from safegen_ros.worlds.household.tasks import clean_tasks
+from safegen_ros.tasks.household.runs import Options, play
+from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
+from safegen_ros.tasks.household.tasks import clean_tasks
 
 TASKS = list(clean_tasks().values())
 

@@ -20,7 +20,7 @@ from safegen_ros.evaluation.statistics import nearest_rank
 from safegen_ros.evaluation.study import Options
 from safegen_ros.evaluation.subjects import Subject, load_subject
 from safegen_ros.evaluation.tables import markdown
-from safegen_ros.worlds.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.dataset.rows import Row
 
 TIMES = ('s', '95 % s', 'CPU s')
 

@@ -12,12 +12,12 @@ from scripted_model import BENCH
 
 from safegen_ros.evaluation.neighbours import nearest
 from safegen_ros.evaluation.problems import load_problems
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import Row, read_rows
+from safegen_ros.tasks.pddl3.prompts.slots import slotted
+from safegen_ros.tasks.pddl3.prompts.words import task_words
 from safegen_ros.verify.validator import verify
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import Row, read_rows
-from safegen_ros.worlds.pddl3.prompts.slots import slotted
-from safegen_ros.worlds.pddl3.prompts.words import task_words
 
 ROWS = [row for row in read_rows(BENCH / 'test_renamed.jsonl') if row.domain != 'spanner']
 

@@ -21,8 +21,8 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.render import RenderError, backend
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 
 SCENE = load_scene()
 CROSSED = load_scene(Path(__file__).parents[2] / 'config' / 'figure6_scene.yaml')

@@ -22,9 +22,9 @@ from safegen_ros.evaluation.planetarium import (
     read_wanted,
     score,
 )
-from safegen_ros.worlds.planetarium.assess import assess
-from safegen_ros.worlds.planetarium.dataset.layouts import tasks_of
-from safegen_ros.worlds.planetarium.dataset.pairs import kits, make_pairs
+from safegen_ros.tasks.planetarium.assess import assess
+from safegen_ros.tasks.planetarium.dataset.layouts import tasks_of
+from safegen_ros.tasks.planetarium.dataset.pairs import kits, make_pairs
 
 
 def written(path: Path, *rows: dict[str, object]) -> Path:

@@ -16,7 +16,7 @@ from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.evaluation.planetarium import read_scored, score
 from safegen_ros.evaluation.planetarium_model import answer_rows, choose
 from safegen_ros.llm.backend import Completion, Sampling
-from safegen_ros.worlds.planetarium.dataset.pairs import Pair, read_pairs
+from safegen_ros.tasks.planetarium.dataset.pairs import Pair, read_pairs
 
 GREEDY = Sampling(temperature=0.0)
 

@@ -24,12 +24,12 @@ from safegen_ros.evaluation.problems import (
 )
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import problem_text
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.manifest import file_digest
+from safegen_ros.tasks.pddl3.dataset.rows import read_rows
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import SizeError
 from safegen_ros.verify.validator import Validator, verify
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.manifest import file_digest
-from safegen_ros.worlds.pddl3.dataset.rows import read_rows
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.domains.kit import SizeError
 
 
 def test_a_split_is_read_in_order() -> None:

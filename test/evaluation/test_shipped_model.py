@@ -15,7 +15,7 @@ from safegen_ros.evaluation.evaluate import evaluate
 from safegen_ros.evaluation.problems import load_problems
 from safegen_ros.evaluation.subjects import load_stages, model_checksum
 from safegen_ros.paths import data_path
-from safegen_ros.worlds.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.formats import FORMATS
 
 MODEL = data_path('models/safegen-mini')
 

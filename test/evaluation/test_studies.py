@@ -21,8 +21,8 @@ from safegen_ros.evaluation.plots import draw_comparison
 from safegen_ros.evaluation.study import Options
 from safegen_ros.evaluation.subjects import load_subject
 from safegen_ros.evaluation.tables import markdown, print_comparison
-from safegen_ros.worlds.pddl3.dataset.failures import DatasetError
-from safegen_ros.worlds.pddl3.dataset.rows import Row
+from safegen_ros.tasks.pddl3.dataset.failures import DatasetError
+from safegen_ros.tasks.pddl3.dataset.rows import Row
 
 OPTIONS = Options(BENCH, seed=4, most=2)
 

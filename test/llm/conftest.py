@@ -12,9 +12,9 @@ import pytest
 @pytest.fixture(scope='session')
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from safegen_ros.llm.word_tokenizer import word_tokenizer
+    from safegen_ros.tasks.pddl3.prompts.words import vocabulary
     from safegen_ros.training.config import NetworkConfig
     from safegen_ros.training.network import new_decoder
-    from safegen_ros.worlds.pddl3.prompts.words import vocabulary
 
     network = NetworkConfig(width=32, layers=1, heads=2, mlp=64)
     folder = tmp_path_factory.mktemp('tiny')

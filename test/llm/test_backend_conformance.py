@@ -25,8 +25,8 @@ from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.openai_client import Patience
 from safegen_ros.paths import data_path
-from safegen_ros.worlds.pddl3.prompts.styles import load_style
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.prompts.styles import load_style
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
 MESSAGES = [{'role': 'user', 'content': TASK}]

@@ -22,10 +22,10 @@ from safegen_ros.llm.backend import Clock, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
-from safegen_ros.worlds.pddl3.prompts.styles import load_style
 
 TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
 DRAWN = Sampling(1.0, 1.0, 24, seed=5)

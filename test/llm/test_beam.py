@@ -22,9 +22,9 @@ from safegen_ros.llm.beam_result import BeamResult, Outcome
 from safegen_ros.llm.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
 
 PAIRS = (('words', 'words'), ('words', 'bytes'), ('instruct', 'bytes'), ('instruct', 'blanks'))
 AMPLE_S = 3600.0

@@ -33,11 +33,11 @@ from safegen_ros.llm.shield import Ending
 from safegen_ros.llm.spelling import Spelling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.tasks.pddl3.prompts.step_text import next_step, spelling
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.prompts.step_text import next_step, spelling
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
 
 
 @settings(SUITE, max_examples=100)

@@ -20,10 +20,10 @@ from safegen_ros.llm.guided import TransformersGuide
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
-from safegen_ros.worlds.pddl3.prompts.styles import PromptStyle
 
 DRAWN = Sampling(1.0, 1.0, 30)
 AMPLE_S = 3600.0

@@ -23,11 +23,11 @@ from safegen_ros.llm.spelling import Spelling
 from safegen_ros.llm.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.step_text import spelling
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.step_text import spelling
 
 PAIRS = (
     ('words', 'words'),

@@ -16,7 +16,7 @@ from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.token_watch import TokenReader
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.worlds.pddl3.prompts.words import vocabulary
+from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 
 TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
 MESSAGES = [{'role': 'user', 'content': TASK}]
@@ -215,7 +215,7 @@ def test_a_gpu_that_is_not_there(tiny_model: Path) -> None:
 def test_importing_the_module_is_cheap() -> None:
     code = (
         'import sys, safegen_ros.llm.transformers_backend\n'
-        'import safegen_ros.worlds.pddl3.prompts.styles\n'
+        'import safegen_ros.tasks.pddl3.prompts.styles\n'
         'assert not {"torch", "transformers"} & set(sys.modules), "heavy import"'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)

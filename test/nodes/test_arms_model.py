@@ -16,9 +16,9 @@ from safegen_ros.nodes import conversions
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.world_levels import ArmsModel
 from safegen_ros.paths import data_path
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.table import read_action_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle
-from safegen_ros.worlds.table import read_action_task
 
 BY_MODEL = Options(strategy='model', max_attempts=5)
 

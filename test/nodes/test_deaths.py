@@ -27,7 +27,7 @@ from safegen_ros.nodes.release_store import MOVING, STOPPED, ReleaseStore
 from safegen_ros.processes.state import read_state
 from safegen_ros.record.history import list_runs, outcome_of
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 UNSOLVABLE = """
 (define (problem impossible) (:domain blocksworld) (:objects a b)

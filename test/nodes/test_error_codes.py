@@ -40,9 +40,9 @@ from safegen_ros.robot.limits import check_joints
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.tasks.site import bind, read_site
 from safegen_ros.verify.run_monitor import RunMonitor
-from safegen_ros.worlds.pddl3.task import load_task
-from safegen_ros.worlds.site import bind, read_site
 
 UNSOLVABLE = load_task(THREE_TEXT.replace('(on c a)', '(on b a)'))
 BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')

@@ -22,7 +22,7 @@ from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 WAIT_S = 60.0
 BUDGET_S = 40.0

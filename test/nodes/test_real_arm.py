@@ -29,7 +29,7 @@ from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()
 TASK = """

@@ -24,8 +24,8 @@ from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 SCENE = load_scene()
 LAID = {name: SCENE.slot_pose(slot) for name, slot in zip('ab', SCENE.slots, strict=False)}

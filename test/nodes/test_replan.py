@@ -33,7 +33,7 @@ from safegen_ros.nodes.base import wait_for
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.supervisor import Supervisor
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 STRATEGY = BY_SEARCH.strategy
 LONG_WAIT = '--wait', str(WAIT_S)

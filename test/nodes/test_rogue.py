@@ -41,7 +41,7 @@ from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.record.chain import signature_words
 from safegen_ros.record.history import ListedRun, list_runs
-from safegen_ros.worlds.site import load_site
+from safegen_ros.tasks.site import load_site
 
 SITE = """
 domains:

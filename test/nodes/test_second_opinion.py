@@ -15,8 +15,8 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 PARAMETERS = """
 /**/validator:

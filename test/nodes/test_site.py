@@ -31,8 +31,8 @@ from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.worlds.pddl3.task import load_task
-from safegen_ros.worlds.site import load_site, read_site
+from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.tasks.site import load_site, read_site
 
 SITE = """
 domains: {{blocksworld: {{objects: [c], constraints: ["(always (forall (?x) (not (on ?x c))))"]}}}}

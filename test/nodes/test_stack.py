@@ -30,9 +30,9 @@ from safegen_ros.nodes.rclpy_compat import GoalClient
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 UNSOLVABLE = """
 (define (problem impossible) (:domain blocksworld) (:objects a b c)

@@ -26,8 +26,8 @@ from safegen_ros.record.events import load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
 from safegen_ros.robot.cell.symbolic import SymbolicCell
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import load_task
 
 STEPS = Options(step_by_step=True, strategy='search')
 HIDDEN = """

@@ -22,10 +22,10 @@ from safegen_ros.nodes import qos
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.supervisor import Supervisor
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.task import load_task
 
 WAIT_S = 60.0
 STEP_S = 0.2

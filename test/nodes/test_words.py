@@ -40,9 +40,9 @@ from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, record
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
 from safegen_ros.record.report import render_report
-from safegen_ros.worlds.pddl3.formats import FORMATS
-from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
+from safegen_ros.tasks.pddl3.task import load_task
 
 REQUEST = 'Build a tower with c on top of a and a on top of b.'
 GIVEN = '(always (not (on c b)))'

@@ -31,14 +31,14 @@ from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.tasks.boxnet import goal as world
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.household.episode import run_episode
+from safegen_ros.tasks.household.runs import clean_task
+from safegen_ros.tasks.household.scripted import GoalAgent
+from safegen_ros.tasks.table import read_action_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.boxnet import goal as world
-from safegen_ros.worlds.boxnet.goal import BoxnetGoal
-from safegen_ros.worlds.boxnet.model import State
-from safegen_ros.worlds.household.episode import run_episode
-from safegen_ros.worlds.household.runs import clean_task
-from safegen_ros.worlds.household.scripted import GoalAgent
-from safegen_ros.worlds.table import read_action_task
 
 MAP = data_path('examples/boxnet/hand_over.json').read_text(encoding='utf-8')
 BY_MODEL = Options(strategy='model', max_attempts=3)

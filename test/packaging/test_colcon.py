@@ -26,7 +26,7 @@ from rclpy.type_support import check_for_type_support
 check_for_type_support(Approve)
 assert not Approve.Request().approve
 assert (importlib.resources.files(safegen_ros)
-        / 'worlds/pddl3/domains/blocksworld/domain.pddl').is_file()
+        / 'tasks/pddl3/domains/blocksworld/domain.pddl').is_file()
 print(pathlib.Path(safegen_msgs.__file__).resolve())
 print(pathlib.Path(safegen_ros.__file__).resolve())
 """

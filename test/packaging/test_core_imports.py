@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ('errors', 'verdict', 'pddl', 'verify', 'search', 'worlds', 'planning', 'api',
+CORE = ('errors', 'verdict', 'pddl', 'verify', 'search', 'tasks', 'planning', 'api',
         'benchmarks')  # fmt: skip
 BLOCKED = ('rclpy', 'torch', 'mujoco', 'transformers', 'serial', 'safegen_msgs')
 

@@ -34,7 +34,7 @@ def test_every_source_file_is_in_it(wheel: ZipFile, copy: Path) -> None:
         for pattern in ('*.py', '*.pddl')
         for path in (copy / 'safegen_ros').rglob(pattern)
     }
-    assert 'safegen_ros/worlds/pddl3/domains/blocksworld/domain.pddl' in sources
+    assert 'safegen_ros/tasks/pddl3/domains/blocksworld/domain.pddl' in sources
     assert sources <= set(wheel.namelist())
 
 

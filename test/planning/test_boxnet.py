@@ -13,19 +13,19 @@ from boxnet_planner import ChoosingPlanner, ScriptedPlanner, as_text, observatio
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.planning.boxnet import CHOICE, FILTER, NEXT, Options, plan_with_model
-from safegen_ros.verdict import Category
-from safegen_ros.worlds.boxnet.answers import REFUSAL
-from safegen_ros.worlds.boxnet.dataset.draw import tasks
-from safegen_ros.worlds.boxnet.findings import Finding
-from safegen_ros.worlds.boxnet.model import plan_json, step_json
-from safegen_ros.worlds.boxnet.prompts import (
+from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.model import plan_json, step_json
+from safegen_ros.tasks.boxnet.prompts import (
     EXAMPLE,
     EXAMPLE_PLAN,
     answer_text,
     full_prompt,
     step_prompt,
 )
-from safegen_ros.worlds.boxnet.verifier import judge, verify
+from safegen_ros.tasks.boxnet.verifier import judge, verify
+from safegen_ros.verdict import Category
 
 PLAN = verify(EXAMPLE, EXAMPLE_PLAN).plan
 CRASH = as_text([{'Robot 0': '[1.25, 1.25] -> [1.75, 0.25], False',

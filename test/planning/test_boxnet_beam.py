@@ -17,14 +17,14 @@ from safegen_ros.paths import data_path
 from safegen_ros.planning import boxnet_beam
 from safegen_ros.planning.boxnet import BEAM, FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.planning.boxnet_beam import MoveBeam
-from safegen_ros.worlds.boxnet.dataset.draw import tasks
-from safegen_ros.worlds.boxnet.held import Joint
-from safegen_ros.worlds.boxnet.model import State
-from safegen_ros.worlds.boxnet.prompts import EXAMPLE
-from safegen_ros.worlds.boxnet.steady import steady_plan
-from safegen_ros.worlds.boxnet.styles import style_of
-from safegen_ros.worlds.boxnet.verifier import judge
-from safegen_ros.worlds.boxnet.words import WHOLE, answer_words, map_words
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.held import Joint
+from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.boxnet.prompts import EXAMPLE
+from safegen_ros.tasks.boxnet.steady import steady_plan
+from safegen_ros.tasks.boxnet.styles import style_of
+from safegen_ros.tasks.boxnet.verifier import judge
+from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 MODEL = data_path('models/safegen-boxnet-mini')
 UNTRAINED = MODEL / 'stages/pt'

@@ -22,9 +22,9 @@ from safegen_ros.planning.hierarchy import divide
 from safegen_ros.planning.hierarchy.divide import Division, PlanPart, divide_and_conquer
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.domains import kits
 
 LONG_S = 600.0
 """More than anything here takes, on however busy a machine [s]."""

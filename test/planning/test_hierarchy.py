@@ -28,9 +28,9 @@ from safegen_ros.search.budget import Budget
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.solve import solve
 from safegen_ros.search.task import SearchTask
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.verify.validator import verify
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.prompts.styles import WordStyle
 
 GATES = """(define (domain gates) (:predicates (open ?x) (oiled ?x) (stuck ?x))
   (:action oil :parameters (?x) :precondition (not (open ?x)) :effect (oiled ?x))

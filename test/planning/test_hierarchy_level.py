@@ -27,10 +27,10 @@ from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.domains import builtin_domain_text, kits
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 FOLDER = data_path('models/safegen-mini')
 TEN = load_task(kits()['blocksworld'].problem(1, {'blocks': 10}, 'building-order').text)

@@ -28,8 +28,8 @@ from safegen_ros.planning.loop import (
 )
 from safegen_ros.planning.strategy import search_level
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 GREEDY = '(unstack b2 b1)\n(putdown b2)'
 """The obvious first steps, which break the example's constraint once a third step follows."""

@@ -21,9 +21,9 @@ from safegen_ros.planning.proposer import ModelProposer
 from safegen_ros.planning.retry import Temperatures
 from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, PromptStyle
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 SAMPLING = Sampling(1.0, 1.0, 30, seed=1)
 TIME_S = 1200.0

@@ -19,9 +19,9 @@ from safegen_ros.planning.stepwise import Ending, Limits, StepwiseOutcome
 from safegen_ros.planning.strategy import search_level
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 LIMITS = Limits(time_budget_s=600.0)
 

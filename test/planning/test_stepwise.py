@@ -20,12 +20,12 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 Disturb = Callable[[Step, State], State]
 

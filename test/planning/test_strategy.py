@@ -17,9 +17,9 @@ from safegen_ros.planning.feedback import FEEDBACK, feedback_named
 from safegen_ros.planning.levels import DEFAULT, LEVELS, MOST, level_names
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.planning.retry import Temperatures, valid_beginning
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 
 def test_the_levels_come_in_the_order_in_which_they_are_named() -> None:

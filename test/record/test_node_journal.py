@@ -33,7 +33,7 @@ from safegen_ros.record.node_journal import NodeJournal, load_goals, task_of_goa
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
 from safegen_ros.record.run_log import RunLog
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_task
 
 
 def _now() -> str:

@@ -20,7 +20,7 @@ from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask
-from safegen_ros.worlds.pddl3.domains import builtin_domain
+from safegen_ros.tasks.pddl3.domains import builtin_domain
 
 
 def _spanners(where: list[int], nuts: int, length: int) -> Problem:

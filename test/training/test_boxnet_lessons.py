@@ -13,9 +13,9 @@ import yaml
 from training_small import reports, train, write_recipe
 
 from safegen_ros.paths import data_path
-from safegen_ros.worlds.boxnet.dataset.lessons import load_lessons, write_lessons
-from safegen_ros.worlds.boxnet.styles import WordStyle, style_of
-from safegen_ros.worlds.pddl3.dataset.workers import local_workers
+from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons
+from safegen_ros.tasks.boxnet.styles import WordStyle, style_of
+from safegen_ros.tasks.pddl3.dataset.workers import local_workers
 
 TINY = {'width': 32, 'layers': 1, 'heads': 2, 'mlp': 64, 'compiled': False}
 

@@ -27,12 +27,12 @@ from training_small import drawn, reports, train, weights, write_dataset, write_
 
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.dataset.rows import read_rows
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style
 from safegen_ros.training.config import load_config
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.dataset.rows import read_rows
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, load_style
 
 RECIPES = Path(__file__).parents[2] / 'config/train'
 ARCHITECTURES = {'qwen3-14b': 'Qwen3', 'llama-3.1-8b': 'Llama', 'mistral-7b': 'Mistral'}
@@ -177,15 +177,15 @@ def test_recipes_of_the_small_model_run(
 @pytest.mark.slow
 def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     """From rows of the benchmark to a model that the front door asks."""
-    from safegen_ros.worlds.planetarium.dataset.layouts import tasks_of
-    from safegen_ros.worlds.planetarium.dataset.pairs import kits, make_pairs
-    from safegen_ros.worlds.planetarium.dataset.texts import (
+    from safegen_ros.tasks.planetarium.dataset.layouts import tasks_of
+    from safegen_ros.tasks.planetarium.dataset.pairs import kits, make_pairs
+    from safegen_ros.tasks.planetarium.dataset.texts import (
         made_up_texts,
         pair_texts,
         spoken_text,
     )
-    from safegen_ros.worlds.planetarium.request import read_request
-    from safegen_ros.worlds.planetarium.styles import translation_style_of
+    from safegen_ros.tasks.planetarium.request import read_request
+    from safegen_ros.tasks.planetarium.styles import translation_style_of
 
     texts = [spoken_text(str(number)) for number in range(24)] + [*made_up_texts('0')]
     for kit in kits().values():

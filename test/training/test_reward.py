@@ -13,12 +13,12 @@ from strategies import SUITE
 from training_small import drawn
 
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.tasks.pddl3.dataset.problems import row_problem
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 from safegen_ros.training.config import ConfigError, GrpoConfig
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
-from safegen_ros.worlds.pddl3.dataset.problems import row_problem
-from safegen_ros.worlds.pddl3.prompts.styles import InstructStyle, WordStyle
 
 CATEGORIES = sorted(set(Category) - {Category.UNKNOWN})
 OURS = Intervals(GrpoConfig().rewards)

@@ -14,11 +14,11 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_text, domain_text, problem_text
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.remaining import remaining_problem
 from safegen_ros.verify.validator import Validator, verify
-from safegen_ros.worlds.pddl3.task import Pddl3Task
 
 LAMPS = """(define (domain lamps) (:predicates (lit ?x))
   (:action on :parameters (?x) :effect (lit ?x))

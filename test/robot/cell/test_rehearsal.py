@@ -14,8 +14,8 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = load_scene(ROOT / 'config' / 'figure6_scene.yaml')

@@ -14,8 +14,8 @@ from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.robot.cell.execution import ExecutionOutcome, execute_plan
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.worlds.pddl3.domains import kits
-from safegen_ros.worlds.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.task import load_task
 
 WAIT_S = 30.0
 LAMPS = """

@@ -19,7 +19,7 @@ from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.cell.view import ABOVE, ALL, ViewedCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
-from safegen_ros.worlds.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 
 BLOCKS = ('a', 'b', 'c', 'd', 'e')
 

@@ -1,0 +1,158 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Draws tasks by chance: the paper's robots, robots anywhere, points anywhere, and unsolvable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import product
+from random import Random
+
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point
+from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites
+from safegen_ros.tasks.boxnet.routes import certificate, connected
+from safegen_ros.tasks.boxnet3d.drawing import SpatialMap
+
+Size = tuple[int, int]
+"""Cells along x and y."""
+
+GRID, RANDOM_ROBOTS, MOVED_POINTS, UNSOLVABLE = (
+    'grid',
+    'random robots',
+    'moved points',
+    'unsolvable',
+)
+VARIANTS = (GRID, RANDOM_ROBOTS, MOVED_POINTS, UNSOLVABLE)
+"""Robots at all inner joints (the paper's default); robots at random joints that are connected and
+solve the task (RANDROB); the first with objects and targets moved (NEWCOORD); and robots at random
+joints that do not solve it (appendix C.4)."""
+
+_HELD_OUT = 8
+"""One of so many tasks is for tests, by the digest of what it is."""
+
+_TRIES = 2000
+"""Draws without a new task after which there is taken to be none."""
+
+_OFFSET = 20
+"""Most that a point is moved along x and y [hundredth of a cell]."""
+
+
+def inner_joints(size: Size) -> tuple[Point, ...]:
+    """The joints of the grid that are not on the border, where the paper puts its robots [cell]."""
+    width, height = size
+    return tuple((x, y) for x in range(1, width) for y in range(1, height))
+
+
+def tasks(
+    size: Size,
+    objects: int,
+    seed: str,
+    *,
+    variant: str = GRID,
+    held_out: bool = False,
+    arm: str = '',
+) -> Iterator[Task]:
+    """Different tasks of one size, until there are none left or many draws bring nothing new.
+
+    Args:
+        size: of the map, 2 cells along each side at least.
+        objects: how many.
+        seed: the same seed draws the same tasks.
+        variant: one of `VARIANTS`.
+        held_out: whether those for tests are drawn, or those for training; no task is both.
+        arm: kind of the arms of BoxNet3D, a key of `FAMILIES`; empty for BoxNet2D.
+    """
+    label = f'{size[0]}x{size[1]}-{objects}'
+    map = SpatialMap(size, arm) if arm else FlatMap(size)
+    if objects >= len(map.points):
+        return  # nothing could be moved
+    random = Random(f'{seed} {label} {variant} {held_out}{arm}')  # noqa: S311  # no secret
+    if variant == MOVED_POINTS:
+        base = tasks(size, objects, seed, held_out=held_out, arm=arm)
+        yield from (_moved(task, random) for task in base)
+        return
+    seen = set[str]()
+    misses = 0
+    while misses < _TRIES:
+        misses += 1
+        task = _draw(map, objects, random, variant != GRID)
+        key = task.to_json()
+        if key in seen or _for_tests(key) != held_out:
+            continue
+        proof = certificate(task)
+        wanted = proof is not None if variant == UNSOLVABLE else proof is None
+        if not wanted or (variant == RANDOM_ROBOTS and not connected(task.bases, task.side)):
+            continue
+        seen.add(key)
+        misses = 0
+        yield _named(task, f'{label}-{len(seen):05d}')
+
+
+def is_held_out(task: Task) -> bool:
+    """Whether a task is for tests, whatever its name is and wherever its arms are."""
+    size = task.width, task.height
+    bases = tuple(sorted(task.bases))
+    start = State(tuple(rest_tip(size, base) for base in bases), task.start.objects)
+    return _for_tests(Task('', *size, bases, start, task.targets).to_json())
+
+
+def _for_tests(key: str) -> bool:
+    return sha256(key.encode()).digest()[0] % _HELD_OUT == 0
+
+
+def _draw(map: FlatMap | SpatialMap, objects: int, random: Random, anywhere: bool) -> Task:
+    bases = tuple((x * map.side, y * map.side) for x, y in inner_joints(map.size))
+    if anywhere:
+        width, height = map.size
+        joints = [
+            (x * map.side, y * map.side) for x, y in product(range(width + 1), range(height + 1))
+        ]
+        bases = tuple(sorted(random.sample(joints, len(bases))))
+    while True:
+        places = tuple(random.sample(map.points, objects))
+        targets = tuple(random.sample(map.points, objects))
+        if all(place != target for place, target in zip(places, targets, strict=True)):
+            return map.task(bases, places, targets)
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    """A map of BoxNet2D without anything on it.
+
+    Attributes:
+        size: cells along x and y.
+    """
+
+    size: Size
+    side = UNIT
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Where objects and targets are put."""
+        return sites(*self.size)
+
+    def task(
+        self, bases: Sequence[Point], places: Sequence[Point], targets: Sequence[Point]
+    ) -> Task:
+        """A task with robots at rest."""
+        tips = tuple(rest_tip(self.size, base) for base in bases)
+        start = State(tips, tuple(places))
+        return Task('', *self.size, tuple(bases), start, tuple(targets))
+
+
+def _moved(task: Task, random: Random) -> Task:
+    def moved(point: Point) -> Point:
+        x, y = (
+            at + random.randint(-_OFFSET, _OFFSET) * task.side // 100 for at in point
+        )  # cells are kept: the points of a cell are 0.25 away from its sides
+        return x, y
+
+    places = tuple(map(moved, task.start.objects))
+    targets = tuple(map(moved, task.targets))
+    return replace(task, start=State(task.start.tips, places), targets=targets)
+
+
+def _named(task: Task, name: str) -> Task:
+    return replace(task, id=name)

@@ -1,0 +1,323 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A map of BoxNet as a task of the stack: planned for, proved, carried out and watched."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.llm.backend import never
+from safegen_ros.pddl.model import State as Atoms
+from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
+from safegen_ros.tasks.boxnet.geometry import point_text
+from safegen_ros.tasks.boxnet.model import (
+    BoxnetError,
+    Plan,
+    State,
+    Task,
+    object_name,
+    plan_json,
+    robot_name,
+    step_json,
+    task_of,
+)
+from safegen_ros.tasks.boxnet.optimal import solve
+from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
+from safegen_ros.tasks.boxnet.stepping import play, replay
+from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
+from safegen_ros.tasks.task import Asking, Chosen, Hands, Judged, Pace, Steps, answers, refused
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.monitors import Status
+
+BOXNET = 'boxnet'
+
+
+def read_goal(text: str, source: str) -> BoxnetGoal:
+    """The task in a JSON text.
+
+    Raises:
+        BoxnetError: it is none.
+    """
+    if not text.strip():
+        raise SafegenError(f'{source}: is empty: send a map in JSON', ErrorCode.EMPTY_TASK)
+    return BoxnetGoal(task_of(text, source), text)
+
+
+@dataclass(frozen=True)
+class BoxnetGoal:
+    """See `ActionTask` and `StepTask`.
+
+    Attributes:
+        task: the map.
+        problem_text: as it was sent.
+    """
+
+    task: Task
+    problem_text: str
+
+    world = format = BOXNET
+    pddl = ''
+
+    @property
+    def name(self) -> str:
+        """Of the task."""
+        return self.task.id
+
+    @cached_property
+    def objects(self) -> tuple[str, ...]:
+        """Robots and objects, as atoms name them."""
+        robots = (short_name(robot_name(n)) for n in range(len(self.task.bases)))
+        return (*robots, *(short_name(object_name(n)) for n in range(len(self.task.targets))))
+
+    @cached_property
+    def init(self) -> Atoms:
+        """The atoms of the first state."""
+        return atoms(self.task.start)
+
+    def verify(self, answer: str, *, step_by_step: bool = False) -> Verdict:
+        """The verdict of the verifier of the world; see `ActionTask.verify`."""
+        if step_by_step and not answer.strip():
+            return Verdict(Category.SUCCESS, 'nothing is done', -1, 0)
+        found = Verdict()
+        for task in self._judges:
+            judged = verify_step(task, task.start, answer) if step_by_step else verify(task, answer)
+            found = judged.verdict
+            if not found.ok:
+                break
+        return found
+
+    @cached_property
+    def _judges(self) -> tuple[Task, ...]:
+        """The task by all rules that a step has to pass: arms of real shape have some more."""
+        from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+        from safegen_ros.tasks.boxnet3d.model import SpatialTask
+
+        if not isinstance(self.task, SpatialTask):
+            return (self.task,)
+        return self.task, replace(self.task, depth=KINEMATIC)
+
+    def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
+        """The steps in an answer; none where it cannot be read."""
+        if not step_by_step:
+            return tuple(map(actions, verify(self.task, answer).plan))
+        return tuple(map(actions, verify_step(self.task, self.task.start, answer).plan))
+
+    def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
+        """The JSON of steps; raises `SafegenError` where they are none of robots of the map."""
+        plan = self._plan(steps)
+        if not step_by_step:
+            return plan_json(plan)
+        if len(plan) > 1:
+            raise refused(f'{len(plan)} steps were sent where one is to be taken: send the next')
+        return step_json(plan[0]) if plan else ''
+
+    def _plan(self, steps: Steps) -> Plan:
+        return tuple(moves(self.task, step) for step in steps)
+
+    def monitor(self, steps: Steps, *, step_by_step: bool = False) -> BoxnetMonitor:
+        """What compares what is measured with what was to be."""
+        return BoxnetMonitor(self.task, self._plan(steps), step_by_step)
+
+    def rest(self, remaining: object) -> tuple[str, str]:
+        """No domain, and the map from where its robots and objects are."""
+        if not isinstance(remaining, Task):
+            raise TypeError(f'{remaining!r} is no map')
+        return '', remaining.to_json()
+
+    def conditions(self, state: Atoms) -> tuple[tuple[str, bool], ...]:
+        """Whether each object is at its target."""
+        wanted = atoms(State((), self.task.targets))
+        return tuple((f'({" ".join(atom)})', atom in state) for atom in sorted(wanted))
+
+    def summary(self) -> tuple[tuple[str, str], ...]:
+        """The map, its robots and where the objects go."""
+        task = self.task
+        bases = ', '.join(map(point_text, task.bases))
+        ways = zip(task.start.objects, task.targets, strict=True)
+        return (
+            ('map', f'{task.width} by {task.height}, {len(task.bases)} robots with bases {bases}'),
+            *(
+                ('goal', f'{object_name(n)} from {point_text(place)} to {point_text(target)}')
+                for n, (place, target) in enumerate(ways)
+            ),
+            *(('constraint', rule) for rule in CONSTRAINTS.values()),
+        )
+
+    def cell(self, pace: Pace) -> BoxnetCell:
+        """A cell in which nothing moves, and all comes as the rules of the world say."""
+        return BoxnetCell(self.task, pace)
+
+    def proposals(self, ask: Asking, history: Sequence[Judged]) -> Generator[str, None, None]:
+        """Whole plans of a model, each told what was wrong with those before it."""
+
+        def retry(verdict: Verdict) -> str:
+            return feedback(verdict, whole=True)
+
+        return answers(ask, full_prompt(self.task), history, retry)
+
+    def play(
+        self, ask: Asking, hands: Hands, told: Callable[[Chosen], None], most_steps: int
+    ) -> Verdict:
+        """Has a model choose one step after the other; see `StepTask.play`."""
+        return play(self.task, ask, hands, told, most_steps)
+
+    def replay(self, answers: Sequence[str], told: Callable[[Chosen], None]) -> Verdict:
+        """See `StepTask.replay`."""
+        return replay(self.task, answers, told)
+
+    def solve(self, seconds: float, cancelled: Callable[[], bool] = never) -> str:
+        """A plan of the fewest steps, or of few; raises as `optimal.solve`.
+
+        Args:
+            seconds: most time for it [s].
+            cancelled: asked again and again: whether to stop.
+        """
+        end = time.monotonic() + seconds
+        found = solve(self.task, over=lambda: cancelled() or time.monotonic() > end)
+        return plan_json(found.plan)
+
+
+class BoxnetMonitor:
+    """Compares each measured state with the one that the proved plan leads to.
+
+    Args:
+        task: the map.
+        plan: that is proved.
+        step_by_step: whether the goal need not hold behind it.
+    """
+
+    def __init__(self, task: Task, plan: Plan, step_by_step: bool = False) -> None:
+        self.looks = 0
+        self._task, self._plan, self._step_by_step = task, plan, step_by_step
+        self._predicted = self._observed = task.start
+        self._broken = ''
+
+    def look(self, observed: Atoms) -> None:
+        """Takes in the state at first, and that after each step.
+
+        Raises:
+            RobotError: two objects are at one place (`MONITOR_VIOLATION`), or it is another state
+                than that of the proof (`STATE_MISMATCH`).
+        """
+        moment = 'before step 1'
+        state = state_of(self._task, observed)
+        if self.looks:
+            moment = f'after step {self.looks}'
+            after = take_step(self._task, self._predicted, self._plan[self.looks - 1])
+            if not isinstance(after, State):
+                raise RobotError(f'{moment}: {after.reason}', ErrorCode.MONITOR_VIOLATION)
+            self._predicted = after
+        self._observed = state
+        self.looks += 1
+        if len(set(state.objects)) < len(state.objects):
+            self._broken = 'two objects are at one place'
+            raise RobotError(f'{moment} {self._broken}', ErrorCode.MONITOR_VIOLATION)
+        if state != self._predicted:
+            raise RobotError(
+                f'{moment} the world is not as proved: {"; ".join(self._differences())}: look at '
+                'the cell before the next goal',
+                ErrorCode.STATE_MISMATCH,
+            )
+
+    def _differences(self) -> Iterable[str]:
+        for what, name, found, wanted in (
+            ('the tip of ', robot_name, self._observed.tips, self._predicted.tips),
+            ('', object_name, self._observed.objects, self._predicted.objects),
+        ):
+            for number, (is_at, was_to_be) in enumerate(zip(found, wanted, strict=True)):
+                if is_at != was_to_be:
+                    yield (
+                        f'{what}{name(number)} is at {point_text(is_at)}, not at '
+                        f'{point_text(was_to_be)}'
+                    )
+
+    def finish(self) -> None:
+        """Checks that all objects are at their targets; raises `RobotError` (`GOAL_MISMATCH`)."""
+        if not self._step_by_step and not self._task.solved(self._observed):
+            raise RobotError(
+                'every step is done, but an object is not at its target', ErrorCode.GOAL_MISMATCH
+            )
+
+    def standings(self) -> tuple[tuple[str, Status], ...]:
+        """The rules of the world, and whether they were kept."""
+        status = Status.VIOLATED if self._broken else Status.SATISFIED
+        return tuple((rule, status) for rule in CONSTRAINTS.values())
+
+    def remaining(self) -> Task | None:
+        """The map from where all is now; None where that is no map."""
+        if self._broken:
+            return None
+        try:
+            return replace(self._task, start=self._observed)
+        except BoxnetError:
+            return None
+
+
+class BoxnetCell:
+    """Arms that are points in a table, and do what the rules of the world say.
+
+    Args:
+        task: the map.
+        pace: how fast.
+        disturb: what becomes of the world after a step, from the state that it should have led to;
+            for rehearsing faults.
+    """
+
+    def __init__(
+        self, task: Task, pace: Pace, disturb: Callable[[State], State] = lambda state: state
+    ) -> None:
+        self._task, self._pace, self._disturb = task, pace, disturb
+        self._stopped = threading.Event()
+        self._state = task.start
+        self._time = 0.0
+
+    def prepare(self, objects: Sequence[str], init: Atoms) -> None:
+        """Puts all where the task has it; raises `Canceled` where the cell was stopped."""
+        self._check_ready()
+        self._time = 0.0
+        self._become(state_of(self._task, init))
+
+    def take(self, step: JointStep) -> None:
+        """All robots of a step move at once; it takes its time, and shows at the end of it.
+
+        Raises:
+            RobotError: they cannot do this from where they are (`STATE_MISMATCH`).
+            Canceled: the cell was stopped; nothing has moved then.
+        """
+        self._check_ready()
+        after = take_step(self._task, self._state, moves(self._task, step))
+        if not isinstance(after, State):
+            raise RobotError(after.reason, ErrorCode.STATE_MISMATCH)
+        factor = self._pace.real_time_factor
+        self._stopped.wait(self._pace.step_seconds / factor if factor else 0.0)
+        self._check_ready()
+        self._time += self._pace.step_seconds
+        self._become(self._disturb(after))
+
+    def observe(self) -> Atoms:
+        """Where all is."""
+        return atoms(self._state)
+
+    def stop(self) -> None:
+        """Ends the step under way, from any thread, and latches."""
+        self._stopped.set()
+
+    def reset_stop(self) -> None:
+        """Allows steps again."""
+        self._stopped.clear()
+
+    def _become(self, state: State) -> None:
+        self._state = state
+        self._pace.sample(self._time, atoms(state))
+
+    def _check_ready(self) -> None:
+        if self._stopped.is_set():
+            raise Canceled(
+                'the cell was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
+            )

@@ -1,0 +1,145 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Which words of an answer may come next, so that nothing but a safe plan to the goal can be said.
+
+A text is followed word by word: what it says so far are steps that may be taken, none of which
+leads back to a state that was gone through, and the beginning of one move more. It may end only
+where the goal is reached, or, where the next step alone is asked for, behind a step to a new state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from safegen_ros.tasks.boxnet.admissible import Admissible
+from safegen_ros.tasks.boxnet.model import Move, State, Step, Task
+from safegen_ros.tasks.boxnet.verifier import IdleArms, take_step
+from safegen_ros.tasks.boxnet.words import THEN, move_words
+
+Words = tuple[str, ...]
+
+
+class Moment(NamedTuple):
+    """Where a text stands between two moves.
+
+    Attributes:
+        state: before the step that is being said.
+        moves: of that step so far, all of which may be made at once.
+    """
+
+    state: State
+    moves: frozenset[Move] = frozenset()
+
+
+class Joint:
+    """The moves of one task that may be said, with where they lead.
+
+    Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
+    point in reach, or an arm goes to it. Nothing here tells a good one from a bad one.
+
+    Args:
+        task: whose robots move.
+        idle_arms: whether robots that do nothing are in the way.
+    """
+
+    def __init__(self, task: Task, idle_arms: IdleArms = 'ignore') -> None:
+        self.task = task
+        self._idle_arms = idle_arms
+        self._admissible = Admissible(task, idle_arms)
+        self._moves: dict[Moment, dict[Words, Moment]] = {}
+        self._taken: dict[Moment, State | None] = {}
+
+    def moves(self, at: Moment) -> dict[Words, Moment]:
+        """The words of each move that the step may have beside those that it has."""
+        found = self._moves.get(at)
+        if found is None:
+            found = self._moves[at] = {
+                tuple(move_words(self.task, at.state, move)): Moment(at.state, at.moves | {move})
+                for move in self._admissible.moves(at.state, step_of(at))
+            }
+        return found
+
+    def taken(self, at: Moment) -> State | None:
+        """The state behind the step as far as it is said; None where it has no moves."""
+        if at not in self._taken:
+            after = take_step(self.task, at.state, step_of(at), self._idle_arms)
+            self._taken[at] = after if at.moves and isinstance(after, State) else None
+        return self._taken[at]
+
+    def solved(self, at: Moment) -> bool:
+        """Whether the step as far as it is said reaches the goal."""
+        after = self.taken(at)
+        return after is not None and self.task.solved(after)
+
+    def may_be_taken(self, at: Moment, visited: Collection[State]) -> bool:
+        """Whether the step leads to a new state."""
+        after = self.taken(at)
+        return after is not None and after not in visited
+
+    def leads_on(self, at: Moment, visited: Collection[State]) -> bool:
+        """Whether the step, or one with more moves, leads to a new state."""
+        return self.may_be_taken(at, visited) or any(
+            self.leads_on(more, visited) for more in self.moves(at).values()
+        )
+
+
+def step_of(at: Moment) -> Step:
+    """The moves of the step as far as it is said, by robot."""
+    return tuple(sorted(at.moves, key=lambda move: move.robot))
+
+
+class Held:
+    """One text.
+
+    Args:
+        joint: what may be said.
+        state: where it begins.
+        visited: states not to go back to, beside those that the text goes through.
+        whole: whether it is a whole plan; else the next step.
+    """
+
+    def __init__(
+        self, joint: Joint, state: State, visited: Collection[State], *, whole: bool
+    ) -> None:
+        self._joint, self._whole = joint, whole
+        self._at = Moment(state)
+        self._visited = {*visited, state}
+        self._begun: Words = ()
+        self._open = self._units()
+
+    def next_words(self) -> set[str]:
+        """The words that may come next; none where nothing may."""
+        return {words[len(self._begun)] for words in self._open}
+
+    def may_end(self) -> bool:
+        """Whether the text may end here."""
+        if self._begun:
+            return False
+        if self._joint.solved(self._at):
+            return True
+        return not self._whole and self._joint.may_be_taken(self._at, self._visited)
+
+    def take(self, word: str) -> None:
+        """Goes on with a word; one of `next_words`."""
+        self._begun = (*self._begun, word)
+        after = self._open.get(self._begun)
+        if after is None:
+            at = len(self._begun) - 1
+            self._open = {words: m for words, m in self._open.items() if words[at] == word}
+            return
+        self._begun, self._at = (), after
+        if not after.moves:
+            self._visited.add(after.state)
+        self._open = self._units()
+
+    def _units(self) -> dict[Words, Moment]:
+        """What may be said behind the last whole move."""
+        at, joint = self._at, self._joint
+        if joint.solved(at):
+            return {}
+        found = {w: m for w, m in joint.moves(at).items() if joint.leads_on(m, self._visited)}
+        after = joint.taken(at)
+        if self._whole and after is not None and after not in self._visited:
+            found[THEN,] = Moment(after)
+        return found

@@ -1,0 +1,398 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A task of BoxNet2D, its states, and what its robots can be told to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.tasks.boxnet.findings import Fault
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
+
+LARGEST = 20
+"""Cells along a side of the largest map, and objects of the fullest."""
+
+SPEED = 0.5
+"""Of the tip of an arm [cell/time]."""
+
+_FIELDS = ('id', 'width', 'height', 'objects', 'targets', 'bases', 'tips')
+
+
+class BoxnetError(SafegenError):
+    """A task that is none; the message says where and how to mend it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.BAD_PDDL)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one robot does in a step.
+
+    Attributes:
+        robot: its index.
+        start: where its tip is said to be.
+        end: where its tip goes, in a straight line.
+        carry: whether it takes the object along that is at its tip.
+    """
+
+    robot: int
+    start: Point
+    end: Point
+    carry: bool
+
+    @property
+    def text(self) -> str:
+        """The value in the JSON of an answer."""
+        return f'{point_text(self.start)} -> {point_text(self.end)}, {self.carry}'
+
+
+Step = tuple[Move, ...]
+"""What happens at once: one move at most for each robot; the others do nothing."""
+
+Plan = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where things are.
+
+    Attributes:
+        tips: of the arm of each robot.
+        objects: by index.
+    """
+
+    tips: tuple[Point, ...]
+    objects: tuple[Point, ...]
+
+
+def robot_name(index: int) -> str:
+    """What a robot is called in texts."""
+    return f'Robot {index}'
+
+
+def object_name(index: int) -> str:
+    """What an object is called in texts."""
+    return f'Object {index}'
+
+
+class Rules(Protocol):
+    """What decides of a step in a world whose rules are not those of BoxNet2D."""
+
+    def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
+        """The state after a step, or what keeps it from being taken."""
+
+    def arms_touch(self, task: Any, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A map with its robots, objects and targets.
+
+    Attributes:
+        id: of the task.
+        width: cells along x.
+        height: cells along y.
+        bases: of the robots, on joints of the grid.
+        start: the first state.
+        targets: of each object.
+
+    Raises:
+        BoxnetError: it is no task: see the message.
+    """
+
+    id: str
+    width: int
+    height: int
+    bases: tuple[Point, ...]
+    start: State
+    targets: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        for name, value in (('width', self.width), ('height', self.height)):
+            self._need(1 <= value <= LARGEST, f'{name} is {value}', f'take 1 to {LARGEST}')
+        objects, tips = self.start.objects, self.start.tips
+        self._need(
+            1 <= len(objects) <= LARGEST and len(objects) == len(self.targets),
+            f'there are {len(objects)} objects and {len(self.targets)} targets',
+            f'give 1 to {LARGEST} objects, each with a target',
+        )
+        self._need(
+            1 <= len(self.bases) == len(tips),
+            f'there are {len(self.bases)} bases and {len(tips)} tips',
+            'give a robot at least, each with a base and a tip',
+        )
+        for what, points in (('objects', objects), ('targets', self.targets)):
+            self._need(len(set(points)) == len(points), f'two {what} are at one place', 'part them')
+        self._need(
+            len(set(self.bases)) == len(self.bases), 'two bases are at one joint', 'part them'
+        )
+        beyond = [point for point in (*self.targets, *self.bases) if not self._inside(point)]
+        # No rule keeps an arm at the border of the map from putting an object beyond it.
+        robots = range(len(self.bases))
+        beyond += [
+            point
+            for point in objects
+            if not self._inside(point) and not any(self.reaches(each, point) for each in robots)
+        ]
+        if beyond:
+            self._refuse(f'{point_text(beyond[0])} is outside of the map', 'move it inside')
+        for robot, base in enumerate(self.bases):
+            if base[0] % self.side or base[1] % self.side:
+                self._refuse(
+                    f'base {point_text(base)} is at no joint of the grid',
+                    f'use multiples of {self.side / UNIT:g}',
+                )
+            if not self.reaches(robot, tips[robot]):
+                self._refuse(
+                    f'the tip {point_text(tips[robot])} is out of reach of {robot_name(robot)}',
+                    f'put it where {self.reach_rule}',
+                )
+
+    def _inside(self, point: Point) -> bool:
+        return all(0 <= at <= n * self.side for at, n in zip(point, self.size, strict=True))
+
+    def _need(self, holds: bool, what: str, cure: str) -> None:
+        if not holds:
+            self._refuse(what, cure)
+
+    def _refuse(self, what: str, cure: str) -> NoReturn:
+        raise BoxnetError(f'{self.id}: {what}: {cure}')
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Cells along x and y."""
+        return self.width, self.height
+
+    @property
+    def side(self) -> int:
+        """Of a cell [cell / UNIT]."""
+        return UNIT
+
+    @property
+    def reach_rule(self) -> str:
+        """In words, where the tip of an arm can be."""
+        return 'it is less than 1 away from its base in x and in y'
+
+    @property
+    def rules(self) -> Rules | None:
+        """What decides of a step; None where the rules of BoxNet2D do."""
+        return None
+
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """Where a planner puts objects and arms, beside places of objects and targets."""
+        return sites(self.width, self.height)
+
+    def rest_tip(self, robot: int) -> Point:
+        """Where the arm of a robot is put at first."""
+        return rest_tip(self.size, self.bases[robot])
+
+    def move(self, robot: int, start: Point, end: Point, carry: bool) -> Move:
+        """A move as answers in this world write it."""
+        return Move(robot, start, end, carry)
+
+    def form(self, state: State) -> Callable[[Any, int, str, int], Move] | None:
+        """Reads moves that begin in a state; None where they are written as in BoxNet2D."""
+        return None
+
+    def reaches(self, robot: int, point: Point) -> bool:
+        """Whether the arm of a robot can go to a point: less than 1 away in x and in y."""
+        base = self.bases[robot]
+        return abs(point[0] - base[0]) < UNIT and abs(point[1] - base[1]) < UNIT
+
+    @cached_property
+    def neighbours(self) -> tuple[frozenset[int], ...]:
+        """For each robot the others whose arms it could ever touch: their reaches overlap."""
+        return tuple(
+            frozenset(
+                other
+                for other, (x, y) in enumerate(self.bases)
+                if other != robot and abs(x - base[0]) < 2 * UNIT and abs(y - base[1]) < 2 * UNIT
+            )
+            for robot, base in enumerate(self.bases)
+        )
+
+    @cached_property
+    def robots(self) -> dict[str, int]:
+        """The index of each robot by its name."""
+        return {robot_name(index): index for index in range(len(self.bases))}
+
+    def solved(self, state: State) -> bool:
+        """Whether every object is at its target."""
+        return state.objects == self.targets
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        values = {
+            'id': self.id,
+            'width': self.width,
+            'height': self.height,
+            'objects': _numbers(self.start.objects),
+            'targets': _numbers(self.targets),
+            'bases': _numbers(self.bases),
+            'tips': _numbers(self.start.tips),
+        }
+        return json.dumps(values)
+
+
+def rest_tip(size: tuple[int, int], base: Point) -> Point:
+    """Where an arm is at first: a quarter to the right of its base and above, inside the map."""
+    quarter = UNIT // 4
+    x, y = (
+        at + (quarter if at + quarter < cells * UNIT else -quarter)
+        for at, cells in zip(base, size, strict=True)
+    )
+    return x, y
+
+
+def sites(width: int, height: int) -> tuple[Point, ...]:
+    """The four points of every cell of a map where the paper puts objects and arms."""
+    quarter = UNIT // 4
+    xs = range(quarter, width * UNIT, 2 * quarter)
+    ys = range(quarter, height * UNIT, 2 * quarter)
+    return tuple((x, y) for x in xs for y in ys)
+
+
+def map_text(task: Task, state: State) -> str:
+    """A state as the planners of the paper are shown it."""
+    lines = ['Object positions:']
+    lines += [f'  {object_name(n)}: {point_text(p)}' for n, p in enumerate(state.objects)]
+    lines += ['Target positions:']
+    lines += [f'  {object_name(n)} target: {point_text(p)}' for n, p in enumerate(task.targets)]
+    lines += ['Robot positions:']
+    lines += [
+        f'  {robot_name(n)}: base {point_text(base)}, arm {point_text(tip)}'
+        for n, (base, tip) in enumerate(zip(task.bases, state.tips, strict=True))
+    ]
+    return '\n'.join(lines)
+
+
+def plan_json(plan: Iterable[Step]) -> str:
+    """A plan as answers write it, a step on a line."""
+    return f'[{", ".join(map(step_json, plan))}]'.replace('}, {', '},\n {')
+
+
+def step_json(step: Step) -> str:
+    """One step as answers write it."""
+    return json.dumps({robot_name(move.robot): move.text for move in step})
+
+
+def duration(plan: Iterable[Step]) -> float:
+    """Nominal time of a plan: that of the longest way of each step, at `SPEED`."""
+    longest = (max((distance(m.start, m.end) for m in step), default=0.0) for step in plan)
+    return sum(longest) / SPEED
+
+
+def read_task(path: Path, id: str = '') -> Task:
+    """The task in a file of one JSON object, or one of a file with a task on each line.
+
+    Args:
+        path: the file.
+        id: of the task; empty for the first one.
+
+    Raises:
+        BoxnetError: the file cannot be read, or holds no such task.
+    """
+    try:
+        text = path.read_text(encoding='utf-8')
+    except (OSError, UnicodeError) as error:
+        raise BoxnetError(f'{path}: cannot be read: {error}: name a task in JSON') from error
+    texts = text.splitlines() if path.suffix == '.jsonl' else [text]
+    for number, each in enumerate(texts, 1):
+        task = task_of(each, f'{path}:{number}' if len(texts) > 1 else str(path))
+        if id in ('', task.id):
+            return task
+    raise BoxnetError(f'{path}: has no task {id[:40]!a}: name another, or leave out --id')
+
+
+def task_of(text: str, source: str) -> Task:
+    """A task from its JSON.
+
+    Args:
+        text: one object with the fields of `Task.to_json`; others are left alone.
+        source: where it is from, for messages.
+
+    Raises:
+        BoxnetError: it is none.
+    """
+    try:
+        values = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise BoxnetError(f'{source}: is not JSON: {error}: name a task in JSON') from error
+    if not isinstance(values, dict) or not values.keys() >= set(_FIELDS):
+        raise BoxnetError(f'{source}: is no task: give the fields {" ".join(_FIELDS)}')
+    if not isinstance(values['id'], str) or not values['id'].isprintable():
+        raise BoxnetError(f'{source}: id: must be a text')
+    for name in ('width', 'height'):
+        if type(values[name]) is not int:
+            raise BoxnetError(f'{source}: {name}: must be a whole number')
+    if 'arm' in values:
+        from safegen_ros.tasks.boxnet3d.reading import task_of_values
+
+        return task_of_values(values, source)
+    points = {
+        name: points_of(values[name], f'{source}: {name}')
+        for name in ('objects', 'targets', 'bases', 'tips')
+    }
+    try:
+        return Task(
+            values['id'],
+            values['width'],
+            values['height'],
+            points['bases'],
+            State(points['tips'], points['objects']),
+            points['targets'],
+        )
+    except BoxnetError as error:
+        raise BoxnetError(f'{source}: {error.message}') from None
+
+
+def _numbers(points: Iterable[Point]) -> list[list[float]]:
+    return [[x / UNIT, y / UNIT] for x, y in points]
+
+
+def points_of(value: Any, place: str) -> tuple[Point, ...]:
+    """Points from the values of a JSON list of them.
+
+    Args:
+        value: the list.
+        place: where it stands, for messages.
+
+    Raises:
+        BoxnetError: it is none, or has numbers that are too large or too fine.
+    """
+    if not isinstance(value, list):
+        raise BoxnetError(f'{place}: must be a list of points')
+    return tuple(_point(each, f'{place}[{at}]') for at, each in enumerate(value))
+
+
+def _point(value: Any, place: str) -> Point:
+    if not isinstance(value, list) or len(value) != 2:
+        raise BoxnetError(f'{place}: must be [x, y]')
+    return _coordinate(value[0], place), _coordinate(value[1], place)
+
+
+def _coordinate(value: Any, place: str) -> int:
+    # Compared before it is multiplied: a number of a million digits is not worth the time.
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise BoxnetError(f'{place}: must be two numbers')
+    if not -1000 <= value <= 1000:
+        raise BoxnetError(f'{place}: is far outside of every map')
+    exponent = Decimal(value).as_tuple().exponent
+    scaled = Decimal(value) * UNIT  # exact, where the decimals are few
+    if not isinstance(exponent, int) or exponent < -12 or scaled != scaled.to_integral_value():
+        raise BoxnetError(f'{place}: has more than six decimals: round it')
+    return int(scaled)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f'{name} is not a number')

@@ -1,0 +1,365 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of BoxNet2D: reach, arms that must not touch, objects that must not coincide.
+
+Within a step the checks come in this order: where each move begins, what it carries, how far it
+reaches, then arms against arms, then objects against objects. The first fault is the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+from safegen_ros.tasks.boxnet.answers import Answer, AnswerError, MoveReader, read_plan, read_step
+from safegen_ros.tasks.boxnet.findings import Fault, Finding
+from safegen_ros.tasks.boxnet.geometry import (
+    UNIT,
+    Meeting,
+    Point,
+    meeting_point,
+    meeting_text,
+    point_text,
+    touching,
+)
+from safegen_ros.tasks.boxnet.model import (
+    Move,
+    Plan,
+    State,
+    Task,
+    object_name,
+    robot_name,
+)
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+
+IdleArms = Literal['ignore', 'block']
+"""Whether the arm of a robot that does nothing in a step is in the way of the others. The plan that
+the paper prints (listing 10) touches such arms in six of its eight steps, so it ignores them."""
+
+CONSTRAINTS = {
+    Finding.ROBOT_COLLISION: 'no two arms touch',
+    Finding.ROBOT_OBJECT_COLLISION: 'no arm touches an object that it does not carry or go to',
+    Finding.OBJECT_COLLISION: 'no two objects are at one place',
+}
+"""The rule of the world that each collision breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A plan with what became of it.
+
+    Attributes:
+        verdict: on the plan.
+        finding: the same, more finely.
+        plan: its steps; none where it cannot be read.
+        states: the first one, and that after each step until the fault.
+        fault: the first thing that is wrong; None for a plan that solves the task.
+        formatted: whether the answer has the form that is asked for.
+    """
+
+    verdict: Verdict
+    finding: Finding
+    plan: Plan
+    states: tuple[State, ...]
+    fault: Fault | None = None
+    formatted: bool = False
+
+
+def take_step(
+    task: Task, state: State, step: Sequence[Move], idle_arms: IdleArms = 'ignore'
+) -> State | Fault:
+    """The state after a step, or what keeps it from being taken.
+
+    Args:
+        task: whose robots move.
+        state: where they are.
+        step: what they do.
+        idle_arms: whether those that do nothing are in the way.
+    """
+    if task.rules is not None:
+        return task.rules.take_step(task, state, step)
+    fault = (
+        _alone(task, state, step) or _arms(task, state, step, idle_arms) or _objects(state, step)
+    )
+    return fault or _after(state, step)
+
+
+def _after(state: State, step: Sequence[Move]) -> State:
+    tips, objects = list(state.tips), list(state.objects)
+    for move in step:
+        if move.carry:
+            objects[state.objects.index(move.start)] = move.end
+        tips[move.robot] = move.end
+    return State(tuple(tips), tuple(objects))
+
+
+def _alone(task: Task, state: State, step: Sequence[Move]) -> Fault | None:
+    """What is wrong with a move, whatever the others do."""
+    seen = set[int]()
+    for move in step:
+        name, tip = robot_name(move.robot), state.tips[move.robot]
+        if move.robot in seen:
+            return Fault(
+                Finding.REPEATED_ROBOT,
+                f'{name} moves twice: give it one move in a step',
+                robots=(move.robot,),
+            )
+        seen.add(move.robot)
+        if move.start != tip:
+            return Fault(
+                Finding.NOT_AT_START,
+                f'{name} begins at {point_text(move.start)}, but its arm is at {point_text(tip)}: '
+                'begin there',
+                robots=(move.robot,),
+            )
+        if move.carry and tip not in state.objects:
+            return Fault(
+                Finding.NOTHING_TO_CARRY,
+                f'{name} carries, but there is no object at its arm {point_text(tip)}: move the '
+                'arm to the object in a step before',
+                robots=(move.robot,),
+            )
+        if not task.reaches(move.robot, move.end):
+            base = task.bases[move.robot]
+            axis = 'x' if abs(move.end[0] - base[0]) >= UNIT else 'y'
+            return Fault(
+                Finding.UNREACHABLE,
+                f'{name} cannot reach {point_text(move.end)}: that is 1 or more away in {axis} '
+                f'from its base {point_text(base)}: use a robot whose base is closer, or go less '
+                'far',
+                robots=(move.robot,),
+                objects=(state.objects.index(tip),) if move.carry else (),
+            )
+    return None
+
+
+def _arms(task: Task, state: State, step: Sequence[Move], idle_arms: IdleArms) -> Fault | None:
+    """Two arms that touch."""
+    near = task.neighbours
+    for one, other in combinations(step, 2):
+        # Most pairs are far apart: a call for each would cost more than all the rest.
+        if other.robot in near[one.robot] and arms_touch(task, one, other):
+            return next(_contacts(task, one, other))
+    if idle_arms == 'block':
+        return _against_idle(task, state, step)
+    return None
+
+
+def arms_touch(task: Task, one: Move, other: Move) -> bool:
+    """Whether the ways or final arms of two robots that move at once have a point in common.
+
+    Args:
+        task: whose robots they are.
+        one: a move within reach, from a tip within reach.
+        other: likewise, of another robot.
+    """
+    if task.rules is not None:
+        return task.rules.arms_touch(task, one, other)
+    if other.robot not in task.neighbours[one.robot]:
+        return False
+    a, b = task.bases[one.robot], task.bases[other.robot]
+    return (
+        touching(one.start, one.end, other.start, other.end)
+        or touching(one.start, one.end, b, other.end)
+        or touching(a, one.end, other.start, other.end)
+        or touching(a, one.end, b, other.end)
+    )
+
+
+def _contacts(task: Task, one: Move, other: Move) -> Iterator[Fault]:
+    """How two robots touch, the plainest way first."""
+    a, b = robot_name(one.robot), robot_name(other.robot)
+    base, opposite = task.bases[one.robot], task.bases[other.robot]
+
+    def fault(what: str, cure: str, point: Meeting) -> Fault:
+        return Fault(
+            Finding.ROBOT_COLLISION,
+            f'{a} and {b} collide at {meeting_text(point)}: {what}: {cure}',
+            robots=(one.robot, other.robot),
+            point=point,
+        )
+
+    if one.end == other.end:
+        point = meeting_point(one.end, one.end, other.end, other.end)
+        yield fault('both end there', 'let one of them end elsewhere or wait', point)
+    pairs: tuple[tuple[str, Point, Point, Point, Point], ...] = (
+        ('their ways cross', one.start, one.end, other.start, other.end),
+        (f'the way of {a} meets the arm of {b}', one.start, one.end, opposite, other.end),
+        (f'the way of {b} meets the arm of {a}', base, one.end, other.start, other.end),
+        ('their arms cross after the step', base, one.end, opposite, other.end),
+    )
+    for what, p, q, r, s in pairs:
+        if touching(p, q, r, s):
+            yield fault(what, 'do these moves in different steps', meeting_point(p, q, r, s))
+
+
+def _against_idle(task: Task, state: State, step: Sequence[Move]) -> Fault | None:
+    busy = {move.robot for move in step}
+    for move in step:
+        base = task.bases[move.robot]
+        for idle in sorted(task.neighbours[move.robot] - busy):
+            arm = task.bases[idle], state.tips[idle]
+            for what, a in (('way', move.start), ('arm', base)):
+                if touching(a, move.end, *arm):
+                    point = meeting_point(a, move.end, *arm)
+                    return Fault(
+                        Finding.ROBOT_COLLISION,
+                        f'{robot_name(move.robot)} and {robot_name(idle)} collide at '
+                        f'{meeting_text(point)}: the {what} of {robot_name(move.robot)} meets the '
+                        f'arm of {robot_name(idle)}, which does nothing: move that arm away before',
+                        robots=(move.robot, idle),
+                        point=point,
+                    )
+    return None
+
+
+def _objects(state: State, step: Sequence[Move]) -> Fault | None:
+    if not any(move.carry for move in step):
+        return None
+    after = _after(state, step).objects
+    if len(set(after)) == len(after):
+        return None
+    one, other = next(
+        pair for pair in combinations(range(len(after)), 2) if after[pair[0]] == after[pair[1]]
+    )
+    point = meeting_point(after[one], after[one], after[one], after[one])
+    return Fault(
+        Finding.OBJECT_COLLISION,
+        f'{object_name(one)} and {object_name(other)} are both at {meeting_text(point)} after the '
+        'step: put one of them elsewhere first',
+        robots=tuple(m.robot for m in step if m.carry and m.end == after[one]),
+        objects=(one, other),
+        point=point,
+    )
+
+
+def judge(task: Task, plan: Plan, idle_arms: IdleArms = 'ignore') -> Judged:
+    """What becomes of a plan from the first state of a task.
+
+    Args:
+        task: what the plan is for.
+        plan: its steps.
+        idle_arms: whether robots that do nothing are in the way.
+    """
+    states = [task.start]
+    for at, step in enumerate(plan):
+        found = take_step(task, states[-1], step, idle_arms)
+        if isinstance(found, Fault):
+            return _failed(task, plan, states, _at_step(found, at))
+        states.append(found)
+    last = states[-1]
+    if task.solved(last):
+        count = f'{len(plan)} step{"s" * (len(plan) != 1)}'
+        verdict = Verdict(Category.SUCCESS, f'solved in {count}', -1, len(plan), 1.0)
+        return Judged(verdict, Finding.OK, plan, tuple(states))
+    missing = tuple(_missing(task, last))
+    reason = f'after the last step {"; ".join(missing)}: carry on until all are at their targets'
+    return _failed(task, plan, states, Fault(Finding.INCOMPLETE, reason), missing)
+
+
+def verify(task: Task, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
+    """What becomes of the text of a plan, whatever it is.
+
+    Args:
+        task: what the plan is for.
+        text: an answer with all steps.
+        idle_arms: whether robots that do nothing are in the way.
+    """
+    answer = _read(read_plan, text, task, task.start)
+    if isinstance(answer, Fault):
+        return _failed(task, (), [task.start], answer)
+    if answer.refused:
+        return _failed(task, (), [task.start], refusal(), formatted=answer.formatted)
+    found = judge(task, answer.plan, idle_arms)
+    return replace(found, formatted=answer.formatted)
+
+
+def verify_step(task: Task, state: State, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
+    """Whether the step in a text may be taken, whatever the text is.
+
+    Args:
+        task: whose robots move.
+        state: where they are.
+        text: an answer with the next step alone.
+        idle_arms: whether robots that do nothing are in the way.
+
+    Returns:
+        What became of it: `SUCCESS` for a step that may be taken, whose second state is where it
+        leads, whether or not the task is solved there.
+    """
+    answer = _read(read_step, text, task, state)
+    if isinstance(answer, Fault) or answer.refused:
+        fault = answer if isinstance(answer, Fault) else refusal()
+        formatted = not isinstance(answer, Fault) and answer.formatted
+        return _failed(task, (), [state], fault, formatted=formatted)
+    found = take_step(task, state, answer.plan[0], idle_arms)
+    if isinstance(found, Fault):
+        fault = replace(found, step=0)
+        return _failed(task, answer.plan, [state], fault, formatted=answer.formatted)
+    share = _goal_fraction(task, found)
+    verdict = Verdict(Category.SUCCESS, 'the step may be taken', -1, 1, share)
+    states = (state, found)
+    return Judged(verdict, Finding.OK, answer.plan, states, None, answer.formatted)
+
+
+def refusal() -> Fault:
+    """What is to be said of an answer that finds a task unsolvable."""
+    return Fault(Finding.REFUSED, 'the answer says that there is no plan: give one')
+
+
+def _read(
+    read: Callable[[str, Mapping[str, int], MoveReader | None], Answer],
+    text: str,
+    task: Task,
+    state: State,
+) -> Answer | Fault:
+    try:
+        return read(text, task.robots, task.form(state))
+    except AnswerError as error:
+        return error.fault
+
+
+def _at_step(fault: Fault, at: int) -> Fault:
+    return replace(fault, reason=f'step {at + 1}: {fault.reason}', step=at)
+
+
+def _failed(
+    task: Task,
+    plan: Plan,
+    states: list[State],
+    fault: Fault,
+    missing: tuple[str, ...] = (),
+    formatted: bool = False,
+) -> Judged:
+    broken: tuple[BrokenConstraint, ...] = ()
+    if fault.finding in CONSTRAINTS:
+        binding = (
+            *((f'robot {n}', robot_name(r)) for n, r in enumerate(fault.robots, 1)),
+            *((f'object {n}', object_name(o)) for n, o in enumerate(fault.objects, 1)),
+        )
+        text = CONSTRAINTS[fault.finding]
+        broken = (BrokenConstraint(text, binding, fault.step + 1, fault.step, fault.reason),)
+    verdict = Verdict(
+        fault.finding.category,
+        fault.reason,
+        fault.step,
+        len(plan),
+        _goal_fraction(task, states[-1]),
+        broken,
+        missing,
+        fault.step + 1 if broken else len(states) - 1,
+    )
+    return Judged(verdict, fault.finding, plan, tuple(states), fault, formatted)
+
+
+def _goal_fraction(task: Task, state: State) -> float:
+    pairs = zip(state.objects, task.targets, strict=True)
+    return sum(place == target for place, target in pairs) / len(task.targets)
+
+
+def _missing(task: Task, state: State) -> Iterator[str]:
+    for index, (place, target) in enumerate(zip(state.objects, task.targets, strict=True)):
+        if place != target:
+            yield f'{object_name(index)} is at {point_text(place)}, not at {point_text(target)}'

@@ -1,0 +1,175 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Maps, thoughts and moves as the few words that a small model reads and writes.
+
+A map and what is to be done in it, for the whole plan and for the next step:
+
+    full object0 0.25 0.25 2.75 1.75 object1 2.75 0.25 1.25 0.25 base1,1 1.25 1.25 base2,1 2.25 1.25
+    next object0 0.25 0.25 2.75 1.75 object1 2.75 0.25 1.25 0.25 base1,1 1.25 1.25 base2,1 2.25 1.25
+
+Each object has its place and its target, each robot, which is called by its base, the place of its
+tip. The answer tells for each move which object it is for, a thought that the world does not see,
+and then the move, with `then` between two steps:
+
+    object0 base1,1 1.25 1.25 0.25 0.25 go object1 base2,1 2.25 1.25 2.75 0.25 go then ...
+
+or says `unsolvable`. Nothing is left out that the rules depend on: where a move begins and whether
+it carries are the model's own words, and can be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point, number_text
+from safegen_ros.tasks.boxnet.model import Move, Plan, State, Task, object_name, robot_name
+from safegen_ros.tasks.boxnet.verifier import judge
+
+WHOLE, NEXT_STEP = 'full', 'next'
+THEN, UNSOLVABLE = 'then', 'unsolvable'
+_CARRY, _GO = 'take', 'go'
+
+_MOVE_WORDS = 6
+_BASE = re.compile(r'base[0-9]+,[0-9]+')
+_OBJECT = re.compile(r'object([0-9]+)')
+_COORDINATE = re.compile(r'-?[0-9]+\.[0-9]+')
+
+
+def map_words(task: Task, state: State, mode: str) -> list[str]:
+    """A map and what is asked.
+
+    Args:
+        task: whose robots and targets they are.
+        state: where things are.
+        mode: `WHOLE` for the whole plan, `NEXT_STEP` for the next step.
+    """
+    words = [mode]
+    for index, (place, target) in enumerate(zip(state.objects, task.targets, strict=True)):
+        words += [f'object{index}', *_point_words(place), *_point_words(target)]
+    for base, tip in zip(task.bases, state.tips, strict=True):
+        words += [_base_word(base), *_point_words(tip)]
+    return words
+
+
+def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
+    """What the model is to answer.
+
+    Args:
+        task: whose robots they are.
+        state: where the plan begins.
+        plan: the steps, each of which may be taken; None for a task without a plan.
+    """
+    if plan is None:
+        return [UNSOLVABLE]
+    words = list[str]()
+    for at, (before, step) in enumerate(zip(_states(task, state, plan), plan, strict=True)):
+        words += [THEN] if at else []
+        for move in step:
+            words += move_words(task, before, move)
+    return words
+
+
+def _states(task: Task, state: State, plan: Plan) -> Iterator[State]:
+    """The state before each step."""
+    yield from judge(replace(task, start=state), plan).states[: len(plan)]
+
+
+def move_words(task: Task, state: State, move: Move) -> list[str]:
+    """A move, behind the object that it is for: the one that it carries or goes to, if any.
+
+    Args:
+        task: whose robot moves.
+        state: before the move.
+        move: the move.
+    """
+    place = move.start if move.carry else move.end
+    words = [f'object{state.objects.index(place)}'] if place in state.objects else []
+    words += [_base_word(task.bases[move.robot])]
+    words += [*_point_words(move.start), *_point_words(move.end)]
+    return [*words, _CARRY if move.carry else _GO]
+
+
+def answer_text(text: str, task: Task, mode: str) -> str:
+    """The words of an answer in the form that the verifier reads, with robots by their names.
+
+    Args:
+        text: what the model wrote.
+        task: whose robots are meant; a base without a robot becomes one that is not known.
+        mode: as of `map_words`.
+
+    Returns:
+        The answer; what is none is left as it came.
+    """
+    words = text.split()
+    if words == [UNSOLVABLE]:
+        return f'<think> There is no plan. </think>\n{REFUSAL}'
+    steps, told = list[str](), list[str]()
+    for part in _parted(words):
+        moves = _said_moves(part, task, told)
+        if not moves:
+            return text
+        steps.append(f'{{{", ".join(moves)}}}')
+    if mode == NEXT_STEP and len(steps) != 1:
+        return text
+    said = f'[{", ".join(steps)}]' if mode == WHOLE else steps[0]
+    thoughts = ' '.join(told) or 'None is for an object.'
+    return f'<think> {thoughts} </think>\n```json\n{said}\n```'
+
+
+def _parted(words: Sequence[str]) -> list[list[str]]:
+    """The words of each step."""
+    steps: list[list[str]] = [[]]
+    for word in words:
+        if word == THEN:
+            steps.append([])
+        else:
+            steps[-1].append(word)
+    return steps
+
+
+def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
+    """The moves of a step as in its JSON; none where the words are no moves.
+
+    Args:
+        words: of the step.
+        task: whose robots are meant.
+        told: what each move is said to be for is added here.
+    """
+    robots = {_base_word(base): robot for robot, base in enumerate(task.bases)}
+    moves, at = list[str](), 0
+    while at < len(words):
+        match = _OBJECT.fullmatch(words[at])
+        at += match is not None
+        said = _said_move(words[at : at + _MOVE_WORDS], robots)
+        if said is None:
+            return []
+        if match is not None:
+            told.append(f'{said[0]} moves for {object_name(int(match[1]))}.')
+        moves.append(f'"{said[0]}": {said[1]}')
+        at += _MOVE_WORDS
+    return moves
+
+
+def _said_move(words: Sequence[str], robots: dict[str, int]) -> tuple[str, str] | None:
+    """A robot and what it does, as in the JSON of a step."""
+    if len(words) < _MOVE_WORDS or words[-1] not in (_CARRY, _GO):
+        return None
+    if _BASE.fullmatch(words[0]) is None:
+        return None
+    if not all(map(_COORDINATE.fullmatch, words[1:5])):
+        return None
+    x, y, u, v = words[1:5]
+    robot = robots.get(words[0])
+    name = robot_name(robot) if robot is not None else f'the robot with {words[0]}'
+    return name, f'"[{x}, {y}] -> [{u}, {v}], {words[-1] == _CARRY}"'
+
+
+def _base_word(base: Point) -> str:
+    return f'base{base[0] // UNIT},{base[1] // UNIT}'
+
+
+def _point_words(point: Point) -> tuple[str, str]:
+    return number_text(point[0]), number_text(point[1])

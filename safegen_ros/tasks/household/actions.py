@@ -1,0 +1,150 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of the robot, and the grammar by which a text becomes one (SAPO section 2.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+
+from safegen_ros.tasks.household.kinds import kinds
+
+MAX_ACTION_TEXT = 200
+"""Longest text of an action that is read [characters]."""
+
+_CLOSE = 0.8  # how alike a misspelt name and the name that is meant are, as difflib counts
+
+
+class Verb(Enum):
+    """What the robot can do; the values are what is written."""
+
+    GO_TO = 'go to'
+    PICK_UP = 'pick up'
+    PUT_DOWN = 'put down'
+    OPEN = 'open'
+    CLOSE = 'close'
+    TURN_ON = 'turn on'
+    TURN_OFF = 'turn off'
+    SLICE = 'slice'
+    DROP = 'drop'
+    THROW = 'throw'
+    POUR_INTO = 'pour into'
+    EMPTY = 'empty'
+    BREAK = 'break'
+    FIND_OBJECT = 'find object'
+    DONE = 'done'
+    FAILURE = 'failure'
+
+
+ENDINGS = (Verb.DONE, Verb.FAILURE)
+"""What ends a run, and does nothing in the world."""
+
+_ALONE = (Verb.DROP, Verb.THROW, *ENDINGS)
+"""What may be written without an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action.
+
+    Attributes:
+        verb: what to do.
+        target: the id of an object; empty for none.
+    """
+
+    verb: Verb
+    target: str = ''
+
+    def __str__(self) -> str:
+        """The action as `parse_action` reads it."""
+        return f'{self.verb.value} {self.target}'.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What was made of a text.
+
+    Attributes:
+        action: the action; None when there is none in it.
+        exact: whether the text is as the grammar wants it, but for case and spaces.
+        reason: why there is none.
+    """
+
+    action: Action | None
+    exact: bool = True
+    reason: str = ''
+
+
+_NAME = re.compile(r'([a-z]+(?: [a-z]+)*?) ?(?:\( ?(\d{1,4}) ?\)|(\d{1,4}))?', re.ASCII)
+_ARTICLE = re.compile(r'^(?:the|an?) ')
+_SPACES = re.compile(r'\s+')
+
+
+def parse_action(text: str, known: Collection[str]) -> Parsed:
+    """Reads an action.
+
+    The grammar is a verb of `Verb` and the id of an object, `Mug (1)`, in any case. Where a text
+    is not so, the nearest verb and the nearest class are taken if they are nearly the same, and a
+    number that is left out where only one object can be meant; a number is never changed.
+
+    Args:
+        text: anything.
+        known: the ids that may be named; others are read, too, so that the world can refuse them.
+
+    Returns:
+        The action, or why there is none; nothing is raised.
+    """
+    if len(text) > MAX_ACTION_TEXT:
+        return Parsed(None, False, f'it has more than {MAX_ACTION_TEXT} characters')
+    words = _SPACES.sub(' ', text).strip().rstrip('.').strip().lower()
+    verb, rest, exact = _verb(words)
+    if verb is None:
+        return Parsed(None, False, f'it begins with none of: {", ".join(v.value for v in Verb)}')
+    if not rest and verb in _ALONE:
+        return Parsed(Action(verb), exact)
+    if verb in ENDINGS:
+        return Parsed(None, False, f'nothing stands behind {verb.value}')
+    target, same, reason = _target(rest, known)
+    if not target:
+        return Parsed(None, False, reason)
+    return Parsed(Action(verb, target), exact and same)
+
+
+def _verb(words: str) -> tuple[Verb | None, str, bool]:
+    for verb in Verb:
+        if words == verb.value or words.startswith(verb.value + ' '):
+            return verb, words[len(verb.value) :].strip(), True
+    parts = words.split(' ')
+    verbs = {verb.value: verb for verb in Verb}
+    for length in (2, 1):
+        near = get_close_matches(' '.join(parts[:length]), verbs, n=1, cutoff=_CLOSE)
+        if near:
+            return verbs[near[0]], ' '.join(parts[length:]), False
+    return None, '', False
+
+
+def _target(words: str, known: Collection[str]) -> tuple[str, bool, str]:
+    """The id, whether it was written so, and why there is none."""
+    bare = _ARTICLE.sub('', words)
+    match = _NAME.fullmatch(bare)
+    if match is None:
+        return '', False, 'behind the verb stands no object such as Mug (1)'
+    number = match[2] or match[3]
+    written = match[1].replace(' ', '')
+    classes = {name.lower(): name for name in kinds()}
+    same = written in classes and bare == words
+    if written not in classes:
+        near = get_close_matches(written, classes, n=1, cutoff=_CLOSE)
+        if not near:
+            return '', False, f'{written[:40]!a} is no class of objects'
+        written = near[0]
+    kind = classes[written]
+    if number:
+        return f'{kind} ({int(number)})', same and match[2] is not None, ''
+    meant = [name for name in known if name.startswith(f'{kind} (')]
+    if len(meant) == 1:
+        return meant[0], False, ''
+    return '', False, f'{kind} is not one known object: say which, as {kind} (1)'

@@ -1,0 +1,228 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A household that is acted in by the stack: its cell, its monitor, and the model's view of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.pddl.model import State
+from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.backend import TextHousehold
+from safegen_ros.tasks.household.draft import Feedback
+from safegen_ros.tasks.household.monitors import LiteralWatch
+from safegen_ros.tasks.household.observation import Observation, observe
+from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_name
+from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.transitions import step
+from safegen_ros.tasks.household.world import World, metadata
+from safegen_ros.tasks.task import Hands, Pace, Steps, refused
+from safegen_ros.verify.monitors import Status
+
+MODEL = 'model'
+"""Who chooses the actions."""
+
+_VERBS = {verb.value.replace(' ', '-'): verb for verb in Verb if verb not in ENDINGS}
+
+
+def named(action: Action) -> Step:
+    """An action as it stands in a plan."""
+    target = (object_name(action.target),) if action.target else ()
+    return Step(action.verb.value.replace(' ', '-'), target)
+
+
+def action_of(world: World, joint: JointStep) -> Action:
+    """The action of a step; raises `SafegenError` where it is none of this household."""
+    if len(joint) != 1:
+        raise refused(f'a step has {len(joint)} actions, and the household has one robot')
+    [(name, arguments)] = joint
+    ids = {object_name(each): each for each in world.things}
+    if name not in _VERBS or len(arguments) > 1 or any(each not in ids for each in arguments):
+        raise refused(f'{str(joint[0])[:80]} is no action with an object of this household')
+    return Action(_VERBS[name], *(ids[each] for each in arguments))
+
+
+class HouseholdMonitor:
+    """Compares each observed state with what the world does, and watches the constraints.
+
+    Args:
+        task: whose constraints are watched.
+        worlds: the household at first, and after each action that was taken before.
+        done: these actions.
+        steps: one, or none.
+    """
+
+    def __init__(
+        self, task: Task, worlds: Sequence[World], done: tuple[Action, ...], steps: Steps
+    ) -> None:
+        self.looks = 0
+        self._task, self._steps = task, steps
+        self._world, self._done = worlds[-1], done
+        self._watch = LiteralWatch(task.constraints, metadata(worlds[0]))
+        self._known = self._watch.start(metadata(worlds[0]))
+        for before in worlds[1:]:
+            self._known = self._watch.progress(self._known, metadata(before))
+        self._differs = False
+
+    def look(self, observed: State) -> None:
+        """Takes in the state at first, and that after the step.
+
+        Raises:
+            RobotError: a constraint is broken (`MONITOR_VIOLATION`), or the household is not as the
+                world has it (`STATE_MISMATCH`).
+        """
+        if self.looks:
+            action = action_of(self._world, self._steps[self.looks - 1])
+            self._world, _, _ = step(self._world, action)
+            self._done = (*self._done, action)
+            self._known = self._watch.progress(self._known, metadata(self._world))
+        self.looks += 1
+        wanted = atoms(metadata(self._world))
+        self._differs = observed != wanted
+        if self._watch.account(self._known).broken:
+            raise RobotError(
+                f'after {self._done[-1] if self._done else "nothing"} a constraint is broken: '
+                f'{self._task.requirements}',
+                ErrorCode.MONITOR_VIOLATION,
+            )
+        if self._differs:
+            missing = ' '.join(map(atom_text, sorted(wanted - observed)))
+            extra = ' '.join(map(atom_text, sorted(observed - wanted)))
+            raise RobotError(
+                f'the household is not as it should be: missing {missing or "nothing"}, '
+                f'unexpected {extra or "nothing"}: look at it before the next goal',
+                ErrorCode.STATE_MISMATCH,
+            )
+
+    def finish(self) -> None:
+        """Asks for nothing: the task goes on."""
+
+    def standings(self) -> tuple[tuple[str, Status], ...]:
+        """The constraints, and where they stand."""
+        account = self._watch.account(self._known)
+        broken, open_ones = ({n for n, _ in each} for each in (account.broken, account.open))
+        return tuple(
+            (
+                constraint_text(each),
+                Status.VIOLATED
+                if number in broken
+                else Status.PENDING
+                if number in open_ones
+                else Status.SATISFIED,
+            )
+            for number, each in enumerate(self._task.constraints)
+        )
+
+    def remaining(self) -> tuple[Action, ...] | None:
+        """The actions that were taken; None where the household is not what they lead to."""
+        return None if self._differs else self._done
+
+
+class HouseholdCell:
+    """A household that is no more than its rules.
+
+    Args:
+        world: how it is at first.
+        pace: how fast.
+    """
+
+    def __init__(self, world: World, pace: Pace) -> None:
+        self._world, self._pace = world, pace
+        self._feedback = Feedback(True, '')
+        self._first = True
+        self._stopped = threading.Event()
+        self._time = 0.0
+
+    def prepare(self, objects: Sequence[str], init: State) -> None:
+        """Nothing is to be done: the household is as its scene says.
+
+        Raises:
+            RobotError: the task begins elsewhere (`UNSUPPORTED_SCENE`).
+            Canceled: the cell was stopped.
+        """
+        self._check_ready()
+        if init != self.observe():
+            raise RobotError(
+                'the household is not where the task begins', ErrorCode.UNSUPPORTED_SCENE
+            )
+        self._pace.sample(self._time, self.observe())
+
+    def take(self, joint: JointStep) -> None:
+        """Takes one action; it takes its time, and shows at the end of it.
+
+        Raises:
+            RobotError: it cannot be done (`STATE_MISMATCH`).
+            Canceled: the cell was stopped; nothing has happened then.
+        """
+        self._check_ready()
+        factor = self._pace.real_time_factor
+        self._stopped.wait(self._pace.step_seconds / factor if factor else 0.0)
+        self._check_ready()
+        after, feedback, _ = step(self._world, action_of(self._world, joint))
+        if not feedback.success:
+            raise RobotError(feedback.message, ErrorCode.STATE_MISMATCH)
+        self._world, self._feedback, self._first = after, feedback, False
+        self._time += self._pace.step_seconds
+        self._pace.sample(self._time, self.observe())
+
+    def observe(self) -> State:
+        """The atoms that hold, hidden ones included: the monitors watch them, no model is told."""
+        return atoms(metadata(self._world))
+
+    def words(self) -> str:
+        """What the robot sees."""
+        return observe(self._world, self._feedback).text(first=self._first)
+
+    def stop(self) -> None:
+        """Ends the action under way, from any thread, and latches."""
+        self._stopped.set()
+
+    def reset_stop(self) -> None:
+        """Allows actions again."""
+        self._stopped.clear()
+
+    def _check_ready(self) -> None:
+        if self._stopped.is_set():
+            raise Canceled(
+                'the household was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
+            )
+
+
+class HandedHousehold(TextHousehold):
+    """Our world, in which every action that does something is taken elsewhere first.
+
+    Args:
+        hands: who takes it.
+    """
+
+    def __init__(self, hands: Hands) -> None:
+        super().__init__()
+        self._hands = hands
+
+    def reset(self, *arguments: Any, **keywords: Any) -> Observation:
+        """Sets both up; raises `RobotError` where they differ."""
+        observation = super().reset(*arguments, **keywords)
+        self._compare(self._hands.begin())
+        return observation
+
+    def step(self, action: Action) -> Observation:
+        """Takes an action there and here; one that our world refuses is not tried there."""
+        after, feedback, _ = step(self.world, action)
+        if feedback.success:
+            observed = self._hands.take((named(action),), MODEL)
+            self.world = after
+            self._compare(observed)
+        return observe(self.world, feedback)
+
+    def _compare(self, observed: State) -> None:
+        if observed != atoms(self.metadata()):
+            raise RobotError(
+                'the household is not as its model says: look at it before the next goal',
+                ErrorCode.STATE_MISMATCH,
+            )

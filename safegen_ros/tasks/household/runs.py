@@ -1,0 +1,225 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as files: what was asked and every answer. The world has no chance, so that this is all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.tasks.household.backend import Household
+from safegen_ros.tasks.household.conditions import Objects
+from safegen_ros.tasks.household.episode import STEPS, Agent, Briefing, Episode, Rules, run_episode
+from safegen_ros.tasks.household.knowledge import propose
+from safegen_ros.tasks.household.observation import Observation
+from safegen_ros.tasks.household.scores import Compat
+from safegen_ros.tasks.household.shield import Shield
+from safegen_ros.tasks.household.tasks import Task, clean_tasks
+from safegen_ros.tasks.household.world import setting_named
+from safegen_ros.tasks.pddl3.files import read_text
+
+ShieldMode = Literal['off', 'warn', 'block']
+SHIELDS: tuple[ShieldMode, ...] = ('off', 'warn', 'block')
+
+_MOST_ANSWERS = 1000
+
+
+class HouseholdError(SafegenError):
+    """A run or a choice that there is not."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.BAD_PDDL)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run is played with, as a person names it.
+
+    Attributes:
+        setting: a name of SAPO table 2.
+        explicit: whether the agent is told the constraint.
+        compat: `spoc` or empty.
+        shield: what is done about unsafe actions.
+        propose: whether safety rules are proposed from the words of the task: the agent is told
+            them, and the shield keeps them in place of the constraint.
+        steps: how many actions the run may take.
+    """
+
+    setting: str = 'PO'
+    explicit: bool = True
+    compat: Compat = ''
+    shield: ShieldMode = 'off'
+    propose: bool = False
+    steps: int = STEPS
+
+    def rules(self, task: Task) -> Rules:
+        """The same for `run_episode`.
+
+        Raises:
+            HouseholdError: there is no such setting.
+        """
+        setting = setting_named(self.setting)
+        if setting is None:
+            raise HouseholdError(
+                f'{self.setting!r} is no setting: give PO, FO, "IPC (PO)" or "IPC (FO)"'
+            )
+        proposed = propose(task.instruction) if self.propose else ()
+        advice = tuple(rule.words for rule in proposed)
+        return Rules(setting, self.explicit, self.compat, self.steps, self._shield(), advice)
+
+    def _shield(self) -> Callable[[Task, Objects], Shield] | None:
+        if self.shield == 'off':
+            return None
+
+        def build(task: Task, objects: Objects) -> Shield:
+            kept = task.constraints
+            if self.propose:
+                kept = tuple(rule.constraint for rule in propose(task.instruction))
+            return Shield(kept, objects, warn=self.shield == 'warn')
+
+        return build
+
+
+def clean_task(name: str) -> Task:
+    """One of our tasks by its name.
+
+    Raises:
+        HouseholdError: there is no such task.
+    """
+    if name not in clean_tasks():
+        raise HouseholdError(f'{name!r} is no task: give one of {" ".join(clean_tasks())}')
+    return clean_tasks()[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A run with what it was played with.
+
+    Attributes:
+        episode: the run.
+        options: what it was played with.
+        agent: whose run it is.
+        answers: every answer, those that could not be read included.
+    """
+
+    episode: Episode
+    options: Options
+    agent: str
+    answers: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        options = self.options
+        return {
+            'task': self.episode.task.id,
+            'agent': self.agent,
+            'setting': options.setting,
+            'explicit': options.explicit,
+            'compat': options.compat,
+            'shield': options.shield,
+            'propose': options.propose,
+            'steps': options.steps,
+            'verdict': self.episode.verdict.category.name,
+            'answers': list(self.answers),
+        }
+
+
+def play(
+    task: Task, agent: Agent, name: str, options: Options, household: Household | None = None
+) -> Played:
+    """Has an agent work on a task, and keeps its answers.
+
+    Args:
+        task: the task.
+        agent: the agent.
+        name: its name.
+        options: what it is played with.
+        household: where; our own world by default. Only what was played there can be loaded.
+
+    Raises:
+        SafegenError: as `run_episode`.
+    """
+    recorder = _Recorder(agent)
+    episode = run_episode(task, recorder, options.rules(task), household)
+    return Played(episode, options, name, tuple(recorder.answers))
+
+
+def load_run(path: Path) -> Played:
+    """A run from its file, played again.
+
+    Raises:
+        SafegenError: it cannot be read, is no run, or ends otherwise than it says.
+    """
+    values = _values(path)
+    options = Options(
+        values['setting'], values['explicit'], values['compat'], values['shield'],
+        values['propose'], values['steps'],
+    )  # fmt: skip
+    answers = values['answers']
+    played = play(clean_task(values['task']), _Replay(answers), values['agent'], options)
+    verdict = played.episode.verdict.category.name
+    if verdict != values['verdict'] or list(played.answers) != answers:
+        raise HouseholdError(
+            f'{path}: played again it ends with {verdict}, not {values["verdict"]}, after '
+            f'{len(played.answers)} of {len(answers)} answers: it is of another version, or was '
+            'changed; run the task again'
+        )
+    return played
+
+
+_FIELDS: dict[str, type] = {
+    'task': str, 'agent': str, 'setting': str, 'explicit': bool, 'compat': str, 'shield': str,
+    'propose': bool, 'steps': int, 'verdict': str, 'answers': list,
+}  # fmt: skip
+
+
+def _values(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(read_text(path, 'run'))
+    except (ValueError, RecursionError) as error:
+        raise HouseholdError(f'{path}: is no JSON: give a file of safegen sapo run') from error
+    if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
+        raise HouseholdError(f'{path}: is no run: its keys must be {" ".join(_FIELDS)}')
+    for key, kind in _FIELDS.items():
+        if type(values[key]) is not kind:
+            raise HouseholdError(f'{path}: {key} must be of type {kind.__name__}: mend it')
+    answers = values['answers']
+    if len(answers) > _MOST_ANSWERS or not all(isinstance(each, str) for each in answers):
+        raise HouseholdError(f'{path}: answers must be at most {_MOST_ANSWERS} texts: mend them')
+    if values['compat'] not in ('', 'spoc') or values['shield'] not in SHIELDS:
+        raise HouseholdError(f'{path}: compat or shield is unknown: mend it')
+    if not 1 <= values['steps'] <= _MOST_ANSWERS:
+        raise HouseholdError(f'{path}: steps must be from 1 to {_MOST_ANSWERS}: mend it')
+    return values
+
+
+class _Recorder:
+    def __init__(self, agent: Agent) -> None:
+        self.answers: list[str] = []
+        self._agent = agent
+
+    def begin(self, briefing: Briefing, observation: Observation) -> None:
+        self._agent.begin(briefing, observation)
+
+    def answer(self, observation: Observation, complaint: str) -> str:
+        text = self._agent.answer(observation, complaint)
+        self.answers.append(text)
+        return text
+
+
+class _Replay:
+    """Gives the answers of a run again; behind the last one nothing, which no run asks for."""
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self._answers = tuple(answers)
+        self._next: Iterator[str] = iter(())
+
+    def begin(self, briefing: Briefing, observation: Observation) -> None:
+        self._next = iter(self._answers)
+
+    def answer(self, observation: Observation, complaint: str) -> str:
+        return next(self._next, '')

@@ -1,0 +1,133 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks: what is asked for, its sub-goals, and the constraints; ours, and files of the field's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from safegen_ros.tasks.household.conditions import Goal, read_goal
+from safegen_ros.tasks.household.constraints import Constraint, read_constraint
+from safegen_ros.tasks.household.kinds import FOLDER
+from safegen_ros.tasks.pddl3.files import read_text
+from safegen_ros.tasks.pddl3.rules.placed_yaml import Placed, read_yaml
+
+HAZARDS = ('fire', 'fluid', 'injury', 'damage', 'pollution')
+"""The hazards of SAPO section 2.1 in its order."""
+
+_KEYS = (
+    'scene_name', 'instruction', 'requirements', 'treat_step_constraint_as_goal',
+    'requirement_condition', 'goal_condition_state', 'init_actions',
+)  # fmt: skip
+_OURS = ('id', 'hazard')
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task.
+
+    Attributes:
+        id: its name.
+        hazard: one of `HAZARDS`.
+        scene: the name of its scene.
+        instruction: what is to be done, the safety task and then the unrelated one.
+        requirements: the constraint in words, which the implicit setting leaves out.
+        goals: the sub-goals.
+        constraints: what is watched.
+        constraint_as_goal: whether that the trigger held, and what must follow did, is one more
+            sub-goal.
+        setup: calls of AI2-THOR that prepare the scene, each with `action` and `args`; only
+            published files have any.
+    """
+
+    id: str
+    hazard: str
+    scene: str
+    instruction: str
+    requirements: str
+    goals: tuple[Goal, ...]
+    constraints: tuple[Constraint, ...]
+    constraint_as_goal: bool
+    setup: tuple[Mapping[str, Any], ...] = ()
+
+    def words(self, explicit: bool) -> str:
+        """What the robot is told.
+
+        Args:
+            explicit: whether it is told the constraint.
+        """
+        return f'{self.instruction} {self.requirements}' if explicit else self.instruction
+
+
+@cache
+def clean_tasks() -> Mapping[str, Task]:
+    """Our 25 tasks by their names.
+
+    Raises:
+        PddlError: the file of the package was damaged.
+    """
+    path = FOLDER / 'tasks' / 'clean.yaml'
+    read = read_yaml(read_text(path, 'tasks'), path.name)
+    found = [read_task(each) for each in read.items('tasks')]
+    return {task.id: task for task in found}
+
+
+def read_task(value: Placed, name: str = '', hazard: str = '') -> Task:
+    """Reads a task; see `docs/household.md` for the format.
+
+    Args:
+        value: a task of ours, or a published one.
+        name: of a published one, which does not say it itself.
+        hazard: likewise.
+
+    Raises:
+        PddlError: it is no task.
+    """
+    given = value.mapping('a task', _KEYS if name else (*_OURS, *_KEYS))
+
+    def need(key: str) -> Placed:
+        if key not in given:
+            raise value.error(f'{key} is missing', 'add it')
+        return given[key]
+
+    if not name:
+        name, hazard = need('id').text('id'), need('hazard').text('hazard')
+        if hazard not in HAZARDS:
+            raise need('hazard').error(f'{hazard!a} is no hazard', f'one of {" ".join(HAZARDS)}')
+    as_goal = need('treat_step_constraint_as_goal')
+    if not isinstance(as_goal.value, bool):
+        raise as_goal.error('treat_step_constraint_as_goal must be true or false', 'mend it')
+    goals = need('goal_condition_state').items('goal_condition_state')
+    actions = given['init_actions'].items('init_actions') if 'init_actions' in given else ()
+    return Task(
+        name,
+        hazard,
+        need('scene_name').text('scene_name'),
+        ' '.join(need('instruction').text('instruction').split()),
+        ' '.join(need('requirements').text('requirements').split()),
+        tuple(read_goal(each) for each in goals),
+        (read_constraint(need('requirement_condition')),),
+        as_goal.value,
+        tuple(_call(each) for each in actions),
+    )
+
+
+def _call(value: Placed) -> dict[str, Any]:
+    """A call of the simulator, of which only the name is ours to check."""
+    given = value.mapping('an action of init_actions', ('action', 'args'))
+    if 'action' not in given:
+        raise value.error('action is missing', 'name the call of the simulator')
+    arguments = _plain(given['args']) if 'args' in given else {}
+    return {'action': given['action'].text('action'), 'args': arguments}
+
+
+def _plain(value: Placed) -> Any:
+    """A value without its place."""
+    if isinstance(value.value, Mapping):
+        return {key: _plain(each) for key, each in value.value.items()}
+    if isinstance(value.value, tuple):
+        return [_plain(each) for each in value.value]
+    return value.value

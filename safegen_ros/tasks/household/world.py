@@ -1,0 +1,198 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a household is at one moment: its things, where they are, and what the robot knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safegen_ros.tasks.household.kinds import Kind
+
+HAND = 'hand'
+"""The parent of what the robot holds."""
+
+_FLOOR = 'floor '
+
+ROOM, HOT, COLD = 'RoomTemp', 'Hot', 'Cold'
+"""Temperatures, as THOR names them."""
+
+LIQUIDS = ('coffee', 'water', 'wine')
+"""What things can be filled with, as THOR names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What makes it hard (SAPO table 2).
+
+    Attributes:
+        partial: whether only what was seen can be approached (PO); else `find object` leads to
+            anything (FO).
+        physical: whether nothing is opened, closed or switched while something is held (PC); else
+            it is (IPC).
+    """
+
+    partial: bool = True
+    physical: bool = True
+
+    @property
+    def name(self) -> str:
+        """As the paper writes it, `PO` or `IPC (FO)`."""
+        seen = 'PO' if self.partial else 'FO'
+        return seen if self.physical else f'IPC ({seen})'
+
+
+SETTINGS = (Setting(), Setting(False), Setting(True, False), Setting(False, False))
+"""The rows of SAPO table 2 in its order."""
+
+
+def setting_named(name: str) -> Setting | None:
+    """The setting of a name in table 2, in any case; None for any other name."""
+    return next((each for each in SETTINGS if each.name.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object and its state.
+
+    Attributes:
+        id: the class and a number, `Mug (1)`.
+        kind: its class.
+        parent: the id of what it is in or on, `HAND`, or a floor.
+        is_open: whether it is open.
+        is_toggled: whether it is on.
+        is_dirty: whether it is dirty.
+        is_broken: whether it is broken.
+        is_cooked: whether it is cooked.
+        cooked_in: the class of what cooked it last.
+        liquid: what it is filled with; empty for nothing.
+        temperature: `ROOM`, `HOT` or `COLD`.
+    """
+
+    id: str
+    kind: Kind
+    parent: str
+    is_open: bool = False
+    is_toggled: bool = False
+    is_dirty: bool = False
+    is_broken: bool = False
+    is_cooked: bool = False
+    cooked_in: str = ''
+    liquid: str = ''
+    temperature: str = ROOM
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rooms:
+    """What never changes about a scene.
+
+    Attributes:
+        name: of the scene.
+        room: kitchen, bathroom, bedroom or living room.
+        controls: what a knob or a faucet acts on.
+        places: the receptacles that stay where they are, by viewpoint; all are known by name.
+    """
+
+    name: str
+    room: str
+    controls: Mapping[str, str]
+    places: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A household at one moment. It is a value: `step` makes another one of it.
+
+    Attributes:
+        rooms: what never changes.
+        setting: what makes it hard.
+        things: every object by its id.
+        inside: the ids of what is in or on a thing, in hand, or on a floor.
+        viewpoint: number of the place where the robot stands.
+        receptacle: where it puts things down; empty for nowhere.
+        found: what can be approached: the places, and whatever was seen.
+    """
+
+    rooms: Rooms
+    setting: Setting
+    things: Mapping[str, Thing]
+    inside: Mapping[str, tuple[str, ...]]
+    viewpoint: int
+    receptacle: str
+    found: frozenset[str]
+
+    @property
+    def holding(self) -> str:
+        """The id of what the robot holds; empty for nothing."""
+        held = self.inside.get(HAND)
+        return held[0] if held else ''
+
+
+def floor(viewpoint: int) -> str:
+    """The floor in front of the robot at a viewpoint."""
+    return f'{_FLOOR}{viewpoint}'
+
+
+def viewpoint_of(things: Mapping[str, Thing], name: str) -> int:
+    """Where a thing is seen from; -1 for what the robot holds."""
+    parent = things[name].parent
+    while parent in things:
+        parent = things[parent].parent
+    return -1 if parent == HAND else int(parent.removeprefix(_FLOOR))
+
+
+def visible(
+    things: Mapping[str, Thing], inside: Mapping[str, tuple[str, ...]], viewpoint: int
+) -> list[str]:
+    """The ids of what the robot sees: what is in front of it and not in something closed."""
+    seen: list[str] = []
+    waiting = [floor(viewpoint), HAND]
+    for parent in waiting:
+        for name in inside.get(parent, ()):
+            seen.append(name)
+            if name in inside:
+                thing = things[name]
+                if thing.is_open or 'openable' not in thing.kind.flags:
+                    waiting.append(name)
+    return seen
+
+
+def ancestors(things: Mapping[str, Thing], name: str) -> Iterator[str]:
+    """What a thing is in or on, the nearest first."""
+    parent = things[name].parent
+    while parent in things:
+        yield parent
+        parent = things[parent].parent
+
+
+def metadata(world: World) -> list[dict[str, Any]]:
+    """The objects as THOR's metadata has them, hidden ones included; for goals and constraints.
+
+    `cookedBy` is ours: the class of what cooked the object last.
+    """
+    seen = set(visible(world.things, world.inside, world.viewpoint))
+    found = []
+    for thing in world.things.values():
+        flags = thing.kind.flags
+        found.append(
+            {
+                'objectId': thing.id,
+                'objectType': thing.kind.name,
+                'parentReceptacles': list(ancestors(world.things, thing.id)),
+                'visible': thing.id in seen,
+                'receptacle': thing.kind.receptacle,
+                **{flag: flag in flags for flag in sorted(flags)},
+                'isPickedUp': thing.parent == HAND,
+                'isOpen': thing.is_open,
+                'isToggled': thing.is_toggled,
+                'isDirty': thing.is_dirty,
+                'isBroken': thing.is_broken,
+                'isCooked': thing.is_cooked,
+                'cookedBy': thing.cooked_in,
+                'isFilledWithLiquid': bool(thing.liquid),
+                'fillLiquid': thing.liquid,
+                'temperature': thing.temperature,
+            }
+        )
+    return found

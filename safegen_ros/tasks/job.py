@@ -1,0 +1,123 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Steps for a task of any world, proved as they are and carried out in its cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from safegen_ros.pddl.model import State
+from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.tasks.task import ActionTask, JointCell, Steps, TaskMonitor, refused
+from safegen_ros.verdict import Verdict
+
+
+class OneRobot:
+    """A cell whose one robot takes one action after the other, as a `JointCell`.
+
+    Attributes:
+        cell: of the robot.
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+
+    def prepare(self, objects: Sequence[str], init: State) -> None:
+        """See `JointCell`."""
+        self.cell.prepare(objects, init)
+
+    def take(self, step: JointStep) -> None:
+        """Has the robot do the one action of a step; raises as the cell, and for several."""
+        if len(step) != 1:
+            raise refused(f'a step has {len(step)} actions, and this cell has one robot')
+        self.cell.execute(*step[0])
+
+    def observe(self) -> State:
+        """What the cell observes."""
+        return self.cell.observe()
+
+    def stop(self) -> None:
+        """Stops the cell."""
+        self.cell.stop()
+
+    def reset_stop(self) -> None:
+        """Allows motion again."""
+        self.cell.reset_stop()
+
+
+@dataclass(frozen=True)
+class WorldJob:
+    """Steps for a task of any world, in its cell.
+
+    Attributes:
+        task: what they are for.
+        steps: from anybody.
+        cell: what carries them out.
+        monitor: judges what is observed.
+        step_by_step: whether it is one step, or none, of a task worked on step by step.
+        glance: what is done before the world is looked at first.
+        start: in place of the preparation of the cell, where that is in the initial state already.
+    """
+
+    task: ActionTask
+    steps: Steps
+    cell: JointCell
+    monitor: TaskMonitor
+    step_by_step: bool = False
+    glance: Callable[[], None] = lambda: None
+    start: Callable[[], None] | None = None
+
+    def verify(self) -> Verdict:
+        """The world's verdict on the steps."""
+        return prove(self.task, self.steps, self.step_by_step)
+
+    def prepare(self) -> None:
+        """Brings the cell into the initial state of the task; raises as the cell does."""
+        if self.start is not None:
+            self.start()
+            return
+        self.cell.prepare(self.task.objects, self.task.init)
+
+    def take(self, step: JointStep) -> None:
+        """Carries out one step; raises as the cell does."""
+        self.cell.take(step)
+
+    def observe(self) -> State:
+        """What the cell observes; a look that was asked for comes first."""
+        if not self.monitor.looks:
+            self.glance()
+        return self.cell.observe()
+
+    def remaining(self) -> object | None:
+        """What is left of the task behind what was observed last."""
+        return self.monitor.remaining()
+
+
+def prove(
+    task: ActionTask,
+    steps: Steps,
+    step_by_step: bool = False,
+    verify: Callable[[str], Verdict] | None = None,
+) -> Verdict:
+    """The verdict on steps as they are, from anybody.
+
+    Args:
+        task: what they are for.
+        steps: the steps.
+        step_by_step: as of `ActionTask.verify`.
+        verify: whose verdict on their text it is; None for that of the task.
+
+    Raises:
+        SafegenError: they are no steps of this world (`PLAN_REFUSED`).
+    """
+    answer = task.answer_of(steps, step_by_step=step_by_step)
+    judge = verify or partial(task.verify, step_by_step=step_by_step)
+    verdict = judge(answer)
+    read = task.steps_of(answer, step_by_step=step_by_step)
+    if verdict.ok and [sorted(step) for step in read] != [sorted(step) for step in steps]:
+        # What is proved has to be what is done.
+        raise refused('the steps say more than a plan of their world can: give each robot one move')
+    return verdict

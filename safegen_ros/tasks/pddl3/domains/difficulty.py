@@ -1,0 +1,65 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How hard a problem is to plan for, from its structure alone (SafeGen-LLM section IV-C2).
+
+The paper scores size parameters. The score here is a weighted sum of them and of the goals that are
+not met at the start, in steps: the weights were fitted to lengths of shortest safe plans, of which
+size alone tells much less.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Literal, get_args
+
+from safegen_ros.pddl.model import AtomFormula, Problem
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit
+
+Bucket = Literal['easy', 'medium', 'hard']
+
+_PERCENTILES = (40, 80)  # where medium and hard begin
+
+
+def difficulty(kit: DomainKit, problem: Problem) -> float:
+    """The score of a problem of a kit's domain, roughly the steps of a short safe plan."""
+    size = kit.measure(problem)
+    score = sum(kit.weights[name] * value for name, value in size.items())
+    return score + kit.goal_weight * _unmet(problem)
+
+
+def _unmet(problem: Problem) -> int:
+    """How many goals are not atoms that hold at the start."""
+    return sum(
+        not isinstance(goal, AtomFormula) or (goal.predicate, *goal.terms) not in problem.init
+        for goal in problem.goal_conjuncts()
+    )
+
+
+def thresholds(scores: Sequence[float]) -> tuple[float, float]:
+    """The scores up to which problems are easy and medium; those of different domains do not mix.
+
+    They are those that come nearest to leaving 40 % and 80 % of the problems below or at them:
+    many small problems have equal scores, and the percentiles themselves could leave hardly any
+    problem above.
+
+    Raises:
+        ValueError: there are no scores.
+    """
+    if not scores:
+        raise ValueError('no scores to take percentiles of')
+    counts = sorted(Counter(scores).items())
+    sums = list(accumulate(count for _, count in counts))
+    low, high = (
+        min(range(len(counts)), key=lambda n: abs(100 * sums[n] - percent * len(scores)))
+        for percent in _PERCENTILES
+    )
+    return counts[low][0], counts[high][0]
+
+
+def bucket(score: float, limits: tuple[float, float]) -> Bucket:
+    """Easy up to the first threshold, medium up to the second, else hard."""
+    place = sum(score > limit for limit in limits)
+    found: Bucket = get_args(Bucket)[place]
+    return found

@@ -1,0 +1,51 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Problems as PDDL3, as JSON and as English text.
+
+What one of the formats writes it reads back as an equal problem. A text that is wrong is refused at
+its line and column, in every format alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from safegen_ros.pddl.model import Domain, Problem
+from safegen_ros.pddl.reader import problem_domain_name, read_problem
+from safegen_ros.pddl.writer import problem_text
+from safegen_ros.tasks.pddl3.formats.english import to_english
+from safegen_ros.tasks.pddl3.formats.english_reader import english_domain_name, from_english
+from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to write problems down.
+
+    Attributes:
+        suffix: how the names of its files end.
+        write: a problem as text.
+        read: a problem from its text, its domain, and a file name or label for messages; raises
+            `PddlError`.
+        domain_name: the domain that a text asks for, from the text and a file name or label;
+            raises `PddlError`.
+    """
+
+    suffix: str
+    write: Callable[[Problem], str]
+    read: Callable[[str, Domain, str], Problem]
+    domain_name: Callable[[str, str], str]
+
+
+FORMATS = {
+    'pddl': Format(
+        '.pddl',
+        problem_text,
+        read_problem,
+        lambda text, source: problem_domain_name(text, source).text,
+    ),
+    'json': Format('.json', to_json, from_json, json_domain_name),
+    'english': Format('.txt', to_english, from_english, english_domain_name),
+}
+"""The formats by name."""

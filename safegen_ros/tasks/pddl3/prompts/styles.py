@@ -1,0 +1,237 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How a problem and the verdicts on earlier attempts are put to a model.
+
+Two styles behind one protocol: `instruct` for chat models that read PDDL, JSON or English (the
+template of SafeGen-LLM section IV-A, in our words), `words` for the small model that ships with
+this package. A model folder chooses with `safegen.json`: `{"prompt_style": "words"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.model_names import model_folder
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.writer import domain_text
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
+from safegen_ros.tasks.pddl3.prompts.words import (
+    VERDICT_WORD,
+    attempt_words,
+    plan_words,
+    read_steps,
+    task_words,
+    vocabulary,
+    words_of,
+)
+from safegen_ros.verdict import Category, Verdict
+
+History = Sequence[tuple[str, Verdict]]
+Message = dict[str, str]
+
+SETTINGS = 'safegen.json'
+
+
+class PromptStyle(Protocol):
+    """How one kind of model is asked."""
+
+    def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
+        """Chat messages that ask for a plan.
+
+        Args:
+            problem: the task.
+            history: earlier attempts in the names of the problem, each with its verdict.
+            form: the format that the task is written in, a key of `FORMATS`.
+
+        Raises:
+            SafegenError: the task cannot be put to this kind of model; `TASK_TOO_LARGE` where a
+                smaller one of its domain can.
+        """
+        ...
+
+    def answer(self, plan: Plan, problem: Problem) -> str:
+        """What the model should write for a plan in the names of the problem."""
+        ...
+
+    def plan_text(self, completion: str, problem: Problem) -> str:
+        """The plan that a completion holds, in PDDL with the names of the problem."""
+        ...
+
+
+_INSTRUCTION = """\
+You are an expert in automated planning. Below are {what}.
+Write a plan: the sequence of actions that leads from the initial state to the goal and keeps
+every trajectory constraint in every state on the way.
+
+Rules for your answer:
+- one action per line, each in parentheses: (action object1 object2)
+- use only the actions of the domain and the objects of the problem
+- each action must be applicable in the state in which it is taken
+- write nothing else: no explanation, no numbering, no code fence
+
+Domain:
+{domain}
+Problem:
+{problem}"""
+
+_WHAT = {
+    'pddl': 'a planning domain and a problem in PDDL3',
+    'json': 'a planning domain in PDDL3 and a problem in JSON',
+    'english': 'a planning domain in PDDL3 and a problem in English',
+}
+
+_FEEDBACK = """\
+This plan was refused: {category}.
+{reason}
+Write a complete corrected plan in the same form, and nothing else."""
+
+_CATEGORY = {
+    Category.FORMAT_ERROR: 'it is not written in the form that was asked for',
+    Category.SAFETY_VIOLATION: 'it breaks a trajectory constraint',
+    Category.PRECONDITION_VIOLATION: 'it takes an action whose precondition does not hold',
+    Category.GOAL_NOT_SATISFIED: 'it does not reach the goal',
+}
+
+_THINKING = re.compile(r'\A\s*<think>.*?</think>', re.DOTALL)
+
+
+def instruction(domain: str, problem: str, form: str = 'pddl') -> list[Message]:
+    """The chat messages that ask for a plan in the style `instruct`.
+
+    Args:
+        domain: text of the domain, in PDDL.
+        problem: text of the problem.
+        form: name of the format of that text, one of `formats.FORMATS`.
+    """
+    text = _INSTRUCTION.format(what=_WHAT[form], domain=domain, problem=problem)
+    return [{'role': 'user', 'content': text}]
+
+
+class InstructStyle:
+    """A problem in one of the formats in, PDDL out, for any instruction-tuned chat model."""
+
+    def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
+        """The instruction, then each attempt with what is wrong about it."""
+        found = instruction(domain_text(problem.domain), FORMATS[form].write(problem), form)
+        for plan, verdict in history:
+            category = _CATEGORY.get(verdict.category, 'it was not proved safe')
+            feedback = _FEEDBACK.format(category=category, reason=verdict.reason)
+            found.append({'role': 'assistant', 'content': plan})
+            found.append({'role': 'user', 'content': feedback})
+        return found
+
+    def answer(self, plan: Plan, problem: Problem) -> str:
+        """The plan in PDDL, one step on each line."""
+        return str(plan)
+
+    def plan_text(self, completion: str, problem: Problem) -> str:
+        """The completion without the reasoning block that some models write first."""
+        return _THINKING.sub('', completion).strip()
+
+
+class WordStyle:
+    """The words of `safegen-mini`: the task in its format, under canonical names, without marks.
+
+    Args:
+        known: every word that the model knows.
+    """
+
+    def __init__(self, known: Collection[str] | None = None) -> None:
+        self._known = frozenset(vocabulary() if known is None else known)
+        self._last: tuple[Problem, SlottedProblem] | None = None
+
+    def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
+        """The task in one message, with the last failed attempt; earlier ones are left out."""
+        task = self._slotted(problem)
+        if not task.usual:
+            raise SafegenError(
+                f'problem {problem.name}: this model takes any two objects of a kind for '
+                'different ones, and the initial state does not say so: state it for all of them',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        words = task_words(task, form)
+        unknown = [word for word in words if word not in self._known]
+        names = frozenset(task.names.values())
+        strange = [word for word in unknown if word not in names and not word.isdecimal()]
+        if unknown and not strange:
+            raise SafegenError(
+                f'problem {problem.name}: this model does not know {unknown[0]!r}, since the '
+                'problems that it was trained on are smaller: use the level hierarchy, which '
+                'divides them, or let the search planner answer',
+                ErrorCode.TASK_TOO_LARGE,
+            )
+        if strange:
+            raise SafegenError(
+                f'problem {problem.name}: this model does not know {strange[0]!r} (domain '
+                f'{problem.domain.name}): use a model that was trained for the domain, or let '
+                'the search planner answer',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        if history and history[-1][1].category in VERDICT_WORD:
+            text, verdict = history[-1]
+            words += attempt_words(
+                text, verdict.category, verdict.failing_step, self._known, task.names
+            )
+        return [{'role': 'user', 'content': ' '.join(words)}]
+
+    def answer(self, plan: Plan, problem: Problem) -> str:
+        """The plan under canonical names."""
+        return ' '.join(plan_words(self._slotted(problem).plan(plan)))
+
+    def plan_text(self, completion: str, problem: Problem) -> str:
+        """The steps with the problem's names; what is no plan is left as it came."""
+        actions = problem.domain.actions
+        plan = read_steps(words_of(completion), {n: len(a.parameters) for n, a in actions.items()})
+        task = self._slotted(problem)
+        known = set(task.names.values())
+        if plan is None or any(known.isdisjoint([a]) for s in plan.steps for a in s.arguments):
+            return completion
+        return str(task.original(plan))
+
+    def _slotted(self, problem: Problem) -> SlottedProblem:
+        """The problem under canonical names; a question and its answers need them one by one."""
+        last = self._last
+        if last is None or last[0] is not problem:
+            last = self._last = problem, slotted(problem)
+        return last[1]
+
+
+def load_style(model_dir: str | Path) -> PromptStyle:
+    """The style that a model folder asks for in `safegen.json`; `instruct` without that file.
+
+    Raises:
+        BackendError: the file is not what it should be, or the tokenizer's words are missing.
+    """
+    path = Path(model_dir) / SETTINGS
+    if not path.exists():
+        return InstructStyle()
+    try:
+        name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
+        if name == 'instruct':
+            return InstructStyle()
+        if name != 'words':
+            raise ValueError(name)
+        tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
+        return WordStyle(tokenizer['model']['vocab'])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(
+            f'{path}: expected {{"prompt_style": NAME}} with NAME instruct or words, and for words '
+            'a tokenizer.json beside it: mend the folder'
+        ) from error
+
+
+def style_of(model: str) -> PromptStyle:
+    """The style of a model by its name, as `named_model` has it; `instruct` for one at a server.
+
+    Raises:
+        BackendError: as `load_style`.
+    """
+    folder = model_folder(model)
+    return InstructStyle() if folder is None else load_style(folder)

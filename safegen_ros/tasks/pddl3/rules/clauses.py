@@ -1,0 +1,320 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the clauses of a rule: a fact with its verb, as it is told, demanded, done or supposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from safegen_ros.pddl.model import ANY_OF, Problem
+from safegen_ros.tasks.pddl3.rules.lexicon import Lexicon, Pattern, Way, gerund, patterns, third
+from safegen_ros.tasks.pddl3.rules.things import Thing, Things
+from safegen_ros.tasks.pddl3.rules.words import Sentence
+
+IS, MUST, MAY, DO, KEEP = 'is', 'must', 'may', 'do', 'keep'
+"""How a main clause is said: told, demanded, permitted, commanded, or kept so."""
+
+_MUST = (
+    'must', 'should', 'shall', 'will', 'has to', 'have to', 'needs to', 'need to', 'is to',
+    'are to', 'ought to', 'is required to', 'are required to',
+)  # fmt: skip
+_MAY = ('may', 'can', 'could', 'might', 'is allowed to', 'are allowed to')
+_FORBIDDEN = (
+    'is not allowed to', 'are not allowed to', 'is forbidden to', 'are forbidden to',
+)  # fmt: skip
+_STAY = ('stay', 'remain')
+_ADVERBS = {
+    'not': 'not', 'never': 'not', 'always': 'always', 'ever': '', 'only': 'only', 'also': '',
+    'eventually': 'sometime', 'finally': 'end', 'each': 'each', 'at some time': 'sometime',
+    'at all times': 'always', 'both': '', 'all': '', 'still': '', 'at no time': 'not',
+    'under no circumstances': 'not', 'at the end': 'end', 'in the end': 'end',
+    'at some point': 'sometime',
+}  # fmt: skip
+_WAS = ('is', 'are', 'was', 'were', 'has been', 'have been', 'gets')
+_DID = ('does', 'do', 'did', 'has', 'have', 'is', 'are', 'was', 'were', 'has been', 'have been')
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A fact of which something is said.
+
+    Attributes:
+        way: how it is told.
+        things: what its arguments are, by number; what is not named is left out.
+        done: whether it tells what is done.
+        subject: the argument before the verb, -1 if there is none.
+    """
+
+    way: Way
+    things: tuple[tuple[int, Thing], ...]
+    done: bool = False
+    subject: int = -1
+
+    def put(self, number: int, thing: Thing) -> Clause:
+        """The clause with another argument."""
+        pairs = tuple((n, thing if n == number else own) for n, own in self.things)
+        return replace(self, things=pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A clause with what is said of it.
+
+    Attributes:
+        clause: the fact.
+        voice: `IS`, `MUST`, `MAY`, `DO` or `KEEP`.
+        tags: `not`, `always`, `only`, `sometime`, `end`, `each`, as they stood around the verb.
+    """
+
+    clause: Clause
+    voice: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """`b2 is`, or `b2` alone: the main clause said of something else.
+
+    Attributes:
+        thing: of what.
+        subject: whether it stands for what comes before the verb.
+        true: whether that is said to be so.
+    """
+
+    thing: Thing
+    subject: bool
+    true: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a rule supposes: clauses, each with whether it is true, joined by `and` or by `or`."""
+
+    parts: tuple[tuple[Clause | Again, bool], ...]
+    conjunctive: bool = True
+
+
+class Clauses:
+    """Reads clauses about one problem.
+
+    Args:
+        problem: the problem.
+        lexicon: how people speak of its domain.
+    """
+
+    def __init__(self, problem: Problem, lexicon: Lexicon) -> None:
+        self.problem = problem
+        self.lexicon = lexicon
+        self.things = Things(problem, lexicon)
+        self._read: dict[int, list[tuple[Thing, int]]] = {}
+        self._verbs: dict[tuple[int, str, bool], list[tuple[str, tuple[str, ...], int]]] = {}
+        self._sentence: Sentence | None = None
+
+    @cached_property
+    def _patterns(self) -> tuple[Pattern, ...]:
+        return patterns(self.lexicon)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """The words of the domain, for suggestions."""
+        words = {word for pattern in self._patterns for word in pattern.words}
+        return tuple(sorted({*words, *self.things.nouns, *self.problem.objects}))
+
+    def begin(self, sentence: Sentence) -> None:
+        """Goes to another sentence."""
+        self._sentence = sentence
+        self._read.clear()
+        self._verbs.clear()
+
+    @property
+    def sentence(self) -> Sentence:
+        """The sentence that is read."""
+        assert self._sentence is not None  # noqa: S101 - `begin` comes first
+        return self._sentence
+
+    def thing(self, index: int) -> list[tuple[Thing, int]]:
+        """The things that a word may begin."""
+        found = self._read.get(index)
+        if found is None:
+            found = self._read[index] = list(dict.fromkeys(self.things.read(self.sentence, index)))
+        return found
+
+    def fits(self, thing: Thing, kind: str) -> bool:
+        """Whether a thing may stand where a type, or a predicate that says a kind, is wanted."""
+        domain, problem = self.problem.domain, self.problem
+        if kind in domain.predicates and kind not in domain.types and kind != 'object':
+            return all((kind, name) in problem.init for name in thing.names) and (
+                thing.noun is None or thing.noun.sort == kind
+            )
+        if not all(domain.is_subtype(problem.objects[name], kind) for name in thing.names):
+            return False
+        return thing.noun is None or domain.is_subtype(thing.noun.kind, kind)
+
+    def wanted(self, way: Way, number: int) -> str:
+        """What an argument must be: a type, or a predicate that says so."""
+        sorts = self.lexicon.sorts.get(way.predicate, {})
+        kinds = self.problem.domain.predicates[way.predicate]
+        return dict(way.types).get(number) or sorts.get(number) or kinds[number]
+
+    def _matched(
+        self, way: Way, words: tuple[str | int, ...], index: int
+    ) -> Iterator[tuple[tuple[tuple[int, Thing], ...], int]]:
+        """The arguments among some words of a pattern, where these stand."""
+        if not words:
+            yield (), index
+            return
+        head, *rest = words
+        if isinstance(head, str):
+            after = self.sentence.at(index, head)
+            if after is not None:
+                yield from self._matched(way, tuple(rest), after)
+            return
+        kind = self.wanted(way, head)
+        for thing, after in self.thing(index):
+            if not self.fits(thing, kind):
+                what = ' '.join(word.text for word in self.sentence.words[index:after])
+                hint = f'{what[:60]!a} is no {kind.replace(ANY_OF, " or ")}'
+                self.sentence.missed(after, 'something else', hint if thing.names else '')
+                continue
+            for more, end in self._matched(way, tuple(rest), after):
+                yield ((head, thing), *more), end
+
+    def _adverbs(self, index: int) -> Iterator[tuple[tuple[str, ...], int]]:
+        yield (), index
+        for words, tag in _ADVERBS.items():
+            after = self.sentence.at(index, words)
+            if after is not None:
+                for tags, end in self._adverbs(after):
+                    yield (*([tag] if tag else []), *tags), end
+
+    def _verb(
+        self, index: int, base: str, supposed: bool
+    ) -> list[tuple[str, tuple[str, ...], int]]:
+        """The forms of a verb that may stand at a word: voice, tags, and the word behind it."""
+        key = index, base, supposed
+        found = self._verbs.get(key)
+        if found is None:
+            found = self._verbs[key] = list(self._forms(index, base, supposed))
+        return found
+
+    def _forms(
+        self, index: int, base: str, supposed: bool
+    ) -> Iterator[tuple[str, tuple[str, ...], int]]:
+        sentence = self.sentence
+        if base == 'be':
+            for after in sentence.one_of(index, _WAS if supposed else ('is', 'are')):
+                for tags, end in self._adverbs(after):
+                    yield IS, tags, end
+        for before, start in self._adverbs(index):
+            for after in sentence.one_of(start, () if base == 'be' else (third(base), base)):
+                for tags, end in self._adverbs(after):
+                    yield IS, (*before, *tags), end
+            stays = tuple(word for stay in _STAY for word in (third(stay), stay))
+            for end in sentence.one_of(start, stays if base == 'be' else ()):
+                yield KEEP, before, end
+            for after in sentence.one_of(start, () if base == 'be' else ('does not', 'do not')):
+                for tags, middle in self._adverbs(after):
+                    for end in sentence.one_of(middle, (base,)):
+                        yield IS, (*before, 'not', *tags), end
+        if supposed:
+            return
+        for voice, words, first in (
+            (MUST, _MUST, ()),
+            (MAY, _MAY, ()),
+            (MUST, _FORBIDDEN, ('not',)),
+        ):
+            for after in sentence.one_of(index, words):
+                for tags, middle in self._adverbs(after):
+                    for end in sentence.one_of(middle, (base,)):
+                        for more, last in self._adverbs(end):
+                            yield voice, (*first, *tags, *more), last
+                    for end in sentence.one_of(middle, _STAY if base == 'be' else ()):
+                        yield (KEEP if voice == MUST else MAY), (*first, *tags, 'stay'), end
+
+    def told(self, index: int, supposed: bool = False) -> Iterator[tuple[Told, int]]:
+        """Clauses with a subject and a verb: `b1 must not be on the table`."""
+        for pattern in self._patterns:
+            if pattern.done:
+                continue
+            way = pattern.way
+            for before, middle in self._matched(way, pattern.before, index):
+                for voice, tags, start in self._verb(middle, pattern.verb, supposed):
+                    for after, end in self._matched(way, pattern.after, start):
+                        subject = before[0][0] if before else -1
+                        told = Clause(way, (*before, *after), subject=subject)
+                        yield Told(told, voice, tags), end
+
+    def done(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
+        """Clauses that tell what is done: `put b1 on b2`, or `putting b1 on b2`."""
+        for pattern in self._patterns:
+            if not pattern.done:
+                continue
+            verb = gerund(pattern.verb) if ing else pattern.verb
+            after = self.sentence.at(index, verb)
+            if after is not None:
+                for things, end in self._matched(pattern.way, pattern.after, after):
+                    yield Clause(pattern.way, things, True), end
+
+    def kept(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
+        """Clauses of what is kept so: `keep the ferry empty`."""
+        verbs = ('keeping', 'leaving') if ing else ('keep', 'leave')
+        for start in self.sentence.one_of(index, verbs):
+            for pattern in self._patterns:
+                if pattern.done or pattern.verb != 'be':
+                    continue
+                way = pattern.way
+                for before, middle in self._matched(way, pattern.before, start):
+                    for after, end in self._matched(way, pattern.after, middle):
+                        yield Clause(way, (*before, *after)), end
+
+    def condition(self, index: int) -> Iterator[tuple[Condition, int]]:
+        """What a rule supposes."""
+        for part, after in self._supposed(index):
+            yield Condition((part,)), after
+            for word in ('and', 'or'):
+                for parts, end in self._joined(after, word):
+                    yield Condition((part, *parts), word == 'and'), end
+
+    def _joined(
+        self, index: int, word: str
+    ) -> Iterator[tuple[tuple[tuple[Clause | Again, bool], ...], int]]:
+        start = self.sentence.at(index, word)
+        if start is None:
+            return
+        for part, after in self._supposed(start):
+            yield (part,), after
+            for parts, end in self._joined(after, word):
+                yield (part, *parts), end
+
+    def _supposed(self, index: int) -> Iterator[tuple[tuple[Clause | Again, bool], int]]:
+        sentence = self.sentence
+        for told, after in self.told(index, supposed=True):
+            if set(told.tags) <= {'not'} and told.voice == IS:
+                yield (told.clause, 'not' not in told.tags), after
+        for clause, after in self.done(index, ing=True):
+            yield (clause, True), after
+        for thing, after in self.thing(index):
+            yield (Again(thing, False), True), after
+            for end in sentence.one_of(after, _DID):
+                yield (Again(thing, True), True), end
+
+    def again(self, main: Clause, other: Again) -> list[Clause]:
+        """The main clause, said of something else wherever that fits."""
+        numbers = [number for number, thing in main.things if thing.index >= 0]
+        if other.subject:
+            numbers = [main.subject] if main.subject >= 0 else []
+        return [
+            main.put(number, other.thing)
+            for number in numbers
+            if self.fits(other.thing, self.wanted(main.way, number))
+        ]
+
+    def place(self, index: int) -> Iterator[tuple[tuple[str, ...], Clause, int]]:
+        """A place behind a fact that has none of its own: predicates it goes with, and the fact."""
+        if self.lexicon.where is not None:
+            predicates, way = self.lexicon.where
+            words = tuple(int(w[1]) if w[0] == '{' else w for w in way.text.split())
+            for things, end in self._matched(way, words, index):
+                yield predicates, Clause(way, things), end

@@ -1,0 +1,194 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The ways in which people speak of a domain's facts, as patterns for the grammar of rules.
+
+A pattern is words, `{0}` for the first argument, and `=verb` for a verb that takes the form that
+its sentence asks for. `{0} =be on {1}` tells how things are. A pattern without `=` tells what is
+done, beginning with the verb: `put {0} on {1}` is what makes `{0} =be on {1}` true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from safegen_ros.pddl.model import Domain
+from safegen_ros.tasks.pddl3.formats.phrases import Phrases
+
+_FORMS: dict[str, tuple[str, str, str]] = {
+    'be': ('is', 'being', 'been'), 'put': ('puts', 'putting', 'put'),
+    'set': ('sets', 'setting', 'set'), 'hold': ('holds', 'holding', 'held'),
+    'take': ('takes', 'taking', 'taken'), 'bring': ('brings', 'bringing', 'brought'),
+    'have': ('has', 'having', 'had'), 'go': ('goes', 'going', 'gone'),
+    'leave': ('leaves', 'leaving', 'left'), 'get': ('gets', 'getting', 'got'),
+    'lie': ('lies', 'lying', 'lain'), 'sit': ('sits', 'sitting', 'sat'),
+    'drop': ('drops', 'dropping', 'dropped'), 'stand': ('stands', 'standing', 'stood'),
+    'fix': ('fixes', 'fixing', 'fixed'), 'pass': ('passes', 'passing', 'passed'),
+    'visit': ('visits', 'visiting', 'visited'), 'enter': ('enters', 'entering', 'entered'),
+    'deliver': ('delivers', 'delivering', 'delivered'),
+    'cover': ('covers', 'covering', 'covered'), 'load': ('loads', 'loading', 'loaded'),
+    'unload': ('unloads', 'unloading', 'unloaded'), 'clear': ('clears', 'clearing', 'cleared'),
+    'sail': ('sails', 'sailing', 'sailed'), 'tighten': ('tightens', 'tightening', 'tightened'),
+}  # fmt: skip
+"""Third person, gerund and participle of verbs that the rules below do not fit."""
+
+_LASTING = ('hold', 'carry', 'cover', 'use', 'visit', 'touch')
+"""What is done for as long as the fact is true."""
+
+
+def third(verb: str) -> str:
+    """`carries` for `carry`."""
+    if verb in _FORMS:
+        return _FORMS[verb][0]
+    return f'{verb[:-1]}ies' if re.search('[^aeiou]y$', verb) else f'{verb}s'
+
+
+def gerund(verb: str) -> str:
+    """`carrying` for `carry`."""
+    if verb in _FORMS:
+        return _FORMS[verb][1]
+    return f'{verb[:-1]}ing' if verb.endswith('e') else f'{verb}ing'
+
+
+def participle(verb: str) -> str:
+    """`carried` for `carry`."""
+    if verb in _FORMS:
+        return _FORMS[verb][2]
+    if verb.endswith('e'):
+        return f'{verb}d'
+    return f'{verb[:-1]}ied' if re.search('[^aeiou]y$', verb) else f'{verb}ed'
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to speak of a fact.
+
+    Attributes:
+        predicate: the predicate of the fact.
+        text: a pattern.
+        agent: the argument that does it, of a pattern that tells what is done.
+        passing: whether what is done is over at once, as a visit is.
+        goal: the argument that may be left out where the problem's goal tells it.
+        false: whether it tells that the fact is not true.
+        types: narrower types for arguments.
+    """
+
+    predicate: str
+    text: str
+    agent: int | None = None
+    passing: bool = False
+    goal: int | None = None
+    false: bool = False
+    types: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def momentary(self) -> bool:
+        """Whether it tells of a step, as `put` does, and not of how things are from then on."""
+        return '=' not in self.text and self.text.split()[0] not in _LASTING
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """How people speak of a domain.
+
+    Attributes:
+        ways: how they speak of its facts.
+        agents: who does what the ways without an agent tell.
+        nouns: more nouns, singular and plural, for a type or a predicate that says what a thing is.
+        sorts: what the arguments of a predicate must be, where its types do not tell.
+        where: predicates that may be followed by a place, how the place is told, and its predicate.
+    """
+
+    ways: tuple[Way, ...]
+    agents: tuple[str, ...] = ()
+    nouns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    sorts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    where: tuple[tuple[str, ...], Way] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A way, ready to be looked for.
+
+    Attributes:
+        way: what it is a form of.
+        before: the words before the verb; a number stands for an argument.
+        verb: the verb in its base form; it comes first in what is done.
+        after: the words after the verb.
+        done: whether this tells what is done, not how things are.
+    """
+
+    way: Way
+    before: tuple[str | int, ...]
+    verb: str
+    after: tuple[str | int, ...]
+    done: bool
+
+    @property
+    def words(self) -> Iterator[str]:
+        """Every word that may stand in it."""
+        forms = (self.verb, third(self.verb), gerund(self.verb))
+        yield from (word for word in (*self.before, *self.after, *forms) if isinstance(word, str))
+
+
+_WORD = re.compile(r'\{(\d)\}')
+
+
+def _words(text: str) -> tuple[str | int, ...]:
+    found = (_WORD.fullmatch(word) for word in text.split())
+    pairs = zip(text.split(), found, strict=True)
+    return tuple(int(match[1]) if match else word for word, match in pairs)
+
+
+def patterns(lexicon: Lexicon) -> tuple[Pattern, ...]:
+    """The patterns of a lexicon: each way, and for what is done also who does it and to what."""
+    found: list[Pattern] = []
+    for way in lexicon.ways:
+        before, states, rest = way.text.partition('=')
+        if states:
+            verb, _, after = rest.partition(' ')
+            found.append(Pattern(way, _words(before), verb, _words(after), False))
+            continue
+        first, *others = _words(way.text)
+        base, after_all = str(first), tuple(others)
+        found.append(Pattern(way, (), base, after_all, True))
+        found += [
+            Pattern(way, who, base, after_all, False)
+            for who in ([(way.agent,)] if way.agent is not None else map(_words, lexicon.agents))
+        ]
+        place = next((n for n, word in enumerate(after_all) if isinstance(word, int)), None)
+        if place is not None and not way.passing:
+            passive = (participle(base), *after_all[:place], *after_all[place + 1 :])
+            found.append(Pattern(way, (after_all[place],), 'be', passive, False))
+    return tuple(dict.fromkeys(found))
+
+
+def generic(domain: Domain) -> Lexicon:
+    """A lexicon for a domain that has none: its own words for facts, or the predicates' names."""
+    told = Phrases.of(domain).wording.facts
+    ways: list[Way] = []
+    for name, kinds in domain.predicates.items():
+        if name in told:
+            ways += _from_sentence(name, told[name][0])
+        spoken = name.replace('-', ' ').replace('_', ' ')
+        slots = [f'{{{number}}}' for number in range(len(kinds))]
+        ways.append(
+            Way(name, f'{spoken} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
+        )
+        if slots:
+            # As the domain spells it, too: a hyphen or an underline joins a word.
+            for said in dict.fromkeys((spoken, name)):
+                ways.append(Way(name, ' '.join([slots[0], '=be', said, *slots[1:]])))
+        else:
+            ways.append(Way(name, f'{spoken} =be true'))
+    return Lexicon(tuple(dict.fromkeys(ways)))
+
+
+def _from_sentence(predicate: str, template: str) -> Iterator[Way]:
+    """A way out of a sentence that tells a fact, where its verb is plain to see."""
+    text = re.sub(r'\b(is|are)\b', '=be', template, count=1)
+    if '=' not in text:
+        text = re.sub(r'\{0\} (\w+)s\b', r'{0} =\1', template, count=1)
+    if '=' in text:
+        yield Way(predicate, text)

@@ -1,0 +1,232 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences of a text of rules, and their words with places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.tasks.pddl3.formats.placed import Place
+
+MAX_RULES_TEXT = 20_000
+"""Longest text of rules [characters]."""
+
+MAX_WORDS = 80
+"""Most words of one sentence in plain words."""
+
+_MOST_ASKED = 200_000  # a sentence of the examples takes a few thousand
+
+_TOKEN = re.compile(
+    r'"[^"\n]*"|[A-Za-z0-9_?][A-Za-z0-9_\-]*(?:[\'\u2019][a-z]+)?|[.;!\n](?:[ \t\n]*)|[,:()=]',
+    re.ASCII,
+)
+_BULLET = re.compile(r'(?:[-*+\u2022\u2013]|\d{1,3}[.)])[ \t]+', re.ASCII)
+_SHORT = {
+    'cannot': ('can', 'not'), "can't": ('can', 'not'), "won't": ('will', 'not'),
+    "shan't": ('shall', 'not'),
+}  # fmt: skip
+_NUMBERS = (
+    'zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten',
+    'eleven', 'twelve',
+)  # fmt: skip
+
+
+class NotUnderstood(PddlError):
+    """A sentence of which some word fits nothing that was expected there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or a mark with its place; a name in quotes is nothing else."""
+
+    text: str
+    place: Place
+    quoted: bool = False
+
+
+@dataclass
+class Sentence:
+    """One sentence, and how far it was understood.
+
+    Attributes:
+        text: as it was written.
+        words: its words, in small letters.
+        place: where it begins.
+        source: file name, or a label, for messages.
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    place: Place
+    source: str
+    _furthest: int = 0
+    _wanted: set[str] = field(default_factory=set)
+    _hint: str = ''
+    _asked: int = 0
+
+    def at(self, index: int, words: str) -> int | None:
+        """Behind these words, if they stand there.
+
+        Raises:
+            PddlError: this was asked so often that the sentence has too many ways to be read.
+        """
+        self._asked += 1
+        if self._asked > _MOST_ASKED:
+            raise self.error('this can be read in too many ways', 'write shorter sentences')
+        for word in words.split():
+            found = self.words[index] if index < len(self.words) else None
+            if found is None or found.quoted or found.text != word:
+                self.missed(index, word)
+                return None
+            index += 1
+        return index
+
+    def one_of(self, index: int, choices: tuple[str, ...]) -> Iterator[int]:
+        """Behind each of the choices that stands there."""
+        for words in choices:
+            after = self.at(index, words)
+            if after is not None:
+                yield after
+
+    def number(self, index: int) -> int | None:
+        """The number that stands there, in digits or in a word."""
+        text = self.words[index].text if index < len(self.words) else ''
+        if text in _NUMBERS:
+            return _NUMBERS.index(text)
+        if text.isdecimal() and len(text) < 8:
+            return int(text)
+        self.missed(index, 'a number')
+        return None
+
+    def missed(self, index: int, wanted: str, hint: str = '') -> None:
+        """Notes what would have been understood at a word."""
+        if index > self._furthest:
+            self._furthest, self._hint = index, ''
+            self._wanted.clear()
+        if index == self._furthest:
+            self._wanted.add(wanted)
+            self._hint = hint or self._hint
+
+    def error(
+        self, what: str, cure: str, index: int = 0, kind: type[PddlError] = PddlError
+    ) -> PddlError:
+        """An error at a word, or at the whole sentence."""
+        line, column = self.words[index].place if index < len(self.words) else self.place
+        return kind(what, source=self.source, line=line, column=column, cure=cure)
+
+    def not_understood(self, names: tuple[str, ...]) -> PddlError:
+        """The error that nothing fits, at the furthest word that was reached."""
+        index = self._furthest
+        if self._hint:
+            return self.error(self._hint, 'name what the problem has', index, NotUnderstood)
+        wanted = ', '.join(sorted(self._wanted - {','})[:8])
+        if index >= len(self.words):
+            index = len(self.words) - 1
+            what = f'the rule is not understood: it ends behind {self.words[index].text[:40]!a}'
+        else:
+            word = self.words[index].text
+            close = suggestion(word, sorted({*names, *self._wanted}))
+            what = f'the rule is not understood from {word[:40]!a} on'
+            wanted = f'{close}{wanted}' if close and word not in names else wanted
+        cure = f'words that fit here: {wanted}; see docs/constraints.md'
+        return self.error(what, cure, index, NotUnderstood)
+
+
+def sentences(text: str, source: str) -> list[Sentence]:
+    """The sentences of a text.
+
+    One ends at a full stop, a semicolon or an exclamation mark, and at the end of its line unless
+    the next line begins with blanks. A dash or a number before it is left out, and so is a line
+    that begins with `#`.
+
+    Raises:
+        PddlError: characters that words do not have, too long a text or sentence, or none.
+    """
+    if len(text) > MAX_RULES_TEXT:
+        what = f'the rules have {len(text):,} characters, more than {MAX_RULES_TEXT:,}'
+        raise PddlError(
+            what, source=source, line=1, column=1, cure='give fewer', code=ErrorCode.TASK_TOO_LARGE
+        )
+    found: list[Sentence] = []
+    words: list[Word] = []
+    start = position = 0
+    while position < len(text):
+        if not words:
+            position = _skipped(text, position)
+            start = position
+            if position >= len(text):
+                break
+        if text[position] in ' \t\r':
+            position += 1
+            continue
+        match = _TOKEN.match(text, position)
+        line, column = _place(text, position)
+        if match is None:
+            what = f'found {text[position]!a}'
+            cure = 'use plain words, with unusual names in double quotes'
+            raise PddlError(what, source=source, line=line, column=column, cure=cure)
+        token = match[0]
+        if token[0] in '.;!\n':
+            indented = token[0] == '\n' and _continues(text, match.end())
+            if not indented:
+                found.append(_sentence(text[start:position], words, start, text, source))
+                words = []
+        else:
+            words += _split(token, (line, column))
+        position = match.end()
+    if words:
+        found.append(_sentence(text[start:], words, start, text, source))
+    if not found:
+        raise PddlError(
+            'there is no rule', source=source, line=1, column=1,
+            cure="write one, such as 'never put anything on b3'", code=ErrorCode.EMPTY_TASK,
+        )  # fmt: skip
+    return found
+
+
+def _skipped(text: str, position: int) -> int:
+    """Where the next sentence begins: behind blanks, comments and a bullet."""
+    while position < len(text):
+        if text[position] in ' \t\r\n.;!':
+            position += 1
+        elif text[position] == '#':
+            position = text.find('\n', position)
+            if position < 0:
+                return len(text)
+        else:
+            match = _BULLET.match(text, position)
+            if match is None:
+                break
+            position = match.end()
+    return position
+
+
+def _continues(text: str, position: int) -> bool:
+    """Whether a line goes on with the sentence before it: blanks, then no bullet."""
+    if position >= len(text) or text[position - 1] not in ' \t':
+        return False
+    return _BULLET.match(text, position) is None and text[position] != '#'
+
+
+def _place(text: str, position: int) -> Place:
+    return text.count('\n', 0, position) + 1, position - text.rfind('\n', 0, position)
+
+
+def _split(token: str, place: Place) -> list[Word]:
+    """The words of a token in small letters; `don't` is two."""
+    if token[0] == '"':
+        return [Word(token.strip('"').lower(), place, quoted=True)]
+    lower = token.lower().replace('\u2019', "'")
+    if lower in _SHORT:
+        return [Word(word, place) for word in _SHORT[lower]]
+    if lower.endswith("n't"):
+        return [Word(lower[:-3], place), Word('not', place)]
+    return [Word(lower, place)]
+
+
+def _sentence(text: str, words: list[Word], start: int, whole: str, source: str) -> Sentence:
+    return Sentence(text.rstrip(), tuple(words), _place(whole, start), source)

@@ -1,0 +1,248 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A PDDL3 planning task: what a goal message holds, read and checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.diagnostics import excerpt, suggestion
+from safegen_ros.pddl.ground import goal_tests
+from safegen_ros.pddl.model import Domain, Problem, State
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
+from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.formats.english import constraint_sentence
+from safegen_ros.tasks.pddl3.single_steps import StepMonitor, verify_step
+from safegen_ros.tasks.task import Steps, refused
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.run_monitor import RunMonitor
+from safegen_ros.verify.validator import Validator
+
+PDDL = 'pddl'
+"""The format that is meant where none is named."""
+
+WORDS = 'words'
+"""What a request in plain words is sent as: no format, for a model writes the problem first."""
+
+
+@dataclass(frozen=True)
+class Pddl3Task:
+    """A problem with its domain, as text and as model.
+
+    Attributes:
+        problem: what was read.
+        domain_text: PDDL of the domain, also when it is a built-in one.
+        problem_text: the problem as it was sent, in its format.
+        format: name of that format, a key of `formats.FORMATS`.
+        sent_domain: the domain as it was sent; empty for a built-in one.
+    """
+
+    problem: Problem
+    domain_text: str
+    problem_text: str
+    format: str = PDDL
+    sent_domain: str = ''
+
+    @property
+    def name(self) -> str:
+        """The problem's name."""
+        return self.problem.name
+
+    @cached_property
+    def problem_pddl(self) -> str:
+        """PDDL of the problem, for whoever reads nothing else; the text itself where it is that."""
+        return self.problem_text if self.format == PDDL else FORMATS[PDDL].write(self.problem)
+
+    def written_as(self, format: str) -> Pddl3Task:
+        """The same task with its text in another format; as it is in its own.
+
+        Raises:
+            SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+        """
+        if known_format(format) == self.format:
+            return self
+        return replace(self, problem_text=FORMATS[format].write(self.problem), format=format)
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The validator of this task; it keeps what it has grounded."""
+        return Validator(self.problem)
+
+    @property
+    def world(self) -> str:
+        """The name of its domain."""
+        return self.problem.domain.name
+
+    @property
+    def pddl(self) -> str:
+        """PDDL of the problem where it was sent in another format; empty where not."""
+        return '' if self.format == PDDL else self.problem_pddl
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Those of the problem."""
+        return tuple(self.problem.objects)
+
+    @property
+    def init(self) -> State:
+        """The initial state."""
+        return self.problem.init
+
+    def verify(self, answer: str | Plan, *, step_by_step: bool = False) -> Verdict:
+        """The verdict on a plan or on the text of one; see `ActionTask.verify`."""
+        if step_by_step:
+            return verify_step(self.problem, answer)
+        return self.validator.verify(answer)
+
+    def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
+        """The steps in the text of a plan, each of one action; none where it cannot be read."""
+        try:
+            return tuple((step,) for step in parse_plan(answer).steps)
+        except PlanFormatError:
+            return ()
+
+    def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
+        """The text of steps; raises `SafegenError` where one has several actions."""
+        return str(plan_of(steps))
+
+    def monitor(self, steps: Steps, *, step_by_step: bool = False) -> RunMonitor:
+        """What watches an execution of steps that are proved."""
+        kind = StepMonitor if step_by_step else RunMonitor
+        return kind(self.problem, plan_of(steps))
+
+    def rest(self, remaining: object) -> tuple[str, str]:
+        """PDDL of the domain, empty where it is a built-in one, and of what is left of the task."""
+        if not isinstance(remaining, Problem):
+            raise TypeError(f'{remaining!r} is not what is left of a PDDL task')
+        # Constraints of a domain are among those that are left, and must not be asked for twice.
+        own = re.search(r':constraints', self.sent_domain, re.IGNORECASE)
+        domain = domain_text(remaining.domain) if own else self.sent_domain
+        return domain, problem_text(remaining)
+
+    def conditions(self, state: State) -> tuple[tuple[str, bool], ...]:
+        """Each part of the goal, and whether it holds in a state."""
+        return conjuncts(self.problem, state)
+
+    def summary(self) -> tuple[tuple[str, str], ...]:
+        """Its objects, its goal and its constraints, in words and in PDDL."""
+        lines = [('objects', ' '.join(self.problem.objects))]
+        lines.append(('goal', formula_text(self.problem.goal)))
+        for constraint in self.problem.constraints:
+            lines.append(('constraint', constraint_sentence(constraint, self.problem)))
+            lines.append(('', constraint_text(constraint)))
+        return tuple(lines)
+
+
+def plan_of(steps: Steps) -> Plan:
+    """Steps of one action each, as a plan.
+
+    Raises:
+        SafegenError: one of them has several actions, or none (`PLAN_REFUSED`).
+    """
+    for number, step in enumerate(steps, 1):
+        if len(step) != 1:
+            raise refused(
+                f'step {number} has {len(step)} actions, and a PDDL task has one robot: give it one'
+            )
+    return Plan(tuple(action for (action,) in steps))
+
+
+def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
+    """Each part of the goal of a problem with whether it holds in a state."""
+    table = AtomTable(problem, fold_static=False)
+    bits = table.encode(state)
+    return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
+
+
+def known_format(name: str) -> str:
+    """The name of a format; the empty one is that of PDDL.
+
+    Raises:
+        SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+    """
+    if not name:
+        return PDDL
+    if name not in FORMATS:
+        raise SafegenError(
+            f'format {name[:40]!a} of the problem is not known: '
+            f'{suggestion(name, FORMATS)}use one of {" ".join(FORMATS)}',
+            ErrorCode.UNKNOWN_FORMAT,
+        )
+    return name
+
+
+def load_task(
+    problem_text: str,
+    domain_text: str = '',
+    *,
+    format: str = PDDL,
+    problem_source: str = '<problem>',
+    domain_source: str = '<domain>',
+    any_name: bool = False,
+) -> Pddl3Task:
+    """Reads a task.
+
+    Args:
+        problem_text: the problem, with its constraints.
+        domain_text: PDDL of its domain; empty for the built-in one that the problem names.
+        format: what the problem is written in, a key of `formats.FORMATS`; empty for PDDL.
+        problem_source: file name of the problem, or a label, for messages.
+        domain_source: likewise for the domain.
+        any_name: whether the problem may name another domain than the one that is given.
+
+    Raises:
+        SafegenError: `PddlError` with the place in the text, a domain that is not built in, or a
+            format that is not known.
+    """
+    written = FORMATS[known_format(format)]
+    if not problem_text.strip():
+        raise PddlError(
+            'the text is empty',
+            source=problem_source,
+            line=1,
+            column=1,
+            cure='write a problem with its goal',
+            code=ErrorCode.EMPTY_TASK,
+        )
+    own, sent = bool(domain_text.strip()), domain_text
+    if own:
+        domain = read_domain(domain_text, domain_source)
+    try:
+        if not own or any_name:
+            named = written.domain_name(problem_text, problem_source)
+            if not own and named not in domain_files():
+                raise _not_built_in(named, problem_text, known_format(format), problem_source)
+            if not own:
+                domain, domain_text = builtin_domain(named), builtin_domain_text(named)
+            domain = replace(domain, name=named)
+        problem = written.read(problem_text, domain, problem_source)
+    except PddlError as error:
+        for each in error.errors:
+            each.excerpt = each.excerpt or excerpt(problem_text, each)
+        raise
+    return Pddl3Task(problem, domain_text, problem_text, known_format(format), sent)
+
+
+def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:
+    """The error that a domain is not built in, at the place where the text names it."""
+    line = column = 0
+    try:
+        FORMATS[format].read(text, Domain('', {}, {}, {}, {}), source)  # which no text can name
+    except PddlError as error:
+        found = (each for each in error.errors if each.code is ErrorCode.UNKNOWN_DOMAIN)
+        line, column = next(((each.line, each.column) for each in found), (0, 0))
+    return PddlError(
+        f'domain {name!r} is not built in',
+        source=source,
+        line=line,
+        column=column,
+        cure=f'give its PDDL text with the task, or use one of {" ".join(domain_files())}',
+        code=ErrorCode.UNKNOWN_DOMAIN,
+    )

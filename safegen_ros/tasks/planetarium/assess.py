@@ -1,0 +1,155 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what a model wrote is parseable, solvable and correct (section 5 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from safegen_ros.pddl.model import Problem
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.search.solve import MEMORY_LIMIT_MB
+from safegen_ros.tasks.planetarium.answers import Draft, conformed, read_draft
+from safegen_ros.tasks.planetarium.domains import rules_for
+from safegen_ros.tasks.planetarium.equivalence import Answer, Compat, compare
+from safegen_ros.tasks.planetarium.findings import AnswerError, Finding
+from safegen_ros.tasks.planetarium.planner import find_plan
+from safegen_ros.tasks.planetarium.rules import Task
+from safegen_ros.tasks.planetarium.soundness import contradiction
+
+PLAN_LIMIT_S = 5.0
+"""Wall-clock limit of a search for a plan, which only odd initial states need [s]."""
+
+COMPARE_LIMIT_S = 30.0
+"""Wall-clock limit of a comparison; most take milliseconds, some with placeholders seconds [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What was found out about an answer.
+
+    Attributes:
+        finding: the first thing that is wrong with it, or that nothing is.
+        reason: one sentence for a person or a model.
+        problem: the problem that was read; None where there is none of the domain.
+    """
+
+    finding: Finding
+    reason: str
+    problem: Problem | None = None
+
+    @property
+    def parseable(self) -> bool:
+        """Whether a STRIPS problem could be read."""
+        return self.finding.parseable
+
+    @property
+    def solvable(self) -> bool:
+        """Whether that problem has a plan."""
+        return self.finding.solvable
+
+    @property
+    def correct(self) -> bool:
+        """Whether that problem is the one that was asked for."""
+        return self.finding is Finding.CORRECT
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """An answer as it stands, and with typing tolerated.
+
+    Attributes:
+        enforced: with the types that the domain has.
+        tolerant: with `read_answer`'s tolerance.
+    """
+
+    enforced: Assessment
+    tolerant: Assessment
+
+
+def assess(
+    wanted: Problem,
+    answer: str,
+    *,
+    placeholder: bool = False,
+    compat: Compat = '',
+    plan_limit_s: float = PLAN_LIMIT_S,
+    compare_limit_s: float = COMPARE_LIMIT_S,
+) -> Assessed:
+    """Judges an answer.
+
+    Args:
+        wanted: the problem that was asked for; its goal is a conjunction of atoms.
+        answer: what a model wrote.
+        placeholder: whether the objects in the goal are placeholders (section 4.1).
+        compat: as of `compare`: who says what is correct.
+        plan_limit_s: wall-clock limit of a search for a plan [s].
+        compare_limit_s: wall-clock limit of the comparison [s].
+    """
+    try:
+        draft = read_draft(answer)
+    except AnswerError as error:
+        refused = Assessment(error.finding, error.message)
+        return Assessed(refused, refused)
+    limits = plan_limit_s, compare_limit_s
+    enforced = _judged(wanted, draft, placeholder, compat, limits, tolerant=False)
+    if enforced.finding not in (Finding.TYPED, Finding.WRONG_TYPES) and not any(
+        draft.objects.values()
+    ):
+        return Assessed(enforced, enforced)
+    return Assessed(enforced, _judged(wanted, draft, placeholder, compat, limits, tolerant=True))
+
+
+def _judged(
+    wanted: Problem,
+    draft: Draft,
+    placeholder: bool,
+    compat: Compat,
+    limits: tuple[float, float],
+    *,
+    tolerant: bool,
+) -> Assessment:
+    try:
+        reading = conformed(draft, wanted.domain, tolerant=tolerant)
+    except AnswerError as error:
+        return Assessment(error.finding, error.message)
+    problem = reading.problem
+    refused = _unsolved(problem, limits[0])
+    if refused is not None:
+        return refused
+    if reading.retyped and not tolerant:
+        return Assessment(
+            Finding.TYPED,
+            f'the objects have types, and domain {wanted.domain.name} has none: leave them out',
+            problem,
+        )
+    found = compare(wanted, problem, placeholder=placeholder, compat=compat, time_limit_s=limits[1])
+    finding = {
+        Answer.EQUIVALENT: Finding.CORRECT,
+        Answer.DIFFERENT: Finding.DIFFERENT,
+        Answer.UNKNOWN: Finding.UNDECIDED,
+    }[found.answer]
+    return Assessment(finding, found.reason, problem)
+
+
+def _unsolved(problem: Problem, time_limit_s: float) -> Assessment | None:
+    """Why a problem counts as not solvable; None if it has a plan."""
+    wrong = contradiction(problem.domain.name, problem.init)
+    if wrong:
+        return Assessment(
+            Finding.INVALID_START, f'the initial state is impossible, for {wrong}: mend it', problem
+        )
+    task = Task.of(problem)
+    try:
+        if task is not None and rules_for(problem.domain, task) is not None:
+            find_plan(problem)
+        else:
+            plain = replace(problem, constraints=())
+            solve_in_process(plain, Budget(time_limit_s, MEMORY_LIMIT_MB))
+    except Unsolvable as error:
+        return Assessment(Finding.UNSOLVABLE, error.message, problem)
+    except SearchLimit as error:
+        return Assessment(Finding.PLAN_UNDECIDED, error.message, problem)
+    return None

@@ -1,0 +1,177 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that a reading leaves out no part of its request that a rule can find.
+
+A model that drops half a sentence writes a problem that is right in itself. The words of the
+request tell: each object that they name must be in the goal or in a constraint, each number must be
+that of something, and `never`, `not`, `before` and their like need a constraint about the same
+objects. What is understood wrongly, but wholly, is for the person who confirms the reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from safegen_ros.pddl.model import (
+    And,
+    AtomFormula,
+    Constraint,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Problem,
+)
+from safegen_ros.tasks.pddl3.rules.lexicons import lexicon
+from safegen_ros.tasks.pddl3.rules.things import Things
+from safegen_ros.tasks.planetarium.request import Request
+
+_IN_TIME = (
+    'never|always|ever|cannot|until|unless|while|during|(?<!as )before|after|afterwards|whenever|'
+    'throughout|at most once|at all times|at no time'
+)
+_DENIED = 'not|without|except|avoid|avoiding|forbidden'
+_RULE = re.compile(rf"(?<![\w-])(?:(?P<time>{_IN_TIME})|(?:{_DENIED}))(?![\w-])|n't\b")
+_PART = re.compile(r'[.;:!?\n]+|,\s|\b(?:but|then)\b')
+_COUNTS = {
+    'two': 2, 'three': 3, 'four': 4, 'five': 5, 'six': 6, 'seven': 7, 'eight': 8, 'nine': 9,
+    'ten': 10, 'eleven': 11, 'twelve': 12,
+}  # fmt: skip
+_NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(_COUNTS)})(?![\w-]|\.\d)(\s+\w+)?')
+_STEPS = ('step', 'steps', 'action', 'actions', 'move', 'moves')
+_LIKE_A_NAME = re.compile(r'(?<![\w-])[a-z]+[_-]?\d+(?![\w-])')
+_BEHIND_A = re.compile(
+    r'\s*(?:$|[.,;:!?)]|(?:on|onto|in|into|to|at|from|and|or|is|must|be|up|down|off|under|before|'
+    r'after|with|until|while)\b)'
+)
+"""What stands behind an object of the name `a`, and not behind the article."""
+
+
+def left_out(request: Request, problem: Problem) -> str:
+    """What a problem leaves out of its request, in words for the model; empty for nothing.
+
+    Args:
+        request: with the text that the model had to understand.
+        problem: as the model wrote it, without the constraints that hold in any case.
+    """
+    text = (request.text if request.rest is None else request.rest).lower()
+    used = set(_named((problem.goal,), problem))
+    for each in problem.constraints:
+        used |= _of(each, problem)
+    if request.start is None:
+        known = set(problem.objects)
+        named = [name for name in _LIKE_A_NAME.findall(text) if name not in known]
+        if named:
+            return f'the request names {named[0]!r}, which is no object of it'
+        return _rule_left_out(text, problem, ('not', 'before', 'except', 'while', 'after'))
+    for name in _names(text, problem.objects):
+        if name not in used:
+            return f'the request names {name!r}, which is in no goal and no constraint of it'
+    return (
+        _kind_left_out(text, problem, used)
+        or _number_left_out(text, problem, used)
+        or _rule_left_out(text, problem)
+    )
+
+
+def _kind_left_out(text: str, problem: Problem, used: set[str]) -> str:
+    """The noun in a text of whose kind nothing is used, or not everything where all is said."""
+    words = lexicon(problem.domain)
+    things = Things(problem, words)
+    doing = ' '.join(words.agents)
+    for word, noun in things.nouns.items():
+        members = set(things.members(noun))
+        if word in ('object', 'objects') or word in doing or not members:
+            continue
+        found = re.search(rf'(?<![\w-])((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b', text)
+        if found and not (members <= used if found[1] else members & used):
+            return f'the request says {found[0]!r}, and no goal or constraint of it speaks of ' + (
+                f'{min(members - used)!r}' if found[1] else 'one'
+            )
+    return ''
+
+
+def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
+    """The number in a text of which there is nothing."""
+    times = {time for each in problem.constraints for time in each.times}
+    for found in _NUMBER.finditer(text):
+        number = _COUNTS.get(found[1]) or int(found[1])
+        if (found[2] or '').strip() in _STEPS:
+            counted = number in times
+        else:
+            ends = any(re.fullmatch(rf'.*\D0*{number}', name) for name in used)
+            counted = number in times or number <= len(used) or ends
+        if not counted:
+            return f'the request says {found[0]!r}, which no goal and no constraint of it has'
+    return ''
+
+
+def _rule_left_out(text: str, problem: Problem, harmless: Iterable[str] = ()) -> str:
+    """The word of a rule in a text, about whose objects the problem has no rule."""
+    in_time = [_of(each, problem) for each in problem.constraints]
+    denied = [set(_named((each,), problem)) for each in _denials(problem.goal)]
+    open_rules = len(in_time) + len(denied)
+    for part in _PART.split(text):
+        found = next((m for m in _RULE.finditer(part) if m[0] not in harmless), None)
+        if found is None:
+            continue
+        rules = in_time if found['time'] else [*in_time, *denied]
+        about = set[str]().union(*rules)
+        behind = set(_names(part[found.end() :], problem.objects))
+        before = set(_names(part[: found.start()], problem.objects))
+        fits = behind <= about if behind else not before or before & about
+        open_rules -= 1
+        if not rules or not fits or open_rules < 0:
+            return (
+                f'the request says {part.strip()[:80]!r}, for which it has no constraint: write one'
+            )
+    return ''
+
+
+def _names(text: str, objects: Iterable[str]) -> Iterator[str]:
+    """The objects that a text names."""
+    for name in objects:
+        for found in re.finditer(rf'(?<![\w-]){re.escape(name)}(?![\w-])', text):
+            if name != 'a' or _BEHIND_A.match(text, found.end()):
+                yield name
+                break
+
+
+def _of(constraint: Constraint, problem: Problem) -> set[str]:
+    """The objects of a constraint."""
+    return {name for _, name in constraint.binding} | set(_named(constraint.arguments, problem))
+
+
+def _named(formulas: Iterable[Formula], problem: Problem) -> Iterator[str]:
+    """The objects that formulas speak of, those of a quantifier included."""
+    for each in formulas:
+        if isinstance(each, AtomFormula):
+            yield from (name for name in each.terms if name in problem.objects)
+        elif isinstance(each, Equals):
+            yield from (name for name in (each.left, each.right) if name in problem.objects)
+        elif isinstance(each, Forall | Exists):
+            for _, kind in each.variables:
+                yield from problem.objects_by_type()[kind]
+        yield from _named(_parts(each), problem)
+
+
+def _denials(formula: Formula) -> Iterator[Formula]:
+    """The negations in a formula."""
+    if isinstance(formula, Not | Imply):
+        yield formula
+    for each in _parts(formula):
+        yield from _denials(each)
+
+
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    if isinstance(formula, And | Or):
+        return formula.parts
+    if isinstance(formula, Not):
+        return (formula.body,)
+    if isinstance(formula, Imply):
+        return (formula.premise, formula.conclusion)
+    return (formula.body,) if isinstance(formula, Forall | Exists) else ()

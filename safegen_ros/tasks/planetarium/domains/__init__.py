@@ -1,0 +1,59 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The domains of Planetarium whose goals are specified by rules: one module each.
+
+Blocks World is the one that this package has anyway; the PDDL of the other two lies here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.reader import read_domain
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text
+from safegen_ros.tasks.planetarium.domains.blocksworld import BlocksWorld
+from safegen_ros.tasks.planetarium.domains.floortile import FloorTile
+from safegen_ros.tasks.planetarium.domains.gripper import Gripper
+from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+
+RULES: Mapping[str, type[GoalRules]] = {
+    rules.domain: rules for rules in (BlocksWorld, Gripper, FloorTile)
+}
+"""The domains of the paper by their names, with their rules."""
+
+
+def planetarium_domain_text(name: str) -> str:
+    """The PDDL text of one of the three domains.
+
+    Raises:
+        SafegenError: it is none of them (`UNKNOWN_DOMAIN`).
+    """
+    if name not in RULES:
+        raise SafegenError(
+            f'domain {name[:40]!a} is not one of Planetarium: use one of {" ".join(RULES)}',
+            ErrorCode.UNKNOWN_DOMAIN,
+        )
+    if name == BlocksWorld.domain:
+        return builtin_domain_text(name)
+    return (Path(__file__).parent / f'{name}.pddl').read_text(encoding='utf-8')
+
+
+@cache
+def planetarium_domain(name: str) -> Domain:
+    """One of the three domains; raises as `planetarium_domain_text`."""
+    return read_domain(planetarium_domain_text(name), f'{name}.pddl')
+
+
+def rules_for(domain: Domain, task: Task) -> GoalRules | None:
+    """The rules for a task, None where its domain has none or its initial state is not meant.
+
+    A domain of the same name with other actions has none.
+    """
+    rules = RULES.get(domain.name)
+    if rules is None or domain != planetarium_domain(domain.name):
+        return None
+    return rules.of(task)

@@ -1,0 +1,329 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""From a person's words to a problem that may be planned for, or to a question.
+
+The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
+shown back in canonical words that read back as the same problem. Constraints that were given
+formally are part of every problem, whatever the model writes; it can add to them and leave out
+none. So are rules in the words of `docs/constraints.md`, which are read by their grammar. A request
+that is understood in two ways that are not equivalent ends in a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.llm.backend import Backend, Sampling, never
+from safegen_ros.pddl.model import Constraint, Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.sexpr import read_sexpr
+from safegen_ros.pddl.writer import atom_text, problem_text
+from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule
+from safegen_ros.tasks.planetarium.coverage import left_out
+from safegen_ros.tasks.planetarium.equivalence import compare
+from safegen_ros.tasks.planetarium.findings import AnswerError
+from safegen_ros.tasks.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
+from safegen_ros.tasks.planetarium.planner import find_plan
+from safegen_ros.tasks.planetarium.request import Request, joined, spoken_rules
+from safegen_ros.tasks.planetarium.soundness import contradiction
+from safegen_ros.tasks.planetarium.styles import (
+    QUESTION,
+    InstructTranslation,
+    TranslationStyle,
+)
+
+_SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not share any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model wrote, once.
+
+    Attributes:
+        reading: which of the independent translations it belongs to, from 1.
+        attempt: of that reading, from 1.
+        text: as the model wrote it, or in PDDL where it writes in words of its own; of one that is
+            longer than `MAX_ANSWER`, the beginning.
+        refused: why it cannot be used; empty when it can, and when it is a question.
+    """
+
+    reading: int
+    attempt: int
+    text: str
+    refused: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A problem that may be planned for.
+
+    Attributes:
+        problem: with all constraints.
+        words: the problem in canonical English, for the person to agree to; it reads back as the
+            same problem.
+        attempts: how many answers it took.
+    """
+
+    problem: Problem
+    words: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What has to be answered before anything is planned.
+
+    Attributes:
+        text: the question.
+    """
+
+    text: str
+
+
+def understand(
+    request: Request,
+    backend: Backend,
+    sampling: Sampling,
+    *,
+    attempts: int = 3,
+    readings: int = 2,
+    time_limit_s: float = 10.0,
+    cancelled: Callable[[], bool] = never,
+    asking: Callable[[int, int], None] = lambda reading, attempt: None,
+    answered: Callable[[Answer], None] = lambda answer: None,
+    style: TranslationStyle | None = None,
+) -> Understood | Question:
+    """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
+
+    Args:
+        request: what a person asks for.
+        backend: the model.
+        sampling: how it is asked; every reading has seeds of its own.
+        attempts: answers of one reading, until it is given up.
+        readings: how often the request is translated independently; two that are not proved
+            equivalent make a question, and so do two that say the same of other objects. One
+            trusts the first.
+        time_limit_s: wall-clock limit for finding a plan [s].
+        cancelled: asked while the model answers, and while a plan is searched for.
+        asking: told the reading and the attempt before the model is asked.
+        answered: told each answer; what it raises ends all.
+        style: how the model is asked; as a chat model when None.
+
+    Raises:
+        SafegenError: the constraints are not one formula or do not fit the observed world, or no
+            answer of a reading could be used (`TRANSLATION_FAILED`, with the last reason).
+        Canceled: the caller asked to stop.
+    """
+    _check_constraints(request)
+    try:
+        spoken = spoken_rules(request)
+    except AmbiguousRule as error:
+        ways = (f'{number}. {meaning}' for number, meaning in enumerate(error.meanings, start=1))
+        return Question('\n'.join(['A rule of the request can mean several things:', *ways]))
+    held = joined(request.constraints, spoken.constraints)
+    request = replace(request, constraints=held, rest=spoken.rest)
+    style = style or InstructTranslation()
+    first: Understood | None = None
+    for number in range(1, readings + 1):
+        drawn = replace(sampling, seed=sampling.seed + (number - 1) * _SEED_STEP)
+        reading = _Reading(request, number, time_limit_s, cancelled, asking, answered, style)
+        found = reading.understand(backend, drawn, attempts)
+        if isinstance(found, Question):
+            return found
+        if first is None:
+            first = found
+        elif not _same(first.problem, found.problem, time_limit_s):
+            return Question(
+                'The request can be understood in more than one way. Which one is meant?\n'
+                f'1. {_unlike(first.words, found.words)}\n2. {_unlike(found.words, first.words)}'
+            )
+    if first is None:
+        raise SafegenError('readings is 0: take at least one', ErrorCode.BAD_PDDL)
+    return first
+
+
+def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
+    """Whether two readings are proved to ask for the same.
+
+    Objects of the same names are taken to be the same ones: a on b is not b on a. Only where a
+    reading has chosen names of its own, any may stand for any other.
+    """
+    named = one.objects.keys() == other.objects.keys()
+    return compare(one, other, named=named, time_limit_s=time_limit_s).equivalent
+
+
+def _unlike(words: str, others: str) -> str:
+    """What one text in canonical words says and the other does not, under its headings."""
+    known, told, before = set(_under_headings(others)), list[str](), ''
+    for heading, line in _under_headings(words):
+        if (heading, line) not in known:
+            told += [heading, line] if heading and heading != before else [line]
+            before = heading
+    return ' '.join(told) or 'nothing beside that'
+
+
+def _under_headings(words: str) -> Iterator[tuple[str, str]]:
+    """The lines, each with the heading that it stands under."""
+    heading = ''
+    for line in words.splitlines():
+        if line.endswith(':'):
+            heading = line
+        elif line:
+            yield heading, line
+
+
+def _check_constraints(request: Request) -> None:
+    """Refuses constraints for which no answer could be right, before the model is asked."""
+    if not request.constraints:
+        return
+    _, section = read_sexpr(f'(:constraints {request.constraints})', '<constraints>')
+    if len(section.items) != 2:
+        raise SafegenError(
+            'the constraints are not one formula: join them by (and ...)', ErrorCode.BAD_PDDL
+        )
+    if request.start is not None:
+        _with_constraints(request.start, request.constraints)
+
+
+def _with_constraints(problem: Problem, constraints: str) -> Sequence[Constraint]:
+    """Constraints that were given formally, over the objects of a problem."""
+    text = problem_text(replace(problem, constraints=())).rstrip()
+    text = f'{text[:-1]}(:constraints {constraints}))'
+    return read_problem(text, problem.domain, '<constraints>').constraints
+
+
+class _Refused(SafegenError):
+    """Why an answer cannot be used, in words for the model."""
+
+
+class _Reading:
+    """One independent translation of a request."""
+
+    def __init__(
+        self,
+        request: Request,
+        number: int,
+        time_limit_s: float,
+        cancelled: Callable[[], bool],
+        asking: Callable[[int, int], None],
+        answered: Callable[[Answer], None],
+        style: TranslationStyle,
+    ) -> None:
+        self._request = request
+        self._style = style
+        self._number = number
+        self._time_limit_s = time_limit_s
+        self._cancelled = cancelled
+        self._asking = asking
+        self._answered = answered
+
+    def understand(
+        self, backend: Backend, sampling: Sampling, attempts: int
+    ) -> Understood | Question:
+        refused: tuple[str, str] | None = None
+        reason = 'no attempt was allowed'
+        for attempt in range(1, attempts + 1):
+            drawn = replace(sampling, seed=sampling.seed + attempt - 1)
+            self._asking(self._number, attempt)
+            text = self._asked(backend, drawn, refused)[: MAX_ANSWER + 1]
+            answer = Answer(self._number, attempt, text[:MAX_ANSWER])
+            spoken = THOUGHT.sub('', text).strip()
+            if spoken.startswith(QUESTION):
+                self._answered(answer)
+                return Question(spoken[len(QUESTION) :].strip() or 'What exactly is to be done?')
+            try:
+                problem = self._problem(text)
+                words = self._words(problem)
+            except _Refused as error:
+                reason = error.message
+                self._answered(replace(answer, refused=reason))
+            else:
+                self._answered(answer)
+                return Understood(problem, words, attempt)
+            refused = (text, reason)
+        raise SafegenError(
+            f'the request could not be translated in {attempts} attempts: {reason}: say it in '
+            'other words, or write the problem in PDDL',
+            ErrorCode.TRANSLATION_FAILED,
+        )
+
+    def _asked(self, backend: Backend, sampling: Sampling, refused: tuple[str, str] | None) -> str:
+        """The answer of the model to the request."""
+        translation = self._style.translation(self._request, refused)
+        conversations = next(translation)
+        while True:
+            texts = [backend.generate(c, sampling, self._cancelled).text for c in conversations]
+            try:
+                conversations = translation.send(texts)
+            except StopIteration as end:
+                return str(end.value)
+
+    def _problem(self, answer: str) -> Problem:
+        """The problem in an answer, with all constraints and a plan; raises `_Refused`."""
+        request = self._request
+        try:
+            problem = read_problem(problem_fragment(answer), request.domain, '<answer>')
+        except (AnswerError, PddlError) as error:
+            raise _Refused(error.message) from error
+        start = request.start
+        if start is not None and (
+            dict(problem.objects) != dict(start.objects) or problem.init != start.init
+        ):
+            raise _Refused(_changed(start, problem))
+        wrong = contradiction(request.domain.name, problem.init)
+        if wrong:
+            raise _Refused(f'the initial state is impossible, for {wrong}: mend it')
+        if dropped := left_out(request, problem):
+            raise _Refused(f'{dropped}: leave out no part of the request')
+        given = self._given(problem)
+        problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
+        try:
+            find_plan(problem, self._time_limit_s, self._cancelled)
+        except (Unsolvable, SearchLimit) as error:
+            raise _Refused(error.message) from error
+        return problem
+
+    def _given(self, problem: Problem) -> Sequence[Constraint]:
+        """The constraints that were given formally, over the objects of a problem."""
+        if not self._request.constraints:
+            return ()
+        try:
+            return _with_constraints(problem, self._request.constraints)
+        except PddlError as error:
+            raise _Refused(
+                f'the constraints that hold in any case do not fit it ({error.what}): '
+                'declare every object that they name'
+            ) from error
+
+    def _words(self, problem: Problem) -> str:
+        """A problem in canonical English that reads back as the same problem."""
+        english = FORMATS['english']
+        try:
+            words = english.write(problem)
+            back = english.read(words, problem.domain, '<words>')
+        except SafegenError as error:
+            raise _Refused(f'it cannot be said in words ({error.message})') from error
+        same = (back.init, set(back.goal_conjuncts()), set(back.constraints)) == (
+            problem.init,
+            set(problem.goal_conjuncts()),
+            set(problem.constraints),
+        )
+        if not same or dict(back.objects) != dict(problem.objects):
+            raise _Refused('its words do not read back as the same problem: write a plainer one')
+        return words
+
+
+def _changed(start: Problem, found: Problem) -> str:
+    """What an answer changes about the observed world."""
+    for what, ours, theirs in (
+        ('objects', set(start.objects.items()), set(found.objects.items())),
+        ('initial state', set(start.init), set(found.init)),
+    ):
+        for verb, odd in (('lacks', ours - theirs), ('adds', theirs - ours)):
+            if odd:
+                return f'the {what} {verb} {atom_text(min(odd))}: take them exactly as they are'
+    return 'the objects are not those that were given: take them exactly as they are'

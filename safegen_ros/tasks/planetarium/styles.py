@@ -1,0 +1,218 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How a request is put to a model, and how its answers are read.
+
+Two styles behind one protocol: `instruct` for chat models, which are shown the domain and write
+PDDL, and `words` for the small translator that this package trains. A model folder chooses the
+latter with `safegen.json`: `{"prompt_style": "planetarium"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Generator, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.backend import Message
+from safegen_ros.llm.model_names import model_folder
+from safegen_ros.pddl.model import Atom
+from safegen_ros.pddl.writer import atom_text, domain_text
+from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS
+from safegen_ros.tasks.planetarium.dataset.wording import END, START
+from safegen_ros.tasks.planetarium.request import Request
+from safegen_ros.tasks.planetarium.words import Lexicon, clauses, halves, spelt_out
+
+STYLE = 'planetarium'
+"""What `safegen.json` says of a model that reads and writes `words`."""
+
+QUESTION = 'QUESTION:'
+"""What an answer begins with that asks instead of guessing."""
+
+
+_RULE_WORDS = re.compile(
+    r'\b(?:never|not|ever|always|cannot|no time|without|unless|until|before|avoid|except|only|'
+    r'forbidden|while|during)\b'
+)
+"""Words of rules; none of them is said of what is to be reached."""
+
+Translation = Generator[list[list[Message]], list[str], str]
+"""Yields conversations that the model is to answer, is sent what it wrote, and returns the answer
+to the request, with the problem in PDDL."""
+
+
+class TranslationStyle(Protocol):
+    """How one kind of model is asked for a problem."""
+
+    def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
+        """Asks for the problem that a request means.
+
+        Args:
+            request: what a person asks for.
+            refused: the last answer, and what is wrong with it.
+
+        Raises:
+            SafegenError: it cannot be put to this kind of model (`TRANSLATION_FAILED`).
+        """
+        ...
+
+
+class InstructTranslation:
+    """Domain and request in, PDDL out, for any instruction-tuned chat model."""
+
+    def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
+        """One question, behind it the refused answer with the reason."""
+        asked = [_user(prompt(request))]
+        if refused is not None:
+            text, reason = refused
+            asked.append({'role': 'assistant', 'content': text})
+            asked.append(_user(f'This cannot be used: {reason}\nWrite the whole problem again.'))
+        (answer,) = yield [asked]
+        return answer
+
+
+class WordTranslation:
+    """The words of `words` in and out. What was refused is not told: another seed draws anew.
+
+    Args:
+        known: every word that the model knows.
+        strict: whether a request with another word is refused; else it is left out.
+        shield: whether answers to clauses are held to the domain, see `Lexicon.held`.
+    """
+
+    def __init__(self, known: Collection[str], *, strict: bool = True, shield: bool = True) -> None:
+        self._known = frozenset(known)
+        self._strict = strict
+        self._shield = shield
+
+    def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
+        """The request about observed objects at once, a description clause by clause.
+
+        A half of a description is asked for once more as a whole where a clause of it says
+        nothing alone. What is no answer is left as it came.
+        """
+        lexicon = Lexicon.of(request.domain, request.text, request.start)
+        if request.start is not None:
+            asked, mentioned = lexicon.clause(_without_rules(request))
+            (answer,) = yield [self._messages(asked)]
+            goal = lexicon.read_clause(answer.split(), mentioned, self._shield)
+            return answer if goal is None else lexicon.problem(sorted(request.start.init), goal)
+        told = halves(_without_rules(request) if self._strict else request.text)
+        if told is None:
+            raise SafegenError(
+                'the model that translates needs to be told what there is: give the observed world '
+                f'(--start), or a description with the parts {START.strip()!r} and {END.strip()!r}',
+                ErrorCode.TRANSLATION_FAILED,
+            )
+        asked_of = [[lexicon.clause(clause) for clause in clauses(half)] for half in told]
+        answers = yield [self._messages(asked) for each in asked_of for asked, _ in each]
+        rest = iter(answers)
+        found = [self._joined(lexicon, each, rest) for each in asked_of]
+        again = [place for place, atoms in enumerate(found) if atoms is None]
+        if again:
+            befores = ('', lexicon.before(told[0]))
+            answers = yield [
+                self._messages(lexicon.half(told[place], befores[place])) for place in again
+            ]
+            for place, answer in zip(again, answers, strict=True):
+                found[place] = lexicon.read_half(answer.split())
+        init, goal = found
+        return ' '.join(answers) if init is None or goal is None else lexicon.problem(init, goal)
+
+    def _messages(self, words: Sequence[str]) -> list[Message]:
+        strange = [word for word in words if word not in self._known]
+        if strange and self._strict:
+            raise SafegenError(
+                f'the model that translates does not know {strange[0]!r}: say it in other words, '
+                'or start the planner with a chat model for that (its parameter translator)',
+                ErrorCode.TRANSLATION_FAILED,
+            )
+        return [_user(' '.join(word for word in words if word in self._known))]
+
+    def _joined(
+        self,
+        lexicon: Lexicon,
+        asked: Sequence[tuple[list[str], list[str]]],
+        answers: Iterator[str],
+    ) -> list[Atom] | None:
+        """The atoms of a half; None where a clause of it says none alone."""
+        found: list[Atom] | None = []
+        for (_, mentioned), answer in zip(asked, islice(answers, len(asked)), strict=True):
+            atoms = lexicon.read_clause(answer.split(), mentioned, self._shield)
+            found = None if atoms is None or found is None else [*found, *atoms]
+        return found
+
+
+def _without_rules(request: Request) -> str:
+    """What is to be done, without the rules that were read; raises where one was not.
+
+    The small translator writes goals alone, and would leave it out.
+    """
+    text = request.text if request.rest is None else request.rest
+    # A summary may say that things are as before, or that they are not alike.
+    harmless = () if request.start is not None else ('not', 'before')
+    left = [word for word in _RULE_WORDS.findall(spelt_out(text)) if word not in harmless]
+    if not left:
+        return text
+    raise SafegenError(
+        f'what is said with {left[0]!r} is no rule that can be read, and the model that translates '
+        'understands none: say it in the words of docs/constraints.md, in a sentence of its own, '
+        'or formally (--constraints)',
+        ErrorCode.TRANSLATION_FAILED,
+    )
+
+
+def _user(text: str) -> Message:
+    return {'role': 'user', 'content': text}
+
+
+def prompt(request: Request) -> str:
+    """What a chat model is told."""
+    parts = [
+        'Translate a request into one PDDL problem of the domain below.',
+        f'Answer with (define (problem ...) ...) alone. If the request can be understood in more '
+        f'than one way, or leaves out what the problem needs, do not guess: answer with {QUESTION} '
+        'and one question.',
+        f'Domain:\n{domain_text(request.domain, constraints=True).rstrip()}',
+    ]
+    if request.start is not None:
+        objects = ' '.join(f'{name} - {kind}' for name, kind in request.start.objects.items())
+        init = ' '.join(map(atom_text, sorted(request.start.init)))
+        parts.append(f'Take exactly these objects and this initial state:\n{objects}\n{init}')
+    if request.constraints:
+        parts.append(f'These constraints hold in any case:\n{request.constraints}')
+    return '\n\n'.join([*parts, f'Request:\n{request.text}'])
+
+
+def translation_style_of(
+    model: str, *, strict: bool = True, shield: bool = True
+) -> TranslationStyle | None:
+    """The style of a model by its name, as `named_model` has it; None for one of another world.
+
+    Args:
+        model: the name.
+        strict: as of `WordTranslation`.
+        shield: likewise.
+
+    Raises:
+        BackendError: its `safegen.json` cannot be read, or its words are missing.
+    """
+    folder = model_folder(model)
+    path = None if folder is None else Path(folder) / SETTINGS
+    if path is None or not path.exists():
+        return InstructTranslation()
+    try:
+        name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
+        if name == STYLE:
+            tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
+            known = tokenizer['model']['vocab']
+            return WordTranslation(known, strict=strict, shield=shield)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(
+            f'{path}: expected {{"prompt_style": NAME}} and a tokenizer.json beside it: mend the '
+            'folder'
+        ) from error
+    return InstructTranslation() if name == 'instruct' else None

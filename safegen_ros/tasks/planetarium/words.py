@@ -1,0 +1,304 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Requests and problems in the words that a small translator reads and writes.
+
+A description is put to it in pieces. A clause is asked alone, with its objects numbered as they are
+mentioned, so that all clauses of a kind are one question; the prompt lists the predicates of the
+domain by the parts of their names. A half that cannot be told from its clauses is asked whole, with
+the numbers of objects, under the numbers in their names.
+
+    clause on / object object ; ... request x1 rests on x2                     on x1 x2
+    objects 3 end all blocks form a single tower                       on table n3 on n2 n3 ...
+
+Which objects there are is not for the model to say: their names tell, or they were observed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from safegen_ros.pddl.model import Atom, Domain, Problem
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.tasks.planetarium.dataset.wording import END, START
+
+CLAUSE, REQUEST = 'clause', 'request'
+OBJECTS, BEGIN, AIM = 'objects', 'start', 'end'
+"""The words that begin the parts of a prompt."""
+WHOLE = 'whole'
+"""The answer to a clause that cannot be understood alone."""
+ALL = 'all'
+"""Stands for every object, in an answer to a clause."""
+
+LISTED = 'listed'
+"""Stands for an initial state that is told atom by atom."""
+
+MOST_OF_A_KIND = 60
+"""Most objects of a kind that there are words for."""
+
+_NAME = re.compile(r'([a-z]+)(\d+)')
+_PIECE = re.compile(r'[a-z]+\d+|[a-z]+|\d+|[.;,?]')
+_ENDS = re.compile(r'\s*;\s*')
+_SHORT = (
+    (r"\bcan't", 'cannot'), (r"\bwon't", 'will not'), (r"n't", ' not'), (r"\blet's", 'let us'),
+    (r"'d", ' would'), (r"'ll", ' will'), (r"'re", ' are'), (r"'m", ' am'), (r"'ve", ' have'),
+    (r"'s", ' is'),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """What the words of a request stand for.
+
+    Attributes:
+        domain: what it is about.
+        objects: the names of every kind, or of every type where the objects were observed.
+        observed: whether they were.
+    """
+
+    domain: Domain
+    objects: Mapping[str, Sequence[str]]
+    observed: bool
+
+    @classmethod
+    def of(cls, domain: Domain, text: str, start: Problem | None = None) -> Lexicon:
+        """The lexicon of a request.
+
+        Args:
+            domain: what it is about.
+            text: the request; where nothing was observed, the names in it are letters with a
+                number, and there are all objects up to the greatest number.
+            start: what was observed.
+        """
+        found: dict[str, list[str]] = {}
+        if start is not None:
+            for name, kind in start.objects.items():
+                found.setdefault(kind, []).append(name)
+            return cls(domain, found, True)
+        counts: dict[str, int] = {}
+        for kind, number in _NAME.findall(text.lower()):
+            counts[kind] = max(counts.get(kind, 0), min(int(number), MOST_OF_A_KIND))
+        for kind, count in counts.items():
+            found[kind] = [f'{kind}{n}' for n in range(1, count + 1)]
+        return cls(domain, found, False)
+
+    def clause(self, text: str) -> tuple[list[str], list[str]]:
+        """The words that ask for a clause alone, and the objects in the order of their mention."""
+        mentioned: dict[str, str] = {}
+        told = []
+        for piece in self._pieces(text):
+            if piece in self.kinds:
+                number = mentioned.setdefault(piece, f'x{len(mentioned) + 1}')
+                told += [self.kinds[piece], number] if self.several else [number]
+            else:
+                told.append(piece)
+        return [CLAUSE, *self._predicates, REQUEST, *told], list(mentioned)
+
+    def half(self, text: str, before: str = '') -> list[str]:
+        """The words that ask for a half of a description as a whole.
+
+        Args:
+            text: the half.
+            before: the initial state in words, where the goal is asked for.
+        """
+        told = [OBJECTS]
+        for kind, names in self.objects.items():
+            told += [*([kind] if self.several else []), str(len(names))]
+        if before:
+            told += [BEGIN, *self._numbered(before), AIM]
+        return [*told, *([] if before else [BEGIN]), *self._numbered(text)]
+
+    def before(self, start: str) -> str:
+        """What is told of the initial state when a goal is asked for: a summary, but no list."""
+        _, *others = clauses(start) or ['']
+        listed = others and all(self.clause(clause)[1] for clause in others)
+        return LISTED if listed else start
+
+    def clause_answer(self, atoms: Iterable[Atom], mentioned: Sequence[str]) -> list[str]:
+        """The right answer to a clause."""
+        names = {name: f'x{n}' for n, name in enumerate(mentioned, start=1)} | {ALL: ALL}
+        return list(self._words(atoms, names)) or [WHOLE]
+
+    def half_answer(self, atoms: Iterable[Atom]) -> list[str]:
+        """The right answer to a half."""
+        return list(self._words((a for a in atoms if not self._named_by(a)), self._numbers))
+
+    def read_clause(
+        self, words: Sequence[str], mentioned: Sequence[str], shield: bool = True
+    ) -> list[Atom] | None:
+        """The atoms that an answer to a clause says; None where it says none.
+
+        Args:
+            words: the answer.
+            mentioned: the objects of the clause, in the order of their mention.
+            shield: whether the answer to a clause is held to the predicates of the domain, see
+                `held`.
+        """
+        if shield:
+            words = self.held(words, mentioned)
+        found = self._read(words, {f'x{n}': name for n, name in enumerate(mentioned, start=1)})
+        if found is None:
+            return None
+        spread: list[Atom] = []
+        for atom in found:
+            every = [name for names in self.objects.values() for name in names]
+            chosen = every if ALL in atom else ['']
+            spread += [tuple(each if a == ALL else a for a in atom) for each in chosen]
+        return spread
+
+    def held(self, words: Sequence[str], mentioned: Sequence[str]) -> Sequence[str]:
+        """An answer of one atom, whose predicate the domain lacks, with the one that is meant.
+
+        That is the only one whose name has the words as parts, and which takes the objects.
+        """
+        said = [word for word in words if not re.fullmatch(r'x\d+', word)]
+        numbers = words[len(said) :]
+        kinds = [self.kinds[mentioned[int(n[1:]) - 1]] for n in numbers
+                 if n[1:].isdecimal() and 0 < int(n[1:]) <= len(mentioned)]  # fmt: skip
+        if tuple(said) in self.parts.values() or len(kinds) != len(numbers) or not said:
+            return words
+        fitting = [
+            parts
+            for name, parts in self.parts.items()
+            if set(said) <= set(parts) and self._takes(name, kinds)
+        ]
+        return [*fitting[0], *numbers] if len(fitting) == 1 else words
+
+    def _takes(self, predicate: str, kinds: Sequence[str]) -> bool:
+        """Whether a predicate takes objects of these kinds, as far as their names tell."""
+        wanted = self.domain.predicates[predicate]
+        typed = all(kind in self.domain.types for kind in kinds)
+        return tuple(kinds) == wanted if typed else len(kinds) == len(wanted)
+
+    def read_half(self, words: Sequence[str]) -> list[Atom] | None:
+        """The atoms that an answer to a half says; None where it says none."""
+        if not self.several:
+            return self._read(words, {number: name for name, number in self._numbers.items()})
+        # A name has two words here; they are joined before they are read.
+        joined: list[str] = []
+        for word in words:
+            if re.fullmatch(r'n\d+', word) and joined and joined[-1] in self.objects:
+                joined[-1] = f'{joined[-1]} {word}'
+            else:
+                joined.append(word)
+        return self._read(joined, {number: name for name, number in self._numbers.items()})
+
+    def problem(self, init: Iterable[Atom], goal: Iterable[Atom], name: str = 'request') -> str:
+        """The PDDL of a problem, in which names say what objects are where they can."""
+        named = (a for k, names in self.objects.items() for a in ((k, n) for n in names))
+        every = [*([] if self.observed else filter(self._named_by, named)), *init]
+        typed = bool(self.domain.types)
+        objects = ' '.join(
+            f'{own} - {kind}' if typed else own
+            for kind, names in self.objects.items()
+            for own in names
+        )
+        told = (' '.join(map(atom_text, atoms)) for atoms in (every, goal))
+        return (
+            '(define (problem {}) (:domain {})\n  (:objects {})\n  (:init {})\n'
+            '  (:goal (and {})))\n'
+        ).format(name, self.domain.name, objects, *told)
+
+    @property
+    def several(self) -> bool:
+        """Whether objects are told with their kinds."""
+        return len(self.objects) > 1
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """The kind of every object."""
+        return {name: kind for kind, names in self.objects.items() for name in names}
+
+    @cached_property
+    def parts(self) -> Mapping[str, tuple[str, ...]]:
+        """The words of each predicate."""
+        return {name: tuple(re.split(r'[-_]+', name)) for name in self.domain.predicates}
+
+    @cached_property
+    def _predicates(self) -> list[str]:
+        return [
+            word
+            for name, parameters in self.domain.predicates.items()
+            for word in (*self.parts[name], '/', *parameters, ';')
+        ]
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, str]:
+        """The words of every object in a half."""
+        return {
+            name: f'{kind} n{n}' if self.several else f'n{n}'
+            for kind, names in self.objects.items()
+            for n, name in enumerate(names, start=1)
+        }
+
+    def _named_by(self, atom: Atom) -> bool:
+        """Whether an atom says of an object what its name says, as `(ball ball2)` does."""
+        name = _NAME.fullmatch(atom[1]) if len(atom) == 2 else None
+        return name is not None and name[1] == atom[0] in self.domain.predicates
+
+    def _pieces(self, text: str) -> list[str]:
+        """The words, names and marks of a text; names are those of objects as they are."""
+        names = {name.lower(): name for name in self.kinds}
+        known = '|'.join(sorted(map(re.escape, names), key=len, reverse=True))
+        pieces = rf'\b(?:{known})\b|{_PIECE.pattern}' if known else _PIECE
+        found = re.findall(pieces, spelt_out(text))
+        return [names.get(piece, piece) for piece in found]
+
+    def _numbered(self, text: str) -> Iterator[str]:
+        for piece in self._pieces(text):
+            yield from self._numbers.get(piece, piece).split()
+
+    def _words(self, atoms: Iterable[Atom], names: Mapping[str, str]) -> Iterator[str]:
+        for name, *arguments in atoms:
+            yield from self.parts[name]
+            for argument in arguments:
+                yield from names[argument].split()
+
+    def _read(self, words: Sequence[str], names: Mapping[str, str]) -> list[Atom] | None:
+        """The atoms in an answer: the words of a predicate, then as many names as it takes."""
+        predicates = {parts: name for name, parts in self.parts.items()}
+        found: list[Atom] = []
+        place = 0
+        while place < len(words):
+            said = next(
+                (
+                    parts
+                    for parts in sorted(predicates, key=len, reverse=True)
+                    if tuple(words[place : place + len(parts)]) == parts
+                ),
+                None,
+            )
+            if said is None:
+                return None
+            place += len(said)
+            name = predicates[said]
+            own = words[place : place + len(self.domain.predicates[name])]
+            place += len(self.domain.predicates[name])
+            if len(own) < len(self.domain.predicates[name]):
+                return None
+            if not all(word in names or word == ALL for word in own):
+                return None
+            found.append((name, *(names.get(word, word) for word in own)))
+        return found or None
+
+
+def spelt_out(text: str) -> str:
+    """A text in small letters without contractions: 'do not' for "don't"."""
+    text = text.lower().replace('\u2019', "'")
+    for short, long in _SHORT:
+        text = re.sub(rf'{short}\b', long, text)
+    return text
+
+
+def halves(text: str) -> tuple[str, str] | None:
+    """The initial state and the goal of a description; None for a text of another form."""
+    _, begins, rest = text.partition(START)
+    start, ends, goal = rest.partition(END)
+    return (start.rstrip(' .'), goal.rstrip(' .')) if begins and ends else None
+
+
+def clauses(half: str) -> list[str]:
+    """The clauses of a half."""
+    return [clause for clause in _ENDS.split(half) if clause]

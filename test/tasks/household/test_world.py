@@ -1,0 +1,295 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The household: what actions do, what is seen, and that a step is a pure function."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safegen_ros.errors import PddlError
+from safegen_ros.tasks.household.actions import Action, Verb, parse_action
+from safegen_ros.tasks.household.backend import TextHousehold
+from safegen_ros.tasks.household.kinds import kinds
+from safegen_ros.tasks.household.observation import observe
+from safegen_ros.tasks.household.scenes import load_scene, read_scene, scene_names
+from safegen_ros.tasks.household.transitions import Feedback, step
+from safegen_ros.tasks.household.world import HAND, SETTINGS, Setting, World, metadata, visible
+
+_IPC_FO = Setting(False, False)
+
+
+def _play(scene: str, script: str, setting: Setting | None = None) -> TextHousehold:
+    """Takes actions of which all but those behind `!` must be done; all must be readable."""
+    household = TextHousehold()
+    observation = household.reset(scene, setting or Setting())
+    for line in script.strip().splitlines():
+        text = line.strip()
+        refused = text.startswith('!')
+        parsed = parse_action(text.removeprefix('!'), observation.known)
+        assert parsed.action is not None, (text, parsed.reason)
+        observation = household.step(parsed.action)
+        assert observation.feedback.success is not refused, (text, observation.feedback)
+    return household
+
+
+def test_every_scene_loads_and_names_its_places() -> None:
+    rooms = set()
+    for name in scene_names():
+        world = load_scene(name, Setting())
+        rooms.add(world.rooms.room)
+        assert all(place in world.found for group in world.rooms.places for place in group)
+        hidden = set(world.things) - world.found
+        assert hidden, name
+    assert rooms == {'kitchen', 'bathroom', 'bedroom', 'living room'}
+
+
+def test_closed_things_hide_what_is_in_them() -> None:
+    household = _play('kitchen-1', '!go to Potato (1)\ngo to Fridge (1)\n!pick up Potato (1)')
+    seen = visible(household.world.things, household.world.inside, household.world.viewpoint)
+    assert seen == ['Fridge (1)']
+    household.step(Action(Verb.OPEN, 'Fridge (1)'))
+    assert 'Potato (1)' in observe(household.world, Feedback(True, '')).text()
+    household.step(Action(Verb.CLOSE, 'Fridge (1)'))
+    text = observe(household.world, Feedback(True, '')).text()
+    assert 'Potato' not in text
+    assert 'Potato (1)' in household.world.found  # seen once, it can be approached
+
+
+def test_the_hand_must_be_free_unless_that_is_ignored() -> None:
+    script = 'go to CounterTop (1)\npick up Knife (1)\n!pick up Bread (1)\n'
+    full = _play('kitchen-1', script + '!open Cabinet (1)\n!turn on Faucet (1)').world
+    assert full.holding == 'Knife (1)'
+    assert not full.things['Cabinet (1)'].is_open
+    assert not full.things['Faucet (1)'].is_toggled
+    script += 'open Cabinet (1)\nturn on Faucet (1)'
+    ignored = _play('kitchen-1', script, Setting(True, False)).world
+    assert ignored.holding == 'Knife (1)'
+    assert ignored.things['Cabinet (1)'].is_open
+    assert ignored.things['Faucet (1)'].is_toggled
+
+
+def test_find_object_is_for_full_observability() -> None:
+    _play('kitchen-1', '!find object Potato (1)')
+    found = _play('kitchen-1', 'find object Potato (1)\n!pick up Potato (1)', _IPC_FO)
+    assert found.world.viewpoint == load_scene('kitchen-1', _IPC_FO).rooms.places.index(
+        ('Fridge (1)',)
+    )
+
+
+def test_slices_take_the_place_of_what_is_cut() -> None:
+    script = 'go to CounterTop (1)\n!slice Bread (1)\npick up Knife (1)\nslice Bread (1)'
+    world = _play('kitchen-1', f'{script}\n!slice BreadSliced (1)\n!slice Bread (1)').world
+    assert 'Bread (1)' not in world.things
+    pieces = [each for each in metadata(world) if each['objectType'] == 'BreadSliced']
+    assert len(pieces) == 4
+    assert all(each['parentReceptacles'] == ['CounterTop (1)'] for each in pieces)
+
+
+def test_a_microwave_cooks_only_while_it_is_closed() -> None:
+    script = """go to Fridge (1)
+        open Fridge (1)
+        pick up Potato (1)
+        go to Microwave (1)
+        !put down Potato (1)
+        put down Potato (1)"""
+    with pytest.raises(AssertionError):
+        _play('kitchen-1', script)
+    opened = 'go to Microwave (1)\nopen Microwave (1)\n' + script.replace('!put', 'put')
+    opened = '\n'.join(opened.splitlines()[:-1])
+    household = _play('kitchen-1', f'{opened}\n!turn on Microwave (1)\nclose Microwave (1)')
+    potato = household.world.things['Potato (1)']
+    assert not potato.is_cooked
+    for verb in (Verb.TURN_ON, Verb.OPEN):
+        household.step(Action(verb, 'Microwave (1)'))
+    potato = household.world.things['Potato (1)']
+    assert (potato.is_cooked, potato.cooked_in, potato.temperature) == (True, 'Microwave', 'Hot')
+    assert not household.world.things['Microwave (1)'].is_open  # it does not open while it is on
+
+
+def test_water_fills_and_cleans_what_comes_under_it() -> None:
+    script = """go to CounterTop (1)
+        pick up Mug (1)
+        go to SinkBasin (1)
+        put down Mug (1)
+        turn on Faucet (1)"""
+    household = _play('kitchen-2', script)
+    mug = household.world.things['Mug (1)']
+    assert (mug.is_dirty, mug.liquid) == (False, 'water')
+    for line in ('turn off Faucet (1)', 'pick up Mug (1)', 'empty Mug (1)', 'go to SinkBasin (1)'):
+        household.step(parse_action(line, household.world.found).action)
+    assert household.world.things['Mug (1)'].liquid == ''
+    assert household.world.things['SinkBasin (1)'].liquid == 'water'
+
+
+def test_coffee_leaves_a_stain_and_full_things_take_no_more() -> None:
+    household = _play(
+        'kitchen-5',
+        'pick up Mug (1)\ngo to SinkBasin (1)\npour into SinkBasin (1)\n!pour into SinkBasin (1)',
+    )
+    mug = household.world.things['Mug (1)']
+    assert (mug.is_dirty, mug.liquid) == (True, '')
+
+
+def test_what_is_thrown_breaks_and_what_is_dropped_does_not() -> None:
+    for verb, broken in (('drop', False), ('throw', True)):
+        household = _play('living-room-1', f'go to TVStand (1)\npick up Vase (1)\n{verb}')
+        vase = household.world.things['Vase (1)']
+        assert (vase.is_broken, vase.parent) == (broken, 'floor 4')
+        assert household.step(Action(Verb.GO_TO, 'Vase (1)')).feedback.success
+        assert household.world.receptacle == ''
+    _play('living-room-1', '!drop\n!throw\n!break Sofa (1)')
+
+
+def test_an_egg_breaks_into_what_can_be_cooked() -> None:
+    script = """go to Fridge (1)
+        open Fridge (1)
+        pick up Egg (1)
+        go to Pan (1)
+        put down Egg (1)
+        break Egg (1)
+        turn on StoveKnob (2)
+        turn off StoveKnob (2)"""
+    household = TextHousehold()
+    household.reset('kitchen-2', Setting())
+    household.step(Action(Verb.GO_TO, 'StoveBurner (1)'))  # the pan is seen here
+    for line in script.splitlines():
+        household.step(parse_action(line, household.world.found).action)
+    assert not household.world.things['EggCracked (1)'].is_cooked  # it was the other burner's knob
+    household.step(Action(Verb.TURN_ON, 'StoveKnob (1)'))
+    assert household.world.things['EggCracked (1)'].cooked_in == 'StoveBurner'
+
+
+def test_places_take_what_fits() -> None:
+    kept = _play('kitchen-3', 'pick up Tomato (1)\ngo to Toaster (1)\n!put down Tomato (1)').world
+    assert kept.holding == 'Tomato (1)'
+    script = 'go to Dresser (1)\npick up Box (1)\ngo to Drawer (1)\n!put down Box'
+    assert _play('living-room-1', script).world.holding == 'Box (1)'
+    full = (
+        'go to Dresser (1)\npick up Box (1)\n!put down Sofa (1)\ngo to ArmChair (1)\nput down Box'
+    )
+    world = _play('living-room-1', full).world
+    assert world.holding == ''
+    assert 'Box (1)' in world.inside['ArmChair (1)']
+
+
+def test_a_box_is_carried_with_what_is_in_it() -> None:
+    household = _play(
+        'living-room-1',
+        """go to Dresser (1)
+        open Box (1)
+        open Drawer (1)
+        pick up Statue (1)
+        go to Box (1)
+        put down Statue (1)
+        pick up Box (1)
+        !put down Statue (1)
+        go to CoffeeTable (1)
+        put down Box (1)""",
+    )
+    [statue] = [each for each in metadata(household.world) if each['objectType'] == 'Statue']
+    assert statue['parentReceptacles'] == ['Box (1)', 'CoffeeTable (1)']
+
+
+@pytest.mark.parametrize('verb', Verb, ids=lambda verb: verb.value)
+def test_every_action_is_answered_on_any_object(verb: Verb) -> None:
+    for target in ('', 'Mug (7)', 'Fridge (1)', 'Knife (1)', 'Faucet (1)', 'DiningTable (1)'):
+        for setting in SETTINGS:
+            world = load_scene('kitchen-1', setting)
+            _, feedback, events = step(world, Action(verb, target))
+            assert feedback.message.endswith('.')
+            assert feedback.success or not events
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(scene_names()),
+    st.sampled_from(SETTINGS),
+    st.integers(0, 2**32),
+)
+def test_a_step_is_pure_and_keeps_the_world_whole(scene: str, setting: Setting, seed: int) -> None:
+    chance = random.Random(seed)
+    world = load_scene(scene, setting)
+    for _ in range(60):
+        action = Action(chance.choice(list(Verb)), chance.choice(sorted(world.things)))
+        before = metadata(world)
+        after, feedback, events = step(world, action)
+        assert metadata(world) == before
+        assert step(world, action) == (after, feedback, events)
+        if not feedback.success:
+            assert after is world
+        assert after.found >= world.found
+        _check(after)
+        world = after
+
+
+def _check(world: World) -> None:
+    placed = [name for names in world.inside.values() for name in names]
+    assert sorted(placed) == sorted(world.things)
+    assert all(
+        world.things[name].parent == parent
+        for parent, names in world.inside.items()
+        for name in names
+    )
+    assert len(world.inside.get(HAND, ())) <= 1
+    seen = set(visible(world.things, world.inside, world.viewpoint))
+    assert world.found >= seen
+    for each in metadata(world):
+        closed = any(
+            not world.things[parent].is_open and 'openable' in world.things[parent].kind.flags
+            for parent in each['parentReceptacles']
+        )
+        assert not (closed and each['visible'])
+
+
+@pytest.mark.parametrize(
+    ('text', 'what'),
+    [
+        ('room: kitchen', 'viewpoints is missing'),
+        ('room: cellar\nviewpoints: []', 'is no room'),
+        ('room: kitchen\nviewpoints: []', 'without viewpoints'),
+        ('room: kitchen\nviewpoints: [[Knife]]', 'begins with a receptacle'),
+        ('room: kitchen\nviewpoints: [[Throne]]', 'no class'),
+        ('room: kitchen\nviewpoints: [[Fridge: {isDirty: true}]]', 'not dirtyable'),
+        ('room: kitchen\nviewpoints: [[Fridge: {isOpen: 3}]]', 'true or false'),
+        ('room: kitchen\nviewpoints: [[SinkBasin: {fillLiquid: tea}]]', 'no liquid'),
+        ('room: kitchen\nviewpoints: [[Toaster: {holds: [Mug, Mug]}]]', 'holds 1 things'),
+        (
+            'room: kitchen\nviewpoints: [[Shelf, Faucet: {controls: Sink (9)}]]',
+            'not in the scene',
+        ),
+    ],
+)
+def test_a_damaged_scene_is_refused_with_its_place(text: str, what: str) -> None:
+    with pytest.raises(PddlError, match=what) as caught:
+        read_scene(text, 'room.yaml')
+    assert caught.value.message.startswith('room.yaml:')
+
+
+def test_an_unknown_scene_is_named() -> None:
+    with pytest.raises(PddlError, match='scenes are bathroom-1'):
+        load_scene('../kinds', Setting())
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_scene_or_a_pddl_error(text: str) -> None:
+    try:
+        world = read_scene(text, 'room.yaml')
+    except PddlError as error:
+        place = error.source
+    else:
+        place = world.rooms.name
+    assert place == 'room.yaml'
+
+
+def test_what_classes_name_exists() -> None:
+    known = kinds()
+    for kind in known.values():
+        named = [*kind.only, *filter(None, (kind.becomes, kind.breaks))]
+        assert all(name in known for name in named), kind.name
+        assert bool(kind.pieces) == bool(kind.becomes) == ('sliceable' in kind.flags)
+        assert not kind.breaks or 'breakable' in kind.flags
+        assert not (known.keys() & set(kind.groups))

@@ -1,0 +1,51 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Difficulty grows with size and work, and buckets split a domain at its percentiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.difficulty import bucket, difficulty, thresholds
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit
+from safegen_ros.tasks.pddl3.task import load_task
+
+
+@pytest.mark.parametrize('kit', kits().values(), ids=list(kits()))
+def test_the_size_of_a_problem_is_read_off_the_problem(kit: DomainKit) -> None:
+    for seed in range(10):
+        generated = kit.problem(seed)
+        assert kit.measure(generated.problem) == generated.size
+
+
+@pytest.mark.parametrize('kit', kits().values(), ids=list(kits()))
+def test_longer_plans_are_scored_higher(kit: DomainKit) -> None:
+    drawn = [kit.problem(seed, size, 'none') for size in kit.sizes(wide=True) for seed in range(8)]
+    ranked = sorted(drawn, key=lambda generated: difficulty(kit, generated.problem))
+    third = len(ranked) // 3
+    easy, hard = ranked[:third], ranked[-third:]
+    assert sum(len(p.direct) for p in hard) > 1.3 * sum(len(p.direct) for p in easy)
+
+
+def test_goals_that_hold_already_are_no_work() -> None:
+    kit = kits()['ferry']
+    text = kit.problem(1, {'locations': 3, 'cars': 2}, 'none').text
+    problem = load_task(text).problem
+    done = problem.init | {(goal.predicate, *goal.terms) for goal in problem.goal_conjuncts()}
+    start, end = '(:init', '\n  )'
+    atoms = ' '.join(f'({" ".join(atom)})' for atom in sorted(done))
+    head, _, tail = text.partition(start)
+    solved = load_task(f'{head}(:init {atoms}{end}{tail.split(end, 1)[1]}').problem
+    assert difficulty(kit, problem) > difficulty(kit, solved) == 3 * 0.25 + 2 * 0.25
+
+
+def test_buckets() -> None:
+    scores = [float(number) for number in range(1, 11)]
+    limits = thresholds(scores)
+    assert limits == (4.0, 8.0)
+    found = [bucket(score, limits) for score in scores]
+    assert found == ['easy'] * 4 + ['medium'] * 4 + ['hard'] * 2
+    assert thresholds([5.0]) == (5.0, 5.0)
+    with pytest.raises(ValueError, match='no scores'):
+        thresholds([])

@@ -1,0 +1,181 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Every way in which a domain folder can contradict itself is named, with its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.tasks.pddl3 import domains
+from safegen_ros.tasks.pddl3.domains.inspection import Finding, inspect_domain
+
+
+def _found(problems: int = 5) -> list[Finding]:
+    return list(inspect_domain('courier', problems))
+
+
+@pytest.mark.parametrize('name', ['blocksworld', 'ferry', 'grippers', 'spanner'])
+def test_the_built_in_domains_are_in_order(name: str) -> None:
+    assert list(inspect_domain(name)) == []
+
+
+def test_a_fresh_folder_is_in_order(courier: Path) -> None:
+    assert _found() == []
+
+
+def test_a_folder_that_is_not_there(courier: Path) -> None:
+    with pytest.raises(SafegenError, match=r"no domain folder 'curier': use one of .*courier"):
+        list(inspect_domain('curier'))
+
+
+def _spoil(folder: Path, name: str, old: str, new: str) -> None:
+    path = folder / name
+    text = path.read_text(encoding='utf-8')
+    assert old in text
+    path.write_text(text.replace(old, new), encoding='utf-8')
+
+
+KIT, PDDL, WORDS = '__init__.py', 'domain.pddl', 'wording.py'
+DRAW, FAMILIES = 'problems.py', 'families.py'
+
+SPOILT = [
+    # What holds the folder together.
+    (PDDL, '(:action go', '(:acton go', r"courier/domain\.pddl:1\d:\d+: .*did you mean ':action'"),
+    (PDDL, '(define (domain courier)', '', r'domain\.pddl:\d+:\d+: '),
+    (PDDL, '(domain courier)', '(domain other)',
+     "defines 'other', but the first of the names of KIT is 'courier': make them equal"),
+    (KIT, 'KIT = ', 'OTHER = ', 'domain folder courier: exports no KIT: see the other folders'),
+    (KIT, 'KIT = DomainKit(', 'KIT = dict(', 'domain folder courier: exports no KIT'),
+    (KIT, "name='courier'", "name='other'", "exports a KIT named 'other': name it as the folder"),
+    (KIT, "names=('courier',)", 'names=()', 'a KIT without names'),
+    (KIT, "names=('courier',)", "names=('courier', 'ferry')",
+     "folder courier: claims the name 'ferry', which is that of ferry: choose"),
+    (KIT, 'KIT = ', 'KIT = = ', 'cannot be imported: SyntaxError: '),
+    (KIT, 'wide=(2, 4), ', '', 'cannot be imported: TypeError: '),
+    (DRAW, 'from random import', 'from rondom import', 'cannot be imported: ModuleNotFoundError'),
+    # Sizes and weights.
+    (KIT, 'paper=(3, 4)', 'paper=(4, 3)', r"parameter 'places': paper=\(4, 3\) ends before it"),
+    (KIT, 'least=2', 'least=4', r"'places': paper=\(3, 4\) is not between least=4 and most=200"),
+    (KIT, 'most=1000', 'most=3', r"'things': wide=\(2, 4\) is not between least=1 and most=3"),
+    (KIT, 'wide=(2, 4)', 'wide=(3, 4)', r"wide=\(3, 4\) does not hold all of paper=\(2, 3\): make"),
+    (KIT, "Parameter('things'", "Parameter('places'", "parameter 'places': stands there 2 times"),
+    (KIT, "'things': 0.25", "'cars': 0.25", "weights: none for the parameter 'things': add one"),
+    (KIT, "'things': 0.25", "'cars': 0.25", "weights: 'cars' is no parameter: use places things"),
+    (KIT, "'things': 0.25", "'things': float('nan')", "weights: that of 'things' is nan: use a"),
+    (KIT, '=3.25', "=float('inf')", 'goal_weight: it is inf: use a number of steps'),
+    # Words.
+    (WORDS, "'holding'", "'carrying'", "wording of 'carrying': the domain has no such predicate"),
+    (WORDS, 'lies at {1}', 'lies there', r'with 2 arguments: it needs \{0\} \{1\}, once'),
+    (WORDS, 'hand is empty', 'hand {0} is empty', 'with 0 arguments: it needs no slot, once'),
+    (WORDS, 'hand is empty', 'hand is open and empty', "holds 'and', which joins facts: use other"),
+    (WORDS, '{0} lies at', "{0}s place is", r"holds '\{0\}s': use plain words, and \{0\}"),
+    (WORDS, 'the robot is not at {0}', 'the robot is at {0}',
+     "wording of 'robot-at': 'the robot is at .0.' reads like 'the robot is at .0.'"),
+    (WORDS, "'place': (", "'spot': (", "noun for 'spot': the domain has no such thing: use object"),
+    (WORDS, "'things'", "'small things'", "'small things' is not one plain word in small letters"),
+    (WORDS, "('object', 'objects')", "('thing', 'objects')", "'thing' is that for 'thing' too"),
+    (WORDS, 'facts={', "kinds={'thing-at': ('a', 'b')},\n    facts={",
+     "wording: kind 'thing-at' is not of one argument: use one of robot-at holding"),
+    (WORDS, 'facts={', "distinct=('holding', 'thing'),\n    facts={",
+     "distinct: 'holding' is no predicate of two arguments: use one of thing-at"),
+    (WORDS, 'facts={', "distinct=('thing-at', 'thing'),\n    facts={",
+     "distinct: 'thing' is not among the kinds: use none"),
+    # Families.
+    (KIT, 'families=FAMILIES', 'families={}', 'families: there are none: add one'),
+    (KIT, 'families=FAMILIES', "families={'fast': FAMILIES['express']}",
+     "family 'fast': the family there is named 'express': make them equal"),
+    (FAMILIES, "('within',)", "('soon',)", "family 'express': 'soon' is no operator of PDDL3: use"),
+    (FAMILIES, "('within',)", "('always',)",
+     "'express', seed 0: its constraints use within, its operators are always: make them equal"),
+    (FAMILIES, "('within',)", "('within', 'always')", 'its operators are always and within'),
+    (FAMILIES, "at_least('things', 2)", "at_least('things', 9)",
+     "no size in the ranges of its parameters is one that family 'express' can have: give a"),
+    # What is drawn.
+    (DRAW, "places = [f'p{", "places = [f'p {", 'the generator makes no PDDL: <courier-'),
+    (DRAW, "('hand-empty',)", "('hand-free',)", "makes no PDDL: .*'hand-free' is not declared"),
+    (DRAW, "(thing, 'thing')", "(thing, 'cat')", "makes no PDDL: .*'cat' is not declared"),
+    (DRAW, 'rng.choice(places)', 'places[99]', 'raises IndexError: list index out of range: mend'),
+    (DRAW, "Step('take'", "Step('grab'", 'the witness fails: .*: build it so that it obeys'),
+    (DRAW, 'robot = Robot(Scene.of(instance))', 'return ()', 'the direct plan misses the goal'),
+    (DRAW, "kinds.count('thing')}", "kinds.count('place')}",
+     r"measure tells the size \{'places': 3, 'things': 3\}, drawn was"),
+    (DRAW, 'rng.choice(places)', '__import__("random").choice(places)', 'the same seed gives two'),
+    (FAMILIES, 'robot.deliver(leaving)\n', '\n', "'never-together', seed .: the witness fails"),
+    (FAMILIES, 'within {len(robot.steps)}', 'within {len(robot.steps) + 99}',
+     "'express', seed 0: courier: none of .* random problems .* has room for the constraints"),
+    (WORDS, '{0} lies at {1}', '{0} is the same as {1}', 'english is (not )?read back'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(('name', 'old', 'new', 'message'), SPOILT)
+def test_a_contradiction_is_named(
+    courier: Path, name: str, old: str, new: str, message: str
+) -> None:
+    _spoil(courier, name, old, new)
+    found = [finding for finding in _found() if not finding.note]
+    assert any(re.search(message, finding.message) for finding in found), found
+    assert all('courier' in finding.message for finding in found)
+
+
+def test_a_missing_domain_file_is_named(courier: Path) -> None:
+    (courier / PDDL).unlink()
+    (finding,) = _found()
+    assert re.search(r'courier: domain\.pddl cannot be read: .*: write the domain', finding.message)
+
+
+def test_no_folder_is_in_order_while_another_one_cannot_be_loaded(courier: Path) -> None:
+    _spoil(courier, KIT, 'KIT = ', 'OTHER = ')
+    (finding,) = inspect_domain('ferry')
+    assert not finding.note
+    assert finding.message.startswith('ferry: not looked at yet: domain folder courier: exports no')
+
+
+def test_what_can_be_done_without_is_noted(courier: Path) -> None:
+    _spoil(
+        courier,
+        WORDS,
+        "        'holding': ('the robot holds {0}', 'the robot does not hold {0}'),",
+        '',
+    )
+    _spoil(courier, WORDS, "        'place': ('place', 'places'),\n", '')
+    _spoil(courier, FAMILIES, "'a certain thing is delivered within a number of steps'", "''")
+    found = _found()
+    assert all(finding.note for finding in found)
+    assert [finding.message.split(': ')[1] for finding in found] == [
+        "family 'express'", "wording of 'holding'", 'wording',
+    ]  # fmt: skip
+
+
+def test_problems_that_differ_by_names_only_are_noted(courier: Path) -> None:
+    """One thing at one of two places: there is little to draw."""
+    for old, new in (
+        ('paper=(3, 4), wide=(3, 5)', 'paper=(2, 2), wide=(2, 2)'),
+        ('paper=(2, 3), wide=(2, 4)', 'paper=(1, 1), wide=(1, 1)'),
+    ):
+        _spoil(courier, KIT, old, new)
+    _spoil(courier, FAMILIES, "at_least('things', 2)", "at_least('things', 1)")
+    _spoil(courier, FAMILIES, 'within {len(robot.steps)}', 'within {len(robot.steps) - 1}')
+    (note,) = [f.message for f in _found(10) if f.note]
+    assert re.search(r"family 'none': only \d of 10 problems differ by more than names", note)
+
+
+def test_two_folders_of_one_name_are_refused(
+    courier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = courier.parent.parent / 'other'
+    (other / 'ferry').mkdir(parents=True)
+    (other / 'ferry' / '__init__.py').touch()
+    monkeypatch.setenv(domains.SEARCH_PATH, f'{courier.parent}:{other}')
+    with pytest.raises(SafegenError, match=r'domain folder ferry: lies in .* rename one of them'):
+        domains.domain_folders()
+
+
+def test_a_search_path_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domains, '__path__', list(domains.__path__))
+    monkeypatch.setenv(domains.SEARCH_PATH, '/no/such/place')
+    with pytest.raises(SafegenError, match='SAFEGEN_DOMAIN_PATH: /no/such/place is no directory'):
+        domains.domain_folders()

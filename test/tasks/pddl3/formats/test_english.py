@@ -1,0 +1,323 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Problems in English read like English, and other English is refused with what was expected."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+import strategies
+from hypothesis import given, settings
+
+from safegen_ros.errors import PddlError
+from safegen_ros.pddl.model import And, AtomFormula, Constraint, Forall, Formula, Not, Or
+from safegen_ros.pddl.reader import read_domain
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.formats.english import to_english
+from safegen_ros.tasks.pddl3.formats.english_reader import from_english
+from safegen_ros.tasks.pddl3.task import load_task
+
+EXAMPLE = """Problem tower-order of the domain blocksworld.
+There are 5 blocks: b1, b2, b3, b4, b5.
+
+At the start:
+- the arm is empty
+- block b2 is clear
+- block b5 is clear
+- block b2 is on block b1
+- block b4 is on block b3
+- block b5 is on block b4
+- block b1 is on the table
+- block b3 is on the table
+Nothing else is true at the start.
+
+The goal:
+- block b1 is on block b4
+
+The rules:
+- Before the first time that block b2 is on the table, there is a time when block b3 is on the table.
+"""  # noqa: E501
+
+
+def test_a_problem_of_blocksworld() -> None:
+    problem = from_english(EXAMPLE, strategies.BLOCKSWORLD)
+    assert to_english(problem) == EXAMPLE
+    assert problem.constraints[0].operator == 'sometime-before'
+
+
+def test_line_breaks_blanks_and_capitals_do_not_matter() -> None:
+    text = re.sub(r'\s+', '\n  ', EXAMPLE.replace('block b', 'Block b'))
+    problem = from_english(text, strategies.BLOCKSWORLD)
+    assert problem == from_english(EXAMPLE, strategies.BLOCKSWORLD)
+
+
+def _edited(rng: random.Random, text: str) -> str:
+    """A text after edits that a person or an editor makes."""
+    lines = []
+    bullet = rng.choice('-*\u2022\u2013')
+    for line in text.splitlines():
+        if line.startswith('- '):
+            item = line[2:]
+            if rng.random() < 0.5:
+                item = item[0].upper() + item[1:]
+            line = (
+                f'{bullet} {item}' if line.endswith('.') else f'{bullet} {item}{rng.choice(" .")}'
+            )
+        if line.endswith(('.', ':')) and rng.random() < 0.5:
+            line = line[:-1]
+        if rng.random() < 0.3:
+            words = line.split(' ')
+            place = rng.randrange(1, len(words)) if len(words) > 2 else 0
+            line = ' '.join(words[:place]) + '\n    ' + ' '.join(words[place:])
+        lines += [line, *[' '] * rng.choice([0, 0, 1])]
+    return '\n'.join(lines)
+
+
+@settings(strategies.SUITE, max_examples=80)
+@given(strategies.SEEDS)
+def test_small_edits_do_not_matter(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.problem(rng) if seed % 2 else strategies.generated(rng)
+    text = _edited(rng, to_english(problem))
+    assert from_english(text, problem.domain) == problem, text
+
+
+def test_a_list_of_names_may_end_with_and() -> None:
+    for names in ('b4 and b5.', 'b4, and b5.'):
+        text = EXAMPLE.replace('b4, b5.', names)
+        assert text != EXAMPLE
+        assert from_english(text, strategies.BLOCKSWORLD) == from_english(
+            EXAMPLE, strategies.BLOCKSWORLD
+        )
+
+
+RULES = {
+    ('blocksworld', 'apart-on-the-table'):
+        r'At all times, it is not true that both block b\d is on the table and block b\d is on the '
+        r'table\.',
+    ('ferry', 'moored-at-end'): r'At the end, the ferry is at l\d\.',
+    ('ferry', 'shown-on-board'):
+        r'At some time, the ferry is at l\d and car c\d is on the ferry\.',
+    ('ferry', 'quarantine'):
+        r'Whenever the ferry is at l\d, then or within \d steps the ferry is at l\d\.',
+    ('grippers', 'restricted-gripper'):
+        r'At all times, for every object O, robot1 does not carry O with [lr]gripper1\.',
+    ('grippers', 'narrow-room'):
+        r'At all times, for every robot R and robot S, if R is in room\d and S is in room\d, '
+        r'then R is the same as S\.',
+    ('grippers', 'worn-gripper'):
+        r'There is at most one period during which for some object O, robot1 carries O with '
+        r'[lr]gripper1\.',
+    ('spanner', 'taken-at-once'):
+        r'Whenever bob is at location\d, then or within 1 step bob carries spanner\d\.',
+    ('spanner', 'loose-at-first'): r'From step \d until before step \d+, nut\d is not tight\.',
+    ('spanner', 'tight-later'): r'From step \d+ on, nut\d is tight\.',
+    ('spanner', 'urgent-nut'): r'Within \d+ steps, nut\d is tight\.',
+    ('blocksworld', 'wiped-after'):
+        r'Whenever the arm holds block b\d, then or at a later time the arm holds block b\d\.',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('name', 'family'), RULES)
+def test_rules_read_like_english(name: str, family: str) -> None:
+    text = to_english(kits()[name].problem(3, family=family).problem)
+    for rule in text.split('The rules:\n')[1].splitlines():
+        assert re.fullmatch(f'- {RULES[name, family]}', rule), rule
+
+
+def test_what_every_problem_of_ferry_says_is_told_in_a_sentence() -> None:
+    problem = kits()['ferry'].problem(1, {'locations': 3, 'cars': 1}, 'none').problem
+    text = to_english(problem)
+    assert 'There is 1 car: c0.\nThere are 3 locations: l0, l1, l2.\n' in text
+    assert 'All locations are different places.' in text
+    assert 'another place' not in text
+    missing = frozenset(atom for atom in problem.init if atom != ('not-eq', 'l0', 'l1'))
+    lopsided = load_task(
+        kits()['ferry']
+        .problem(1, {'locations': 3, 'cars': 1}, 'none')
+        .text.replace('(not-eq l0 l1)', '')
+    ).problem
+    assert lopsided.init == missing
+    assert '- l1 is another place than l0\n' in to_english(lopsided)
+    assert from_english(to_english(lopsided), lopsided.domain) == lopsided
+
+
+def test_a_domain_without_words_of_its_own_is_told_by_its_predicates() -> None:
+    domain = read_domain(
+        '(define (domain d) (:types t) (:predicates (near ?x ?y - t) (done)) '
+        '(:action a :effect (done)))'
+    )
+    text = """Problem p of the domain d.
+There are 2 of type t: x, y.
+
+At the start:
+- near holds for x, y
+Nothing else is true at the start.
+
+The goal is that done does not hold or near holds for y, x.
+
+The rules:
+- At all times, for every t A and t B, if near holds for A, B, then A is not the same as B.
+"""
+    problem = from_english(text, domain)
+    assert to_english(problem) == text
+    assert problem.init == {('near', 'x', 'y')}
+
+
+def test_words_of_a_domain_are_used_for_no_other_of_that_name() -> None:
+    problem = load_task(
+        '(define (problem p) (:domain blocksworld) (:objects x) (:init (on x)) (:goal (on x)))',
+        '(define (domain blocksworld) (:predicates (on ?x)) '
+        '(:action a :parameters (?x) :effect (on ?x)))',
+    ).problem
+    text = to_english(problem)
+    assert 'There is 1 of type object: x.' in text
+    assert '- "on" holds for x' in text
+    assert from_english(text, problem.domain) == problem
+
+
+def _with_rule(rule: str) -> str:
+    return EXAMPLE.split('The rules:')[0] + f'The rules:\n- At all times, {rule}.\n'
+
+
+TABLE = 'block b1 is on the table', 'block b2 is on the table', 'block b3 is on the table'
+
+
+@pytest.mark.parametrize(
+    ('rule', 'column'),
+    [
+        ('it is not true that {0} and {1}', 62),
+        ('it is not true that {0} or {1}', 62),
+        ('{2} and it is not true that {0} or {1}', 91),
+        ('it is not true that block b1 is not on the table or {1}', 66),
+        ('it is not true that it is not true that {0} and {1}', 82),
+        ('it is not true that b1 is the same as b2 or {1}', 58),
+        ('it is not true that both {0} and {1} or {2}', 96),
+        ('it is not true that both {0} and {1} and {2}', 96),
+        ('it is not true that both it is not true that {0} and {1}', 87),
+        ('it is not true that it is not true that ({0} or {1}) and {2}', 112),
+    ],
+)
+def test_a_negation_without_a_clear_end_is_refused(rule: str, column: int) -> None:
+    with pytest.raises(PddlError) as caught:
+        from_english(_with_rule(rule.format(*TABLE)), strategies.BLOCKSWORLD, 'p')
+    assert re.search(
+        rf"^p:19:{column}: unclear whether 'it is not true that.*' reaches beyond '(and|or)': put "
+        "what is not true in parentheses, or write 'it is not true that both ",
+        str(caught.value),
+    ), str(caught.value)
+
+
+A, B, C = (AtomFormula('on-table', (name,)) for name in ('b1', 'b2', 'b3'))
+
+
+@pytest.mark.parametrize(
+    ('rule', 'formula'),
+    [
+        ('it is not true that both {0} and {1}', Not(And((A, B)))),
+        ('it is not true that ({0} or {1})', Not(Or((A, B)))),
+        ('(it is not true that ({0} or {1})) and {2}', And((Not(Or((A, B))), C))),
+        ('{2} or (it is not true that both {0} and {1})', Or((C, Not(And((A, B)))))),
+        ('(it is not true that both {0} and {1}) and {2} or {0}',
+         Or((And((Not(And((A, B))), C)), A))),
+        ('it is not true that both (it is not true that ({0} or {1})) and {2}',
+         Not(And((Not(Or((A, B))), C)))),
+    ],
+)  # fmt: skip
+def test_a_negation_with_a_clear_end_is_written_and_read(rule: str, formula: Formula) -> None:
+    text = _with_rule(rule.format(*TABLE))
+    problem = from_english(text, strategies.BLOCKSWORLD)
+    assert problem.constraints == (Constraint('always', (formula,)),)
+    assert to_english(problem) == text
+
+
+def _nested(rng: random.Random, depth: int) -> Formula:
+    """A formula of many negations, `and` and `or`, with a block named as a variable may be."""
+    kind = rng.randrange(5) if depth else 0
+    if kind == 0:
+        return AtomFormula('clear', (rng.choice(('?b1', 'b1', 'b2')),))
+    if kind < 3:
+        return Not(_nested(rng, depth - 1))
+    parts = tuple(_nested(rng, depth - 1) for _ in range(rng.choice((1, 2, 2, 3))))
+    return And(parts) if kind == 3 else Or(parts)
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_nested_negations_are_read_back_unchanged(seed: int) -> None:
+    formula = Forall((('?b1', 'object'),), _nested(random.Random(seed), 5))
+    example = from_english(EXAMPLE, strategies.BLOCKSWORLD)
+    problem = replace(example, constraints=(Constraint('always', (formula,)),))
+    text = to_english(problem)
+    assert from_english(text, problem.domain) == problem, text
+
+
+def test_parentheses_close_a_negation() -> None:
+    rule = 'it is not true that ({} or {}) and {}'.format(*TABLE)
+    problem = from_english(_with_rule(rule), strategies.BLOCKSWORLD)
+    assert problem.constraints[0].arguments == (And((Not(Or((A, B))), C)),)
+
+
+@pytest.mark.parametrize(
+    'rule',
+    ['for every block B1, block b1 is clear', 'for every block ?b1, block B1 is clear'],
+)
+def test_a_variable_that_may_be_an_object_is_refused(rule: str) -> None:
+    with pytest.raises(
+        PddlError, match=r"B1 may be a variable or the object b1: write '\?b1' for the variable"
+    ):
+        from_english(_with_rule(rule), strategies.BLOCKSWORLD)
+
+
+def test_a_variable_with_the_name_of_an_object_is_written_with_its_mark() -> None:
+    text = _with_rule('for every block ?b1, block ?b1 is clear or block b1 is clear')
+    problem = from_english(text, strategies.BLOCKSWORLD)
+    body = Or((AtomFormula('clear', ('?b1',)), AtomFormula('clear', ('b1',))))
+    (formula,) = problem.constraints[0].arguments
+    assert isinstance(formula, Forall)
+    assert ([name for name, _ in formula.variables], formula.body) == (['?b1'], body)
+    assert to_english(problem) == text
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'message'),
+    [
+        ('Problem tower', 'This is tower',
+         r"^p:1:1: found 'This' where 'Problem' must stand: begin with 'Problem NAME of the dom"),
+        ('b5.\n', 'b5, b6.\n', '5 announced, 6 named: make the number that of the names'),
+        ('5 blocks', '5 bricks', "found 'bricks' where a kind of object must stand: use one of"),
+        ('5 blocks', 'five blocks', 'where a number must stand: say how many there are'),
+        ('At the start:', 'Initially:', "found 'Initially' where 'At' must stand: write 'At"),
+        ('the arm is empty', 'the arm is full', r"^p:5:14: found 'full' where a fact .*'the arm"),
+        ('block b2 is clear', 'b2 is clear', "found 'b2' where a fact must stand: write 'block"),
+        ('Nothing else', 'Nothing more', "found 'more' where 'else' must stand"),
+        ('goal:\n- block b1 is on block b4', 'goal: none', "where a list, whose items begin"),
+        ('on block b4\n\nThe r', 'on block b9\n\nThe r', r"^p:16:24: object 'b9' is not declared"),
+        ('Before the', 'Before a', "found 'a' where 'the' must stand: a rule is 'Before the first"),
+        ('Before the', 'Never the', "found 'Never' where 'After'|'At' or 'Before' or 'From'"),
+        ('there is a time', 'there was a time', "found 'was' where 'is' must stand"),
+        ('b3 is on the table.', 'b3 is on the table Hurry', r"found 'Hurry' where '\.' must"),
+        ('- the arm is empty', '1. the arm is empty', "found '1' where a list, whose items"),
+        ('- block b2 is clear', 'block b2 is clear', "found 'block' where 'Nothing' must stand"),
+        ('b1, b2', 'b1, , b2', "found ',' where an object must stand: write a name"),
+        ('b1, b2', 'b1, the, b2', "found 'the' where an object must stand: write a name, in doub"),
+        ('b3 is on the table.', 'b3 is on the table. Be quick!', "found '!': use plain words only"),
+        ('b3 is on the table.', 'b3 is on the table. Hurry.', "found 'Hurry' where the end must"),
+        ('The rules:', 'By the way:', "found 'By' where 'The' must stand: write 'The rules:'"),
+        ('block b2 is on the table, there', 'for every X, block X is clear, there', 'where a var'),
+        ('block b2 is on the table, there', 'for every block x, block x is clear, there',
+         "found 'x' where a variable must stand: write it with capitals"),
+        ('block b2 is on the table, there', f'{"(" * 320} block b2 is clear, there',
+         'too deeply nested clauses: flatten them'),
+        ('block b2 is on the table, there', f'{"it is not true that " * 320} block b2 is clear, th',
+         'too deeply nested clauses: flatten them'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_place(old: str, new: str, message: str) -> None:
+    assert old in EXAMPLE
+    with pytest.raises(PddlError) as caught:
+        from_english(EXAMPLE.replace(old, new, 1), strategies.BLOCKSWORLD, 'p')
+    assert re.search(message, str(caught.value)), str(caught.value)

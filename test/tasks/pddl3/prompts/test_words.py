@@ -1,0 +1,115 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Words of tasks and plans: what the small model reads and writes."""
+
+from __future__ import annotations
+
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safegen_ros.llm.marks import MARKS, PLAN
+from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.slots import slotted
+from safegen_ros.tasks.pddl3.prompts.words import (
+    plan_words,
+    read_steps,
+    task_words,
+    vocabulary,
+    words_of,
+)
+
+ARITIES = {'stack': 2, 'pickup': 1, 'wait': 0}
+
+
+def test_every_family_is_told_in_known_words() -> None:
+    known = set(vocabulary())
+    lengths = []
+    for kit in kits().values():
+        for family in (*kit.families, 'none'):
+            generated = kit.problem(5, kit.sizes(family, wide=True)[-1], family)
+            task = slotted(generated.problem)
+            for form in FORMATS:
+                words = task_words(task, form)
+                lengths.append(len(words))
+                assert known.issuperset(words), (family, set(words) - known)
+            assert known.issuperset(plan_words(task.plan(generated.witness)))
+    assert len(lengths) == 3 * sum(len(kit.families) + 1 for kit in kits().values())
+
+
+def test_a_vocabulary_has_marks_first_and_no_word_twice() -> None:
+    words = vocabulary()
+    assert words[: len(MARKS)] == MARKS
+    assert len(set(words)) == len(words)
+
+
+def test_different_tasks_have_different_words() -> None:
+    """Brackets are left out: nothing may be lost with them."""
+    for form in FORMATS:
+        seen: dict[tuple[str, ...], object] = {}
+        for kit in kits().values():
+            for seed in range(60):
+                task = slotted(kit.problem(seed).problem)
+                assert seen.setdefault(tuple(task_words(task, form)), task.problem) == task.problem
+
+
+def test_the_tokenizer_reads_texts_as_words() -> None:
+    tokenizer = word_tokenizer(vocabulary(), 512)
+    for kit in kits().values():
+        task = slotted(kit.problem(3).problem)
+        for form in FORMATS.values():
+            text = form.write(task.problem)
+            ids = tokenizer(text, add_special_tokens=False)['input_ids']
+            assert tokenizer.convert_ids_to_tokens(ids) == words_of(text)
+    asked = tokenizer.apply_chat_template(
+        [{'role': 'user', 'content': 'block1 [attempt] pickup block1 [verdict] safety'}],
+        tokenize=False,
+        add_generation_prompt=True,
+    )
+    found = tokenizer(asked, add_special_tokens=False)['input_ids']
+    assert tokenizer.unk_token_id not in found
+    assert tokenizer.convert_ids_to_tokens(found)[-1] == PLAN
+
+
+@pytest.mark.parametrize('name', kits())
+def test_plans_come_back_from_their_words(name: str) -> None:
+    generated = kits()[name].problem(11)
+    domain = generated.problem.domain
+    arities = {n: len(a.parameters) for n, a in domain.actions.items()}
+    task = slotted(generated.problem)
+    plan = task.plan(generated.witness)
+    assert read_steps(plan_words(plan), arities) == plan
+    assert task.original(plan) == generated.witness
+    assert read_steps(plan_words(plan)[:-1], arities) is None
+
+
+@settings(strategies.SUITE, max_examples=300)
+@given(st.lists(st.sampled_from(['stack', 'pickup', 'wait', 'block1', 'block2', 'safety', ''])))
+def test_any_words_are_a_plan_or_none(words: list[str]) -> None:
+    plan = read_steps(words, ARITIES)
+    if plan is not None:
+        assert plan_words(plan) == words
+        assert all(len(step.arguments) == ARITIES[step.action] for step in plan.steps)
+
+
+def test_no_words_are_the_empty_plan() -> None:
+    assert read_steps([], ARITIES) == Plan()
+    assert parse_plan('') == Plan()
+
+
+def test_goals_that_differ_by_brackets_alone_have_different_words() -> None:
+    def words(goal: str) -> list[str]:
+        text = (
+            '(define (problem p) (:domain blocksworld) (:objects a b c) (:init (arm-empty)'
+            f'(on-table a) (on b a) (on c b) (clear c)) (:goal {goal}))'
+        )
+        return task_words(slotted(read_problem(text, builtin_domain('blocksworld'))), 'pddl')
+
+    one = '(or (and (on a b) (on b a)) (on-table b) (on-table c))'
+    other = '(or (and (on a b) (on b a) (on-table b)) (on-table c))'
+    assert words(one) != words(other)

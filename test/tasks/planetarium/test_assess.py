@@ -1,0 +1,148 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether answers are parseable, solvable and correct."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import planetarium_small as small
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planetarium_answers import BLOCKS, ROOMS, TILES
+
+from safegen_ros.pddl.model import And
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.writer import problem_text
+from safegen_ros.tasks.planetarium.assess import Assessed, assess
+from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
+from safegen_ros.tasks.planetarium.findings import Finding
+from safegen_ros.tasks.planetarium.soundness import contradiction
+
+WANTED = read_problem(BLOCKS, planetarium_domain('blocksworld'))
+
+
+def names(found: Assessed) -> tuple[Finding, Finding]:
+    return found.enforced.finding, found.tolerant.finding
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'finding', 'metrics'),
+    [
+        ('a b)', 'a b)', Finding.CORRECT, (True, True, True)),
+        ('(clear a)))', '))', Finding.CORRECT, (True, True, True)),
+        ('(on a b) (clear a)', '(on b a)', Finding.CORRECT, (True, True, True)),
+        ('(on a b) ', '', Finding.DIFFERENT, (True, True, False)),
+        ('(on a b) (clear a)', '(on a b) (on b a)', Finding.UNSOLVABLE, (True, False, False)),
+        ('(on-table a)', '(on a b) (on b a)', Finding.INVALID_START, (True, False, False)),
+        ('(arm-empty) ', '', Finding.UNSOLVABLE, (True, False, False)),
+        ('(on a b)', '(over a b)', Finding.UNKNOWN_PREDICATE, (True, False, False)),
+        ('blocksworld', 'blocks', Finding.WRONG_DOMAIN, (True, False, False)),
+        ('(on a b)', '(on a c)', Finding.UNDECLARED_OBJECT, (False, False, False)),
+        ('(and (on', '(or (on', Finding.NOT_STRIPS, (False, False, False)),
+    ],
+)  # fmt: skip
+def test_the_first_thing_that_is_wrong_decides(
+    old: str, new: str, finding: Finding, metrics: tuple[bool, bool, bool]
+) -> None:
+    found = assess(WANTED, BLOCKS.replace(old, new, 1))
+    assert names(found) == (finding, finding)
+    for side in (found.enforced, found.tolerant):
+        assert (side.parseable, side.solvable, side.correct) == metrics
+        assert side.reason
+
+
+def test_types_where_there_are_none_are_wrong_unless_tolerated() -> None:
+    found = assess(WANTED, BLOCKS.replace('a b)', 'a b - block)', 1))
+    assert names(found) == (Finding.TYPED, Finding.CORRECT)
+    assert found.enforced.solvable
+    wrong = BLOCKS.replace('a b)', 'a b - block)', 1).replace('(on a b) ', '')
+    assert names(assess(WANTED, wrong)) == (Finding.TYPED, Finding.DIFFERENT)
+
+
+def test_types_of_gripper_make_up_for_atoms_only_where_tolerated() -> None:
+    kinds = '(room r1) (room r2) (ball x) (gripper g)'
+    text = ROOMS.replace('r1 r2 - room x - ball g - gripper', 'r1 r2 x g')
+    text = text.replace('(:init', f'(:init {kinds}')
+    wanted = read_problem(text, planetarium_domain('gripper'))
+    assert names(assess(wanted, text)) == (Finding.CORRECT, Finding.CORRECT)
+    assert names(assess(wanted, ROOMS)) == (Finding.UNSOLVABLE, Finding.CORRECT)
+
+
+def test_missing_types_of_floor_tile_are_forgiven_only_where_tolerated() -> None:
+    text = TILES.replace('rob t1 t2 red', 'rob - robot t1 t2 - tile red - color', 1)
+    wanted = read_problem(text, planetarium_domain('floor-tile'))
+    assert names(assess(wanted, TILES)) == (Finding.WRONG_TYPES, Finding.CORRECT)
+
+
+def test_placeholders_may_be_any_objects() -> None:
+    init = '(on b a) (on-table a) (on-table c) (clear b) (clear c) (arm-empty)'
+    text = f"""(define (problem p) (:domain blocksworld) (:objects a b c) (:init {init})
+        (:goal (on a b)))"""
+    wanted = read_problem(text, planetarium_domain('blocksworld'))
+    other = text.replace('(on a b)', '(on c b)')
+    assert assess(wanted, other).enforced.finding is Finding.DIFFERENT
+    assert assess(wanted, other, placeholder=True).enforced.correct
+
+
+def test_what_is_not_decided_in_time_is_not_correct() -> None:
+    rng = random.Random(3)
+    problem = small.blocksworld(rng, 9)
+    odd = replace(problem, init=problem.init - {('clear', 'b0')} - {('arm-empty',)})
+    far = And(small.goal_of({('on', 'b1', 'b2'), ('on', 'b2', 'b1')}).parts)
+    found = assess(WANTED, problem_text(replace(odd, goal=far)), plan_limit_s=0.001)
+    assert found.enforced.finding in (Finding.PLAN_UNDECIDED, Finding.UNSOLVABLE)
+    assert not found.enforced.solvable
+
+
+@pytest.mark.parametrize('domain', RULES)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_correct_is_definition_2_and_solvable_is_a_goal_state(domain: str, seed: int) -> None:
+    rng = random.Random(seed)
+    start = small.small(rng, domain)
+    one, other = (
+        replace(start, goal=small.goal_of(set(rng.sample(atoms, min(2, len(atoms))))))
+        for atoms in (sorted(small.all_atoms(start)),) * 2
+    )
+    found = assess(one, problem_text(other)).enforced
+    assert found.solvable == bool(small.goal_states(other))
+    if found.solvable:
+        assert found.correct == small.equivalent(one, other)
+
+
+@pytest.mark.parametrize(
+    ('domain', 'atoms', 'said'),
+    [
+        ('blocksworld', 'on a b, on-table a', 'a is on b and on the table'),
+        ('blocksworld', 'on a b, on c b', 'a and c are both on b'),
+        ('blocksworld', 'on a b, on b c, on c a', 'stands on itself'),
+        ('blocksworld', 'on a a', 'stands on itself'),
+        ('blocksworld', 'on a b, clear b', 'b is clear and a is on it'),
+        ('blocksworld', 'holding a, holding b', 'the arm holds a and b'),
+        ('blocksworld', 'holding a, arm-empty', 'the arm is empty and holds a'),
+        ('blocksworld', 'holding a, on b a', 'b is on a, which the arm holds'),
+        ('gripper', 'ball a, room a', 'a is a ball and a room'),
+        ('gripper', 'at-robby a, at-robby b', 'the robot is in a and in b'),
+        ('gripper', 'at a b, carry a c', 'a is in b and in c'),
+        ('gripper', 'carry a g, carry b g', 'g carries a and b'),
+        ('gripper', 'carry a g, free g', 'g is free and carries a'),
+        ('floor-tile', 'robot-at r a, robot-at r b', 'r is at a and at b'),
+        ('floor-tile', 'robot-has r a, robot-has r b', 'r has a and b'),
+    ],
+)
+def test_an_impossible_state_is_told_in_words(domain: str, atoms: str, said: str) -> None:
+    init = frozenset(tuple(atom.split()) for atom in atoms.split(', '))
+    assert said in contradiction(domain, init)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), domain=st.sampled_from(sorted(RULES)))
+def test_a_state_that_can_be_reached_contradicts_nothing(seed: int, domain: str) -> None:
+    rng = random.Random(seed)
+    problem = small.small(rng, domain)
+    state = rng.choice(sorted(small.reachable(problem), key=sorted))
+    assert contradiction(domain, state) == ''
+    assert contradiction(domain, frozenset(rng.sample(sorted(state), len(state) // 2))) == ''

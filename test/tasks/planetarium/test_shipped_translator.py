@@ -1,0 +1,111 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The translator that ships understands requests that it never saw, through the front door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.paths import data_path
+from safegen_ros.tasks.planetarium.front_door import Understood, understand
+from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.styles import translation_style_of
+
+MODELS = [data_path(f'models/safegen-{name}') for name in ('words', 'requests')]
+WORLD = """(define (problem cell) (:domain blocksworld) (:objects b1 b2 b3)
+    (:init (arm-empty) (on-table b1) (on b2 b1) (clear b2) (on-table b3) (clear b3))
+    (:goal (and (clear b1))))"""
+TOLD = (
+    'Given: 3 blocks (b1 to b3). At the start: the hand is empty; b1 stands on the table; nothing '
+    'rests on b1; b3 stands on the table; b2 rests on b3; nothing rests on b2. In the end: b3 '
+    'stands on the table; b1 rests on b3; b2 rests on b1.'
+)
+
+
+@pytest.fixture(scope='module', params=MODELS, ids=lambda path: path.name)
+def model(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture(scope='module')
+def backend(model: Path) -> Iterator[Backend]:
+    from safegen_ros.llm.open_backend import open_backend
+
+    with closing(open_backend(str(model))) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ('text', 'start', 'goal'),
+    [
+        ('Please put b3 on b2.', WORLD, {('on', 'b3', 'b2')}),
+        ('put b2 on the table and then b1 on b3', WORLD, {('on-table', 'b2'), ('on', 'b1', 'b3')}),
+        (TOLD, '', {('on-table', 'b3'), ('on', 'b1', 'b3'), ('on', 'b2', 'b1')}),
+    ],
+)
+def test_requests_are_understood(
+    text: str, start: str, goal: set[tuple[str, ...]], backend: Backend, model: Path
+) -> None:
+    request = read_request(text, 'blocksworld', '', start)
+    found = understand(
+        request, backend, Sampling(0, max_new_tokens=200), style=translation_style_of(str(model))
+    )
+    assert isinstance(found, Understood)
+    asked = {(atom.predicate, *atom.terms) for atom in found.problem.goal_conjuncts()}  # type: ignore[union-attr]
+    assert asked == goal
+    if request.start is not None:
+        assert found.problem.init == request.start.init
+
+
+def test_a_word_that_it_does_not_know_is_named(backend: Backend, model: Path) -> None:
+    request = read_request('juggle b1', 'blocksworld', '', WORLD)
+    with pytest.raises(SafegenError, match="does not know 'juggle'") as caught:
+        understand(request, backend, Sampling(0), style=translation_style_of(str(model)))
+    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+
+
+@pytest.mark.parametrize(
+    'rule',
+    [
+        "don't ever put b1 on b3 while you do that",
+        'do not let b1 fall',
+        'keep b1 where it is until b2 is on b3',
+        'always be gentle with b1',
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_never_left_out(
+    rule: str, backend: Backend, model: Path
+) -> None:
+    """The model writes goals alone: it would do what is asked, and drop the rule."""
+    request = read_request(f'Put b3 on b2, but {rule}.', 'blocksworld', '', WORLD)
+    with pytest.raises(SafegenError, match='no rule that can be read') as caught:
+        understand(request, backend, Sampling(0), style=translation_style_of(str(model)))
+    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+
+
+def test_a_rule_that_is_read_holds_beside_the_goal(backend: Backend, model: Path) -> None:
+    request = read_request('Put b3 on b2, but b1 must never be held.', 'blocksworld', '', WORLD)
+    sampling, style = Sampling(0, max_new_tokens=200), translation_style_of(str(model))
+    found = understand(request, backend, sampling, style=style)
+    assert isinstance(found, Understood)
+    assert 'At all times, the arm does not hold block b1.' in found.words
+
+
+def test_its_files_are_whole(model: Path) -> None:
+    from safegen_ros.training.export import CHECKSUMS, PROSE  # which imports torch
+
+    lines = (model / CHECKSUMS).read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split('  ') for line in lines)}
+    files = {path.name for path in model.iterdir() if path.is_file()}
+    assert set(listed) == files - {CHECKSUMS, *PROSE}
+    for name, digest in listed.items():
+        assert sha256((model / name).read_bytes()).hexdigest() == digest, name
+    assert sum(path.stat().st_size for path in model.rglob('*') if path.is_file()) < 20_000_000
