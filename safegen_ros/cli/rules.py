@@ -25,7 +25,7 @@ from safegen_ros.cli.files import ReadAs, find_problem, read_task
 from safegen_ros.errors import ErrorCode, SafegenError
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.rules.files import Read
+    from safegen_ros.language.rule_files import Read
 
 
 def rules(
@@ -69,8 +69,8 @@ def rules(
     Exit status: 0, 1 it is seen that no plan can keep them all, or the model cannot answer, 2 bad
     input, also where the answer of the model is refused, 3 internal error.
     """
-    from safegen_ros.tasks.pddl3.rules.additions import task_with_rules
-    from safegen_ros.tasks.pddl3.rules.files import gather_rules
+    from safegen_ros.language.additions import task_with_rules
+    from safegen_ros.language.rule_files import gather_rules
 
     if model and not texts:
         raise typer.BadParameter('there is no RULE that it could read', param_hint='--model')
@@ -114,14 +114,14 @@ def rules(
 @contextmanager
 def _reader(model: str) -> Iterator[Read]:
     """Who reads the rules of the command line: our wording, or the model that is named."""
-    from safegen_ros.tasks.pddl3.rules.sentences import read_rules
+    from safegen_ros.language.rules import read_rules
 
     if not model:
         yield read_rules
         return
+    from safegen_ros.language.free_text import MAX_ATTEMPTS, ask_model
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
-    from safegen_ros.tasks.pddl3.rules.free_text import MAX_ATTEMPTS, ask_model
 
     with closing(open_backend(named_model(model))) as backend:
         yield lambda text, problem, source: ask_model(

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from safegen_ros.errors import PddlError, SafegenError
+from safegen_ros.language.additions import with_rules
+from safegen_ros.language.reading import AmbiguousRule, Reading
+from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.model import Problem
-from safegen_ros.tasks.pddl3.rules.additions import with_rules
-from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule, Reading
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
 
 
 @dataclass(frozen=True, slots=True)

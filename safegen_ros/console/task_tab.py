@@ -17,9 +17,9 @@ from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.rules import Trouble, Understood, understand
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
+from safegen_ros.language.additions import task_with_rules
+from safegen_ros.language.reading import Reading
 from safegen_ros.record.translation import UnderstoodRecord
-from safegen_ros.tasks.pddl3.rules.additions import task_with_rules
-from safegen_ros.tasks.pddl3.rules.reading import Reading
 
 PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
 FIRST = 'tower_order'

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError
+from safegen_ros.language.english import constraint_sentence, formula_words
+from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.reading import read_formal
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.plan import Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run import AttemptRecord
-from safegen_ros.tasks.pddl3.formats.english import constraint_sentence, formula_words
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases
-from safegen_ros.tasks.pddl3.rules.reading import read_formal
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 _MOST = 5  # things that are told one by one

@@ -16,6 +16,10 @@ from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.keys.key_pair import INSTALLATION, KEY_NAME
+from safegen_ros.language.additions import contradictions
+from safegen_ros.language.placed import MAX_YAML, Placed, read_yaml
+from safegen_ros.language.reading import read_formal
+from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.model import And, Constraint, Domain, Problem
 from safegen_ros.pddl.writer import constraint_text
@@ -23,10 +27,6 @@ from safegen_ros.robot.keep_out import KeepOut, Point
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_files, require_same_actions
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.rules.additions import contradictions
-from safegen_ros.tasks.pddl3.rules.placed_yaml import MAX_YAML, Placed, read_yaml
-from safegen_ros.tasks.pddl3.rules.reading import read_formal
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from safegen_ros.language.placed import Placed
 from safegen_ros.tasks.household.kinds import check_class, kinds, members
 from safegen_ros.tasks.household.world import COLD, HOT, LIQUIDS, ROOM
-from safegen_ros.tasks.pddl3.rules.placed_yaml import Placed
 
 FLAGS = (
     'isBroken', 'isCooked', 'isDirty', 'isFilledWithLiquid', 'isOpen', 'isPickedUp', 'isToggled',

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from safegen_ros.language.placed import Placed
 from safegen_ros.tasks.household.conditions import Condition, read_condition
 from safegen_ros.tasks.household.kinds import check_class, members
-from safegen_ros.tasks.pddl3.rules.placed_yaml import Placed
 
 MOST_ACTIONS = 60
 """Largest number of actions within which something must follow."""

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
 from safegen_ros.tasks.household.actions import ENDINGS, Action, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold
@@ -44,7 +45,6 @@ from safegen_ros.tasks.household.shield import Shield
 from safegen_ros.tasks.household.tasks import Task, read_task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Setting, World, metadata, setting_named
-from safegen_ros.tasks.pddl3.rules.placed_yaml import read_yaml
 from safegen_ros.tasks.pddl3.task import conjuncts
 from safegen_ros.tasks.task import Asking, Chosen, Hands, Pace, Steps, refused
 from safegen_ros.verdict import Category, Verdict

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.tasks.pddl3.files import read_text
-from safegen_ros.tasks.pddl3.rules.placed_yaml import Placed, read_yaml
 
 FOLDER = Path(__file__).parent
 

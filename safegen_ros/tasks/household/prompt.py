@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from safegen_ros.language.placed import read_yaml
 from safegen_ros.llm.backend import Message
 from safegen_ros.tasks.household.actions import Verb
 from safegen_ros.tasks.household.episode import Briefing, run_episode
@@ -15,7 +16,6 @@ from safegen_ros.tasks.household.scripted import GoalAgent
 from safegen_ros.tasks.household.tasks import read_task
 from safegen_ros.tasks.household.world import Setting
 from safegen_ros.tasks.pddl3.files import read_text
-from safegen_ros.tasks.pddl3.rules.placed_yaml import read_yaml
 
 _ACTIONS = {
     Verb.GO_TO: ('X', 'the robot goes to X, sees what is around it, and puts things down there'),

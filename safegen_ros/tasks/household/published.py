@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from safegen_ros.language.placed import read_yaml
 from safegen_ros.tasks.household.constraints import StateConstraint
 from safegen_ros.tasks.household.tasks import Task, read_task
 from safegen_ros.tasks.pddl3.files import read_text
-from safegen_ros.tasks.pddl3.rules.placed_yaml import read_yaml
 
 _HAZARDS = {
     'Fire': 'fire',

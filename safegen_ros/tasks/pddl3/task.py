@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
+from safegen_ros.language.english import constraint_sentence
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import excerpt, suggestion
 from safegen_ros.pddl.ground import goal_tests
@@ -18,7 +19,6 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.formats.english import constraint_sentence
 from safegen_ros.tasks.pddl3.single_steps import StepMonitor, verify_step
 from safegen_ros.tasks.task import Steps, refused
 from safegen_ros.verdict import Verdict

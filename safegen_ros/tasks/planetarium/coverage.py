@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.noun_phrases import Things
 from safegen_ros.pddl.model import (
     And,
     AtomFormula,
@@ -26,8 +28,6 @@ from safegen_ros.pddl.model import (
     Or,
     Problem,
 )
-from safegen_ros.tasks.pddl3.rules.lexicons import lexicon
-from safegen_ros.tasks.pddl3.rules.things import Things
 from safegen_ros.tasks.planetarium.request import Request
 
 _IN_TIME = (

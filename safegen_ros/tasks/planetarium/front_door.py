@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.llm.backend import Backend, Sampling, never
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.reader import read_problem
@@ -22,7 +23,6 @@ from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule
 from safegen_ros.tasks.planetarium.coverage import left_out
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.findings import AnswerError

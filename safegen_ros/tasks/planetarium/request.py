@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.language.reading import AmbiguousRule
+from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_files
-from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
 from safegen_ros.tasks.planetarium.domains import (
     RULES,
     planetarium_domain,
@@ -116,7 +116,7 @@ def joined(*constraints: str) -> str:
 
 
 def spoken_rules(request: Request) -> SpokenRules:
-    """The rules of a request that are in the words of `worlds.pddl3.rules`.
+    """The rules of a request that are in the words of `language.rules`.
 
     Such a rule means what the grammar says, whatever a model makes of it; there is none where the
     objects are not known. All else that is said is for the model to understand.

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, PddlError, RobotError
+from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.household.actions import Action, Verb
 from safegen_ros.tasks.household.conditions import Condition, Goal, Objects, Snapshot
@@ -30,7 +31,6 @@ from safegen_ros.tasks.household.scenes import load_scene, scene_names
 from safegen_ros.tasks.household.tasks import clean_tasks
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Setting, metadata
-from safegen_ros.tasks.pddl3.rules.placed_yaml import read_yaml
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 

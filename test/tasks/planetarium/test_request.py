@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text
-from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule
 from safegen_ros.tasks.planetarium.domains import planetarium_domain, planetarium_domain_text
 from safegen_ros.tasks.planetarium.request import (
     MAX_REQUEST,

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.wording import Wording
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import Domain
 from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_folders, kits, load_kit
 from safegen_ros.tasks.pddl3.domains.kit import UNCONSTRAINED, DomainKit, Parameter
 from safegen_ros.tasks.pddl3.domains.trials import family_findings
-from safegen_ros.tasks.pddl3.domains.wording import Wording
 
 _WORD = re.compile(r'\{\d+\}|,|[A-Za-z][A-Za-z0-9-]*')
 

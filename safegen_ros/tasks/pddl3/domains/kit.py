@@ -16,11 +16,11 @@ from itertools import product
 from random import Random
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.wording import Wording
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain
-from safegen_ros.tasks.pddl3.domains.wording import Wording
 from safegen_ros.verify.validator import Validator
 
 Size = Mapping[str, int]

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from safegen_ros.language.english import to_english
+from safegen_ros.language.english_reader import english_domain_name, from_english
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.tasks.pddl3.formats.english import to_english
-from safegen_ros.tasks.pddl3.formats.english_reader import english_domain_name, from_english
 from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name, to_json
 
 

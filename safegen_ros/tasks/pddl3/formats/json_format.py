@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language.placed_words import Place, PlacedWords
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import (
@@ -31,7 +32,6 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.sexpr import is_name
 from safegen_ros.tasks.pddl3.formats.json_text import Value, read_json
-from safegen_ros.tasks.pddl3.formats.placed import Place, PlacedWords
 
 TIME_KEYS: dict[str, tuple[str, ...]] = {
     'within': ('steps',),

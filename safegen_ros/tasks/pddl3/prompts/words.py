@@ -15,12 +15,13 @@ from functools import cache
 from types import MappingProxyType
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.language import phrases
 from safegen_ros.llm.marks import ATTEMPT, BETWEEN_WORDS, MARKS, VERDICT
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit
-from safegen_ros.tasks.pddl3.formats import FORMATS, json_format, phrases
+from safegen_ros.tasks.pddl3.formats import FORMATS, json_format
 from safegen_ros.tasks.pddl3.prompts.slots import TITLE, SlottedProblem
 from safegen_ros.verdict import Category
 

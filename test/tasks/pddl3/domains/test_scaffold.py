@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.language.english import to_english
 from safegen_ros.tasks.pddl3.domains import domain_folders, kits, scaffold
 from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
-from safegen_ros.tasks.pddl3.formats.english import to_english
 from safegen_ros.tasks.pddl3.task import load_task
 
 

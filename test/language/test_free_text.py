@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from safegen_ros.errors import BackendError, Canceled, PddlError
+from safegen_ros.language.additions import with_rules
+from safegen_ros.language.free_text import ask_model
+from safegen_ros.language.reading import Origin
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.pddl.model import Problem
-from safegen_ros.tasks.pddl3.rules.additions import with_rules
-from safegen_ros.tasks.pddl3.rules.free_text import ask_model
-from safegen_ros.tasks.pddl3.rules.reading import Origin
 
 
 class Scripted:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.reading import Reading, read_formal
 from safegen_ros.pddl.bits import FALSE, AtomTable, Condition, Literals, condition, join
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text, names_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.rules.reading import Reading, read_formal
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.monitors import MonitorSet
 

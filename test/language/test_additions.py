@@ -14,19 +14,19 @@ import strategies
 from hypothesis import given, settings
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.language.additions import contradictions, task_with_rules, with_rules
+from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.rules.additions import contradictions, task_with_rules, with_rules
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 
-EXAMPLE = Path(__file__).parents[4] / 'examples' / 'tower_order.pddl'
+EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
 
 
 def test_a_rule_changes_the_verdict_on_a_plan(problems: Mapping[str, Problem]) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.attribute_rules import read_attribute_rules
+from safegen_ros.language.reading import Origin
+from safegen_ros.language.rule_files import gather_rules
 from safegen_ros.pddl.model import Problem
 from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.pddl3.rules.attributes import read_attribute_rules
-from safegen_ros.tasks.pddl3.rules.files import gather_rules
-from safegen_ros.tasks.pddl3.rules.reading import Origin
 
 YAML = """attributes: {types: {block: {heavy: false}}}
 rules:
@@ -42,7 +42,7 @@ def test_words_and_files(problems: Mapping[str, Problem], tmp_path: Path) -> Non
 
 
 def test_the_examples_of_the_documentation(monkeypatch: pytest.MonkeyPatch) -> None:
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
     text = (root / 'docs' / 'constraints.md').read_text(encoding='utf-8')
     (python,) = re.findall(r'```python\n(.*?)```', text, re.DOTALL)

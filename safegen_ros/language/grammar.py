@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from safegen_ros.tasks.pddl3.rules.clauses import DO, KEEP, Clauses, Condition, Told
+from safegen_ros.language.clauses import DO, KEEP, Clauses, Condition, Told
 
 _INTROS = ('', 'please', 'make sure that', 'make sure', 'ensure that', 'ensure', 'also', 'and')
 

@@ -8,19 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
-from safegen_ros.pddl.model import (
-    And,
-    AtomFormula,
-    Equals,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-)
-from safegen_ros.tasks.pddl3.rules.clauses import Again, Clause, Clauses, Condition
-from safegen_ros.tasks.pddl3.rules.things import (
+from safegen_ros.language.clauses import Again, Clause, Clauses, Condition
+from safegen_ros.language.noun_phrases import (
     ANY,
     MORE,
     MOST,
@@ -32,6 +21,17 @@ from safegen_ros.tasks.pddl3.rules.things import (
     SOME,
     UNIVERSAL,
     Thing,
+)
+from safegen_ros.pddl.model import (
+    And,
+    AtomFormula,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
 )
 
 DEMANDED, FORBIDDEN, SUPPOSED = 'demanded', 'forbidden', 'supposed'

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from itertools import permutations
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.language import phrases
+from safegen_ros.language.english_clauses import Clauses, Words
+from safegen_ros.language.english_tokens import Tokens
+from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.placed_words import Place, PlacedWords
 from safegen_ros.pddl.model import Domain, Problem
-from safegen_ros.tasks.pddl3.formats import phrases
-from safegen_ros.tasks.pddl3.formats.english_clauses import Clauses, Words
-from safegen_ros.tasks.pddl3.formats.english_tokens import Tokens
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases
-from safegen_ros.tasks.pddl3.formats.placed import Place, PlacedWords
 
 
 def from_english(text: str, domain: Domain, source: str = '<problem>') -> Problem:

@@ -10,17 +10,15 @@ sentence is left out.
 from __future__ import annotations
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
-from safegen_ros.pddl.diagnostics import excerpt
-from safegen_ros.pddl.model import ConstraintTree, Problem
-from safegen_ros.tasks.pddl3.formats.english_clauses import Clauses as CanonicalClauses
-from safegen_ros.tasks.pddl3.formats.english_tokens import Tokens
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases
-from safegen_ros.tasks.pddl3.rules.clauses import Clauses
-from safegen_ros.tasks.pddl3.rules.grammar import parses
-from safegen_ros.tasks.pddl3.rules.lexicons import lexicon
-from safegen_ros.tasks.pddl3.rules.meaning import meanings
-from safegen_ros.tasks.pddl3.rules.quantities import Refused
-from safegen_ros.tasks.pddl3.rules.reading import (
+from safegen_ros.language.clauses import Clauses
+from safegen_ros.language.english_clauses import Clauses as CanonicalClauses
+from safegen_ros.language.english_tokens import Tokens
+from safegen_ros.language.grammar import parses
+from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.meaning import meanings
+from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.quantities import Refused
+from safegen_ros.language.reading import (
     AmbiguousRule,
     Origin,
     Reading,
@@ -29,7 +27,9 @@ from safegen_ros.tasks.pddl3.rules.reading import (
     reading,
     single,
 )
-from safegen_ros.tasks.pddl3.rules.words import MAX_WORDS, NotUnderstood, Sentence, sentences
+from safegen_ros.language.sentences import MAX_WORDS, NotUnderstood, Sentence, sentences
+from safegen_ros.pddl.diagnostics import excerpt
+from safegen_ros.pddl.model import ConstraintTree, Problem
 
 _MOST_PARSES = 200
 _MOST_ERRORS = 20

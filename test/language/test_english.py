@@ -13,11 +13,11 @@ import strategies
 from hypothesis import given, settings
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language.english import to_english
+from safegen_ros.language.english_reader import from_english
 from safegen_ros.pddl.model import And, AtomFormula, Constraint, Forall, Formula, Not, Or
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.formats.english import to_english
-from safegen_ros.tasks.pddl3.formats.english_reader import from_english
 from safegen_ros.tasks.pddl3.task import load_task
 
 EXAMPLE = """Problem tower-order of the domain blocksworld.

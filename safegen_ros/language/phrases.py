@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words and sentences that the English format is made of, for its writer and its reader.
 
-A domain with words of its own has them used (see `domains.wording`). For any other domain facts are
-told by the names of their predicates, which reads worse and says the same.
+A domain with words of its own has them used (see `wording`). For any other domain facts are told
+by the names of their predicates, which reads worse and says the same.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from safegen_ros.language.wording import Wording
 from safegen_ros.pddl.model import Domain
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
-from safegen_ros.tasks.pddl3.domains.wording import Wording
 
 SENTENCES: dict[str, str] = {
     'always': 'At all times , {0} .',

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from safegen_ros.errors import BackendError, PddlError
+from safegen_ros.language.reading import Origin, Reading, read_formal, reading
+from safegen_ros.language.rules import read_canonical
+from safegen_ros.language.sentences import MAX_RULES_TEXT
 from safegen_ros.llm.backend import Backend, Message, Sampling
 from safegen_ros.pddl.bits import TRUE, AtomTable, condition
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text, domain_text
-from safegen_ros.tasks.pddl3.rules.reading import Origin, Reading, read_formal, reading
-from safegen_ros.tasks.pddl3.rules.sentences import read_canonical
-from safegen_ros.tasks.pddl3.rules.words import MAX_RULES_TEXT
 
 SAMPLING = Sampling(temperature=0.0, max_new_tokens=512, time_limit_s=60.0)
 """How an answer is drawn where nobody says otherwise."""

@@ -17,19 +17,16 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.model import ConstraintAnd, ConstraintTree, Problem
-from safegen_ros.pddl.writer import constraint_tree_text, names_text
-from safegen_ros.tasks.pddl3.domains import domain_files
-from safegen_ros.tasks.pddl3.rules.expressions import (
+from safegen_ros.language.expressions import (
     ExpressionError,
     Scalar,
     Value,
     read_expression,
 )
-from safegen_ros.tasks.pddl3.rules.lexicons import lexicon
-from safegen_ros.tasks.pddl3.rules.placed_yaml import Placed, read_yaml
-from safegen_ros.tasks.pddl3.rules.reading import (
+from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.noun_phrases import Noun, Things
+from safegen_ros.language.placed import Placed, read_yaml
+from safegen_ros.language.reading import (
     MAX_CONJUNCTS,
     Origin,
     Reading,
@@ -38,8 +35,11 @@ from safegen_ros.tasks.pddl3.rules.reading import (
     reading,
     single,
 )
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
-from safegen_ros.tasks.pddl3.rules.things import Noun, Things
+from safegen_ros.language.rules import read_rules
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.model import ConstraintAnd, ConstraintTree, Problem
+from safegen_ros.pddl.writer import constraint_tree_text, names_text
+from safegen_ros.tasks.pddl3.domains import domain_files
 
 MAX_BINDINGS = 100_000
 """Most ways to give objects to the variables of one rule."""

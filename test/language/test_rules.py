@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
+from safegen_ros.language.english import constraint_sentence
+from safegen_ros.language.reading import AmbiguousRule, Origin
+from safegen_ros.language.rules import read_canonical, read_rules
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.tasks.pddl3.formats.english import constraint_sentence
-from safegen_ros.tasks.pddl3.rules.reading import AmbiguousRule, Origin
-from safegen_ros.tasks.pddl3.rules.sentences import read_canonical, read_rules
 
 MEANINGS: dict[str, list[tuple[str, str]]] = {
     'blocksworld': [

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
+from safegen_ros.language.english import constraint_sentence
+from safegen_ros.language.placed_words import Place
 from safegen_ros.pddl.bits import AtomTable, condition
 from safegen_ros.pddl.constraints import read_constraints
 from safegen_ros.pddl.formulas import Scope, flatten_constraints
@@ -21,8 +23,6 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import constraint_text, constraint_tree_text
-from safegen_ros.tasks.pddl3.formats.english import constraint_sentence
-from safegen_ros.tasks.pddl3.formats.placed import Place
 
 MAX_CONJUNCTS = 2000
 """Most constraints that one rule may come to."""

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from itertools import permutations
 
+from safegen_ros.language import phrases
+from safegen_ros.language.phrases import Phrases, plain
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
@@ -25,8 +27,6 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.tasks.pddl3.formats import phrases
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases, plain
 
 _SLOT = re.compile(r'\{(\w*)\}')
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from safegen_ros.language.lexicon import Lexicon
+from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import names_text
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases
-from safegen_ros.tasks.pddl3.rules.lexicon import Lexicon
-from safegen_ros.tasks.pddl3.rules.words import Sentence
 
 NAME, EVERY, ALL, AND, ANY, SOME, OR, NO, NOR, ONLY, MOST, MORE = (
     'name', 'every', 'all', 'and', 'any', 'some', 'or', 'no', 'nor', 'only', 'most', 'more',

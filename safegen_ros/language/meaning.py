@@ -6,34 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from safegen_ros.pddl.model import (
-    And,
-    Constraint,
-    ConstraintAnd,
-    ConstraintTree,
-    Formula,
-    Imply,
-    Not,
-    Or,
-)
-from safegen_ros.tasks.pddl3.rules.clauses import (
+from safegen_ros.language.clauses import (
     KEEP,
     MAY,
     Clause,
     Clauses,
     Told,
 )
-from safegen_ros.tasks.pddl3.rules.grammar import Modifier, Parse
-from safegen_ros.tasks.pddl3.rules.quantities import (
-    DEMANDED,
-    FORBIDDEN,
-    SUPPOSED,
-    Quantities,
-    Refused,
-    is_negative,
-    negated,
-)
-from safegen_ros.tasks.pddl3.rules.things import (
+from safegen_ros.language.grammar import Modifier, Parse
+from safegen_ros.language.noun_phrases import (
     ALL,
     AND,
     ANY,
@@ -44,6 +25,25 @@ from safegen_ros.tasks.pddl3.rules.things import (
     OR,
     SOME,
     UNIVERSAL,
+)
+from safegen_ros.language.quantities import (
+    DEMANDED,
+    FORBIDDEN,
+    SUPPOSED,
+    Quantities,
+    Refused,
+    is_negative,
+    negated,
+)
+from safegen_ros.pddl.model import (
+    And,
+    Constraint,
+    ConstraintAnd,
+    ConstraintTree,
+    Formula,
+    Imply,
+    Not,
+    Or,
 )
 
 _TAGS = {'always': 'always', 'sometime': 'sometime', 'end': 'end', 'each': 'each'}

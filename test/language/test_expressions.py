@@ -11,7 +11,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 
-from safegen_ros.tasks.pddl3.rules.expressions import ExpressionError, Value, read_expression
+from safegen_ros.language.expressions import ExpressionError, Value, read_expression
 
 VALUES: dict[tuple[str, str], Value] = {
     ('b1', 'w'): 3.0,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.attribute_rules import read_attribute_rules
+from safegen_ros.language.reading import Reading
+from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.model import Problem
 from safegen_ros.tasks.pddl3.files import read_text
-from safegen_ros.tasks.pddl3.rules.attributes import read_attribute_rules
-from safegen_ros.tasks.pddl3.rules.reading import Reading
-from safegen_ros.tasks.pddl3.rules.sentences import read_rules
 
 YAML_SUFFIXES = ('.yaml', '.yml')
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from safegen_ros.language.phrases import Phrases
 from safegen_ros.pddl.model import Domain
-from safegen_ros.tasks.pddl3.formats.phrases import Phrases
 
 _FORMS: dict[str, tuple[str, str, str]] = {
     'be': ('is', 'being', 'been'), 'put': ('puts', 'putting', 'put'),

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+from safegen_ros.language.lexicon import Lexicon, Way, generic
 from safegen_ros.pddl.model import Domain
 from safegen_ros.tasks.pddl3.domains import builtin_domain
-from safegen_ros.tasks.pddl3.rules.lexicon import Lexicon, Way, generic
 
 
 def _ways(predicate: str, *texts: str, **more: object) -> tuple[Way, ...]:

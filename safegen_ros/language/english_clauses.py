@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language import phrases
+from safegen_ros.language.english_tokens import Token, Tokens
+from safegen_ros.language.phrases import Fact, Phrases
+from safegen_ros.language.placed_words import Place
 from safegen_ros.pddl.sexpr import MAX_DEPTH, is_name
-from safegen_ros.tasks.pddl3.formats import phrases
-from safegen_ros.tasks.pddl3.formats.english_tokens import Token, Tokens
-from safegen_ros.tasks.pddl3.formats.phrases import Fact, Phrases
-from safegen_ros.tasks.pddl3.formats.placed import Place
 
 Words = list[tuple[str, Place]]
 """Words of PDDL with their places."""

@@ -13,17 +13,17 @@ import strategies
 from hypothesis import given, settings
 
 from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.language.additions import with_rules
+from safegen_ros.language.attribute_rules import read_attribute_rules
+from safegen_ros.language.reading import Origin
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.pddl3.rules.additions import with_rules
-from safegen_ros.tasks.pddl3.rules.attributes import read_attribute_rules
-from safegen_ros.tasks.pddl3.rules.reading import Origin
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 
-EXAMPLES = Path(__file__).parents[4] / 'examples'
+EXAMPLES = Path(__file__).parents[2] / 'examples'
 
 FILE = """
 attributes:

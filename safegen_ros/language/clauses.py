@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from safegen_ros.language.lexicon import Lexicon, Pattern, Way, gerund, patterns, third
+from safegen_ros.language.noun_phrases import Thing, Things
+from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.model import ANY_OF, Problem
-from safegen_ros.tasks.pddl3.rules.lexicon import Lexicon, Pattern, Way, gerund, patterns, third
-from safegen_ros.tasks.pddl3.rules.things import Thing, Things
-from safegen_ros.tasks.pddl3.rules.words import Sentence
 
 IS, MUST, MAY, DO, KEEP = 'is', 'must', 'may', 'do', 'keep'
 """How a main clause is said: told, demanded, permitted, commanded, or kept so."""

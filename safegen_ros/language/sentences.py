@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.language.placed_words import Place
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.tasks.pddl3.formats.placed import Place
 
 MAX_RULES_TEXT = 20_000
 """Longest text of rules [characters]."""
