@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our validator against VAL on random problems and plans; exit status 1 on any disagreement.
 
-The problems come from test/strategies.py: small ones that go through everything that the language
-has, and some of the built-in domains. Same seed, same problems and plans, whatever the number of
-processes.
+The problems come from test/support/strategies.py: small ones that go through everything that the
+language has, and some of the built-in domains. Same seed, same problems and plans, whatever the
+number of processes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def compare(index: int, seed: int, folder: Path) -> tuple[Counts, list[str]]:
     Returns:
         What was counted, by kind, and a line for every disagreement.
     """
-    strategies = import_module('strategies')
+    strategies = import_module('support.strategies')
     rng = random.Random(f'{seed}-{index}')  # noqa: S311 - no secrets here
     problem = strategies.generated(rng) if rng.random() < 0.2 else strategies.problem(rng)
     validator = Validator(problem)

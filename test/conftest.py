@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import llm_small
 import pytest
 from hypothesis import HealthCheck, settings
+from support import llm_small
 
 from safegen_ros.bringup import DISCOVERY, use_stack_discovery
 from safegen_ros.llm.transformers_backend import TransformersBackend

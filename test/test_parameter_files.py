@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from node_programs import node_command
+from support.node_programs import node_command
 
 from safegen_ros.bringup import BringupError, node_specs
 from safegen_ros.parameter_files import ParameterFileError, check_parameter_file

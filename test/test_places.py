@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from waiting import WAIT_S, wait_until
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.places import Places
 

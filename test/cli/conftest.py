@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from command_line import CommandLine
+from support.command_line import CommandLine
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import llm_small
 import pytest
+from support import llm_small
 from typer.testing import CliRunner
 
 from safegen_ros.benchmarks import concurrency, figure3, validator

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from model_server import MODEL, ModelServer
+from support.model_server import MODEL, ModelServer
 from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.main import app

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from kept_runs import kept_folder
+from support.kept_runs import kept_folder
 
 from safegen_ros.bringup import PROFILES
 from safegen_ros.cli.completion import (

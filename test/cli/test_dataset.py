@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from datasets_small import contents, small_recipe
+from support.datasets_small import contents, small_recipe
 from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.failures import is_bad_input

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from model_server import MODEL, ModelServer
+from support.command_line import CommandLine
+from support.model_server import MODEL, ModelServer
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.processes.state import read_state

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import CommandLine
+from support.command_line import CommandLine
 
 from safegen_ros.bringup import node_specs, parameters
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine

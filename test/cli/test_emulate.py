@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from command_line import CommandLine
 from pymycobot import MyCobot280Socket
+from support.command_line import CommandLine
 
 from safegen_ros.cli.fault_bench import summary
 from safegen_ros.robot.emulator.fault_runs import FaultRun

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scripted_model import BENCH, tiny_model
+from support.scripted_model import BENCH, tiny_model
 from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.main import app

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import CommandLine
-from kept_runs import PLAN, TASK, keep_run, kept_folder
+from support.command_line import CommandLine
+from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
 from safegen_ros.cli import step_run
 from safegen_ros.cli.cells import CellChoice
@@ -66,7 +66,7 @@ def runs(three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 _CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
-from kept_runs import TASK
+from support.kept_runs import TASK
 from safegen_ros.record.history import task_record
 from safegen_ros.record.events import StepEvent
 from safegen_ros.record.run_log import RunLog

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from planetarium_answers import BLOCKS
+from support.planetarium_answers import BLOCKS
 from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.main import app

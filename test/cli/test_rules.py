@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import MODEL, ModelServer, Script
+from support.model_server import MODEL, ModelServer, Script
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from thor_controller import SCENES, ThorController
+from support.command_line import CommandLine
+from support.thor_controller import SCENES, ThorController
 
 from safegen_ros.tasks.household import thor
 

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from kept_runs import keep_run, kept_folder
+from support.command_line import CommandLine
+from support.kept_runs import keep_run, kept_folder
 
 FIRST, SECOND = '20260131T142500Z-3f9c', '20260201T142500Z-0000'
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
+from support.command_line import CommandLine
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.events import load_run

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from training_small import SHORT, write_dataset, write_recipe
+from support.training_small import SHORT, write_dataset, write_recipe
 
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.cli.main import main

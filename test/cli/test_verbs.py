@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
+from support.command_line import CommandLine
 
 from safegen_ros import __version__
 from safegen_ros.pddl.plan import parse_plan

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
+from support.waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

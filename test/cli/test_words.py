@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from blocks_small import THREE_TEXT
+from support.blocks_small import THREE_TEXT
 
 from safegen_ros.cli.words import Spoken, is_request
 from safegen_ros.client import Options

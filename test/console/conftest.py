@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import disturbed_executor
 import pytest
-from leading import Manager
-from model_server import MODEL, ModelServer, Script
+from support import disturbed_executor
+from support.leading import Manager
+from support.model_server import MODEL, ModelServer, Script
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client
@@ -66,11 +66,11 @@ def stack(
         environment = {
             'ROS_DOMAIN_ID': str(ros_domain),
             'SAFEGEN_RUNTIME_DIR': os.environ['SAFEGEN_RUNTIME_DIR'],
-            'PYTHONPATH': str(Path(disturbed_executor.__file__).parent),
+            'PYTHONPATH': str(Path(disturbed_executor.__file__).parents[1]),
             disturbed_executor.VARIABLE: str(disturbances),
         }
         specs = [
-            replace(spec, module='disturbed_executor') if spec.name == 'executor' else spec
+            replace(spec, module='support.disturbed_executor') if spec.name == 'executor' else spec
             for spec in node_specs('sim', values)
         ]
         with Supervisor(specs, log_dir=folder, environment=environment) as running:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from blocks_small import THREE_TEXT
 from hypothesis import given
 from hypothesis import strategies as st
+from support.blocks_small import THREE_TEXT
 
 from safegen_ros.console import choices
 from safegen_ros.console.choices import PASTED, read_pasted, read_problem

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from kept_runs import PLAN, TASK, UNSAFE, keep_run, kept_folder
+from support.kept_runs import PLAN, TASK, UNSAFE, keep_run, kept_folder
 
 from safegen_ros.console.compare import compare, compare_html, compare_runs, comparison_words
 from safegen_ros.console.wording import steps_of

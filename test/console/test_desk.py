@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blocks_small import THREE
 from hypothesis import given
 from hypothesis import strategies as st
+from support.blocks_small import THREE
 
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask

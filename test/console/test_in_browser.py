@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import NO_BROWSER, SIZE, TABLET, WAIT_MS, Screen, browser, chromium
-from model_server import Script
 from playwright.sync_api import Browser, expect
-from waiting import wait_until
+from support.browser import NO_BROWSER, SIZE, TABLET, WAIT_MS, Screen, browser, chromium
+from support.model_server import Script
+from support.waiting import wait_until
 
 from safegen_ros.client import Client, Options
 from safegen_ros.console.console import Console, Settings

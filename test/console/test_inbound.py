@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 import viser
+from support.waiting import WAIT_S, wait_until
 from viser import _messages
-from waiting import WAIT_S, wait_until
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 

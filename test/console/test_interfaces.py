@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from waiting import wait_until
+from support.waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

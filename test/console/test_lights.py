@@ -8,8 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.api import Problem as LoadedProblem
 from safegen_ros.console.lights import (

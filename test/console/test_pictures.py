@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.api import Problem
 from safegen_ros.console.lights import trajectory

@@ -10,11 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from waiting import WAIT_S
+from support.waiting import WAIT_S
 
 SCRIPT = """
 import signal, sys
-from blocks_small import THREE
+from support.blocks_small import THREE
 from safegen_ros.console.rehearsed import Rehearser
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve

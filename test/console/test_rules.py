@@ -8,9 +8,9 @@ import random
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.api import Problem
 from safegen_ros.console.rules import understand

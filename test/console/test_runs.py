@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from kept_runs import PLAN, TASK, keep_run, kept_folder
+from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
 from safegen_ros.console import runs
 from safegen_ros.console.lights import trajectory

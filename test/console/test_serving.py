@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from support.waiting import WAIT_S
 from viser.infra._async_message_buffer import AsyncMessageBuffer
-from waiting import WAIT_S
 
 from safegen_ros.console.gate import Gate
 from safegen_ros.console.serving import Wakened, serve

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from kept_runs import PLAN, keep_run, kept_folder
+from support.kept_runs import PLAN, keep_run, kept_folder
 
 from safegen_ros.console import share
 from safegen_ros.console.share import share_html, write_share

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from blocks_small import THREE, TWO
+from support.blocks_small import THREE, TWO
 
 from safegen_ros.console.desk import RUN, GoalView, Look, Pending, Picture
 from safegen_ros.console.gate import Gate

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scripted_model import tiny_model
+from support.scripted_model import tiny_model
 
 
 @pytest.fixture(scope='session')

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from boxnet_planner import ScriptedPlanner
+from support.boxnet_planner import ScriptedPlanner
 
 from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.evaluation.boxnet import RUNS, Record, compare, figures, run_rows, spread

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from boxnet_planner import HeldPlanner, ScriptedPlanner
+from support.boxnet_planner import HeldPlanner, ScriptedPlanner
 
 from safegen_ros.evaluation.boxnet_tables import (
     MEASURED,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_model import (
+from support.scripted_model import (
     BENCH,
     Script,
     ScriptedBackend,

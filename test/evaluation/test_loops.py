@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_model import BENCH, inapplicable, right, scripted, unsafe
+from support.scripted_model import BENCH, inapplicable, right, scripted, unsafe
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.evaluation import paper

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_model import BENCH
+from support.scripted_model import BENCH
 
 from safegen_ros.evaluation.neighbours import nearest
 from safegen_ros.evaluation.problems import load_problems

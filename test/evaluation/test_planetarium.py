@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planetarium_answers import BLOCKS
+from support.planetarium_answers import BLOCKS
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.evaluation.planetarium import (

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from model_server import ModelServer
+from support.model_server import ModelServer
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app

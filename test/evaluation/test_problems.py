@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_small import small_recipe
-from scripted_model import BENCH
+from support.datasets_small import small_recipe
+from support.scripted_model import BENCH
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.evaluation.problems import (

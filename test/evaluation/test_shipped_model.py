@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from scripted_model import BENCH
+from support.scripted_model import BENCH
 
 from safegen_ros.evaluation.evaluate import evaluate
 from safegen_ros.evaluation.problems import load_problems

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from scripted_model import BENCH, chatty, idle, right, scripted, unsafe
+from support.scripted_model import BENCH, chatty, idle, right, scripted, unsafe
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.evaluation import paper, studies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fault_stack import Stack, fault_stack
+from support.fault_stack import Stack, fault_stack
 
 
 @pytest.fixture(scope='module')

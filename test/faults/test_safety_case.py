@@ -9,8 +9,8 @@ import fnmatch
 import re
 from pathlib import Path
 
-from fault_matrix import EVERY_DAY, FAULTS, MATRIX, PHASES
-from fault_stack import TRANSPORTS
+from support.fault_matrix import EVERY_DAY, FAULTS, MATRIX, PHASES
+from support.fault_stack import TRANSPORTS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / 'docs' / 'safety.md').read_text(encoding='utf-8')

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from fault_matrix import Row, check, matrix
-from fault_stack import SSH, Stack
+from support.fault_matrix import Row, check, matrix
+from support.fault_stack import SSH, Stack
 
 TRANSPORT = SSH
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from fault_matrix import Row, check, matrix
-from fault_stack import TWIN, Stack
+from support.fault_matrix import Row, check, matrix
+from support.fault_stack import TWIN, Stack
 
 TRANSPORT = TWIN
 

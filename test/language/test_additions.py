@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.language.additions import contradictions, task_with_rules, with_rules

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.language.additions import with_rules

@@ -8,8 +8,8 @@ import random
 from contextlib import suppress
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.language.expressions import ExpressionError, Value, read_expression
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.english import constraint_sentence

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SUITE
+from support.strategies import SUITE
 
 from safegen_ros.llm.backend import Completion, Sampling, StopCut
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from model_server import MODEL, ModelServer
-from transformers_serve import TransformersServe
+from support.model_server import MODEL, ModelServer
+from support.transformers_serve import TransformersServe
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Backend, ChoiceUnsupported, Sampling

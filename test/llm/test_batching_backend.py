@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import llm_small
 import pytest
-from waiting import WAIT_S, wait_until
+from support import llm_small
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Clock, Sampling

@@ -7,13 +7,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import llm_small
 import pytest
-import strategies
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SUITE
+from support import llm_small, strategies
+from support.strategies import SUITE
 
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm import beam

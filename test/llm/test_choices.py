@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 
-import llm_small
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_server import MODEL, ModelServer
-from strategies import SUITE
+from support import llm_small, strategies
+from support.model_server import MODEL, ModelServer
+from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (

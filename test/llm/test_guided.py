@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from blocks_small import THREE, TWO
+from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm import transformers_backend

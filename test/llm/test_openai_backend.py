@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from model_server import KEY, MODEL, ModelServer, words
-from waiting import wait_until
+from support.model_server import KEY, MODEL, ModelServer, words
+from support.waiting import wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import ChoiceUnsupported, Chooser, Sampling

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import llm_small
 import pytest
 import torch
+from support import llm_small
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,

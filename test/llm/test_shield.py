@@ -8,13 +8,12 @@ import random
 from collections.abc import Iterator
 from functools import cache
 
-import llm_small
 import pytest
-import strategies
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import SUITE
+from support import llm_small, strategies
+from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.shield import Ending, TextShield

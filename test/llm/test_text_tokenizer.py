@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SUITE
+from support.strategies import SUITE
 
 from safegen_ros.llm.marks import BOS, EOS, MARKS, PLAN
 

@@ -8,9 +8,9 @@ import copy
 import random
 from typing import Any
 
-import llm_small
 import pytest
 import torch
+from support import llm_small
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,

@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from motion import Motion
-from waiting import patient_file
+from support.motion import Motion
+from support.waiting import patient_file
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

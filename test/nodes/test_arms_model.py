@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from one_process import Stack, one_process_stack
+from support.one_process import Stack, one_process_stack
 
 from safegen_ros.client import Options
 from safegen_ros.errors import BackendError, ErrorCode

@@ -10,12 +10,12 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S
-from model_server import MODEL, ModelServer
-from node_programs import node_command
-from stopping import THREE_PLAN
-from waiting import wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S
+from support.model_server import MODEL, ModelServer
+from support.node_programs import node_command
+from support.stopping import THREE_PLAN
+from support.waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from waiting import WAIT_S, wait_until
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.nodes import sim_clock
 from safegen_ros.nodes.sim_clock import SimulationClock

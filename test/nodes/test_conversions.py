@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from blocks_small import THREE_TEXT as THREE
+from support.blocks_small import THREE_TEXT as THREE
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError

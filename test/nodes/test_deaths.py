@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
-from model_server import MODEL, ModelServer
-from motion import Motion
-from waiting import wait_until
+from support.model_server import MODEL, ModelServer
+from support.motion import Motion
+from support.waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options

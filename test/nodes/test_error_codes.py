@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
-from goals import WAIT_S, Feedback
-from one_process import Stack, one_process_stack
-from stopping import THREE_PLAN
+from support.blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
+from support.goals import WAIT_S, Feedback
+from support.one_process import Stack, one_process_stack
+from support.stopping import THREE_PLAN
 
 from safegen_msgs.action import RunTask
 from safegen_msgs.msg import Task

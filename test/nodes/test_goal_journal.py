@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_small import LASTING_TEXT as LONG
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S, Feedback
-from model_server import MODEL, ModelServer
-from stopping import THREE_PLAN, Operator
+from support.blocks_small import LASTING_TEXT as LONG
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S, Feedback
+from support.model_server import MODEL, ModelServer
+from support.stopping import THREE_PLAN, Operator
+from support.waiting import patient_file, wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import patient_file, wait_until
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Task

@@ -8,8 +8,8 @@ import uuid
 from types import SimpleNamespace
 from typing import Any
 
+from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import wait_until
 
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.client import Client

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S
-from one_process import Stack, one_process_stack
 from sensor_msgs.msg import JointState
-from stopping import BY_SEARCH, Operator, stoppable_stack
-from waiting import wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S
+from support.one_process import Stack, one_process_stack
+from support.stopping import BY_SEARCH, Operator, stoppable_stack
+from support.waiting import wait_until
 
 from safegen_msgs.msg import WorldState
 from safegen_msgs.srv import GetWorld

@@ -7,9 +7,9 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from blocks_small import THREE_TEXT
-from one_process import one_process_stack
-from waiting import wait_until
+from support.blocks_small import THREE_TEXT
+from support.one_process import one_process_stack
+from support.waiting import wait_until
 
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode

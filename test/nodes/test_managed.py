@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S, Feedback
-from leading import STEPS, Manager
-from model_server import MODEL, ModelServer
-from motion import Motion
-from stopping import ENDLESS, THREE_PLAN, Operator
-from waiting import patient_file, wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S, Feedback
+from support.leading import STEPS, Manager
+from support.model_server import MODEL, ModelServer
+from support.motion import Motion
+from support.stopping import ENDLESS, THREE_PLAN, Operator
+from support.waiting import patient_file, wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from goals import Feedback
-from model_server import MODEL, ModelServer
-from stopping import Operator
-from waiting import wait_until
+from support.goals import Feedback
+from support.model_server import MODEL, ModelServer
+from support.stopping import Operator
+from support.waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.bringup import node_specs

@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import LASTING_PLAN as LONG_PLAN
-from blocks_small import LASTING_TEXT as LONG
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S, Feedback
-from model_server import MODEL, ModelServer
-from single_nodes import SingleNodes
-from stopping import PICK, STOPPED, Operator
-from waiting import wait_until
+from support.blocks_small import LASTING_PLAN as LONG_PLAN
+from support.blocks_small import LASTING_TEXT as LONG
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S, Feedback
+from support.model_server import MODEL, ModelServer
+from support.single_nodes import SingleNodes
+from support.stopping import PICK, STOPPED, Operator
+from support.waiting import wait_until
 
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from goals import WAIT_S, Feedback
 from std_srvs.srv import Trigger
-from stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
-from waiting import wait_until
+from support.command_line import CommandLine
+from support.goals import WAIT_S, Feedback
+from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
+from support.waiting import wait_until
 
 from safegen_ros.cli import operator_side, stack_status
 from safegen_ros.client import Client

@@ -22,8 +22,8 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
+from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import PlanningProgress

@@ -11,8 +11,8 @@ import pytest
 from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMsg
 from std_srvs.srv import Trigger
-from stopping import Operator
-from waiting import patient_arm_file
+from support.stopping import Operator
+from support.waiting import patient_arm_file
 
 from safegen_msgs.msg import ObjectPose, WorldState
 from safegen_ros.bringup import node_specs

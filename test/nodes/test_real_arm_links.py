@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from goals import Feedback
-from model_server import MODEL, ModelServer
-from stopping import BY_SEARCH, Operator
-from waiting import patient_arm_file, wait_until
+from support.goals import Feedback
+from support.model_server import MODEL, ModelServer
+from support.stopping import BY_SEARCH, Operator
+from support.waiting import patient_arm_file, wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client

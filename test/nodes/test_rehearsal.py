@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import MODEL, ModelServer
-from motion import Motion
+from support.model_server import MODEL, ModelServer
+from support.motion import Motion
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from blocks_small import TWO
+from support.blocks_small import TWO
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import disturbed_executor
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import THREE_TEXT as THREE
-from command_line import CommandLine
-from goals import WAIT_S, Feedback
-from stopping import BY_SEARCH, THREE_PLAN, Operator, stoppable_stack
+from support import disturbed_executor
+from support.blocks_small import THREE_TEXT as THREE
+from support.command_line import CommandLine
+from support.goals import WAIT_S, Feedback
+from support.stopping import BY_SEARCH, THREE_PLAN, Operator, stoppable_stack
+from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, PendingPlan, Task
@@ -52,7 +52,7 @@ def stack(ros_domain: int, folder: Path) -> Iterator[Supervisor]:
         ros_domain,
         folder,
         real_time_factor=0.0,
-        executor='disturbed_executor',
+        executor='support.disturbed_executor',
         variables={disturbed_executor.VARIABLE: str(folder / 'acts.json')},
     ) as running:
         yield running

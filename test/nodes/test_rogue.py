@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S
-from leading import StateCaller
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from model_server import MODEL, ModelServer
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from single_nodes import SingleNodes
 from std_srvs.srv import Trigger
-from stopping import BY_SEARCH, THREE_PLAN
-from waiting import wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S
+from support.leading import StateCaller
+from support.model_server import MODEL, ModelServer
+from support.single_nodes import SingleNodes
+from support.stopping import BY_SEARCH, THREE_PLAN
+from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import Approval, Signature, StopState, Task

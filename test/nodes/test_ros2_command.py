@@ -14,10 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from blocks_small import THREE_TEXT as THREE
-from model_server import MODEL, ModelServer
-from stopping import stoppable_stack
-from waiting import WAIT_S, wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.model_server import MODEL, ModelServer
+from support.stopping import stoppable_stack
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.bringup import PROFILES, environment_defaults
 from safegen_ros.nodes.interfaces import INTERFACES

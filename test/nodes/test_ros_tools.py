@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from blocks_small import THREE_TEXT as THREE
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterValue
 from rclpy.parameter import Parameter
@@ -20,9 +19,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from stopping import BY_SEARCH, THREE_PLAN, Operator, stoppable_stack
+from support.blocks_small import THREE_TEXT as THREE
+from support.stopping import BY_SEARCH, THREE_PLAN, Operator, stoppable_stack
+from support.waiting import WAIT_S, wait_until
 from visualization_msgs.msg import Marker, MarkerArray
-from waiting import WAIT_S, wait_until
 
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode

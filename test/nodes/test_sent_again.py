@@ -12,7 +12,7 @@ import time
 
 from rclpy.qos import qos_profile_sensor_data
 from std_msgs.msg import String
-from waiting import wait_until
+from support.waiting import wait_until
 
 from safegen_ros.bringup import environment_defaults
 from safegen_ros.client import Client

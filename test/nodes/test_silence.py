@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S, Feedback
-from model_server import MODEL, ModelServer
-from motion import Motion
-from node_programs import node_command
-from stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
-from waiting import wait_until
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S, Feedback
+from support.model_server import MODEL, ModelServer
+from support.motion import Motion
+from support.node_programs import node_command
+from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
+from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import Task

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S
-from leading import StateCaller
-from model_server import MODEL, ModelServer
-from single_nodes import SingleNodes
-from stopping import BY_SEARCH, THREE_PLAN
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S
+from support.leading import StateCaller
+from support.model_server import MODEL, ModelServer
+from support.single_nodes import SingleNodes
+from support.stopping import BY_SEARCH, THREE_PLAN
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import Approval, Task

@@ -11,13 +11,13 @@ from uuid import uuid4
 
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import THREE_TEXT as THREE
 from builtin_interfaces.msg import Duration
-from goals import WAIT_S, Endings, Feedback
-from motion import Motion
-from stopping import BY_SEARCH, LONG, LONG_PLAN, Operator
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S, Endings, Feedback
+from support.motion import Motion
+from support.stopping import BY_SEARCH, LONG, LONG_PLAN, Operator
+from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_msgs.msg import Task

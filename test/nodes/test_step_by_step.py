@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from blocks_small import LASTING_TEXT, THREE_TEXT
-from goals import WAIT_S, Feedback
-from one_process import Stack, one_process_stack
 from rich.console import Console
-from waiting import wait_until
+from support.blocks_small import LASTING_TEXT, THREE_TEXT
+from support.goals import WAIT_S, Feedback
+from support.one_process import Stack, one_process_stack
+from support.waiting import wait_until
 
 from safegen_ros.cli.asked import Asked, TaskOptions
 from safegen_ros.cli.demo import run_goal

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from command_line import CommandLine
-from goals import WAIT_S, Endings, Feedback
-from motion import Motion
-from stopping import (
+from support.command_line import CommandLine
+from support.goals import WAIT_S, Endings, Feedback
+from support.motion import Motion
+from support.stopping import (
     BY_SEARCH,
     ENDLESS,
     LONG,

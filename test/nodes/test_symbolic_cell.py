@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 from action_msgs.msg import GoalStatus
-from blocks_small import LASTING_PLAN, LASTING_TEXT
-from waiting import patient_file, wait_until
+from support.blocks_small import LASTING_PLAN, LASTING_TEXT
+from support.waiting import patient_file, wait_until
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.bringup import node_specs

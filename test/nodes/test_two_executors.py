@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import CommandLine
-from goals import WAIT_S, Feedback
-from node_programs import node_command
-from stopping import LONG, LONG_PLAN, Operator, stoppable_stack
-from waiting import wait_until
+from support.command_line import CommandLine
+from support.goals import WAIT_S, Feedback
+from support.node_programs import node_command
+from support.stopping import LONG, LONG_PLAN, Operator, stoppable_stack
+from support.waiting import wait_until
 
 from safegen_msgs.msg import StopState
 from safegen_ros.cli import stack_status

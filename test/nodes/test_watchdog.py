@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
-from waiting import wait_until
 
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError

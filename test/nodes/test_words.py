@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks_small import THREE_TEXT
-from goals import WAIT_S, Feedback
-from one_process import Stack, one_process_stack
 from rich.console import Console
+from support.blocks_small import THREE_TEXT
+from support.goals import WAIT_S, Feedback
+from support.one_process import Stack, one_process_stack
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task

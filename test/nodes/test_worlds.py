@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from goals import WAIT_S, Feedback
-from one_process import Stack, one_process_stack
 from rich.console import Console
-from waiting import wait_until
+from support.goals import WAIT_S, Feedback
+from support.one_process import Stack, one_process_stack
+from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, Task

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from overlays import configured
+from support.overlays import configured
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from overlays import configured
+from support.overlays import configured
 
 
 @pytest.fixture

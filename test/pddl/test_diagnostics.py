@@ -10,7 +10,7 @@ import json
 import time
 
 import pytest
-import strategies
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors, PlanFormatError
 from safegen_ros.pddl.diagnostics import MAX_ERRORS, excerpt, suggestion, with_excerpts

@@ -7,9 +7,9 @@ from __future__ import annotations
 import random
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.extract import Extraction, extract_plan

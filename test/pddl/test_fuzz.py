@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.errors import PddlError, PlanFormatError
 from safegen_ros.pddl.diagnostics import MAX_ERRORS

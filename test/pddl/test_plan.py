@@ -9,9 +9,9 @@ import timeit
 import tracemalloc
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PlanFormatError
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, Step, make_plan, parse_plan, read_steps

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-import strategies
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.pddl.model import (

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import Objects

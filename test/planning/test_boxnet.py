@@ -8,7 +8,13 @@ from itertools import islice
 from random import Random
 
 import pytest
-from boxnet_planner import ChoosingPlanner, ScriptedPlanner, as_text, observations, random_moves
+from support.boxnet_planner import (
+    ChoosingPlanner,
+    ScriptedPlanner,
+    as_text,
+    observations,
+    random_moves,
+)
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
-from boxnet_planner import HeldPlanner, ScriptedPlanner
+from support.boxnet_planner import HeldPlanner, ScriptedPlanner
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message, Sampling, never

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Formula, Problem

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from waiting import WAIT_S, wait_until
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.planning.goal_queue import GoalQueue

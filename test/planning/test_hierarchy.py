@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import bit_numbers

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from blocks_small import THREE, TWO
+from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.backend import Backend, Completion, Message, Sampling

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from kept_runs import PLAN, TASK, keep_run, kept_folder
+from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK
 from safegen_ros.cli.history import Filter, list_kept

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from kept_runs import PLAN, TASK, kept_folder
+from support.kept_runs import PLAN, TASK, kept_folder
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.events import (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kept_runs import TASK, keep_run, kept_folder
+from support.kept_runs import TASK, keep_run, kept_folder
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed

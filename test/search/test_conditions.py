@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import random
 
-import exhaustive
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.pddl.bits import AtomTable, Condition, compile_test, condition
 from safegen_ros.pddl.ground import Grounder

@@ -7,8 +7,8 @@ from __future__ import annotations
 import random
 from itertools import product
 
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.search.facts import (
     FALSE,

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import strategies
-from breadth_first import solve
-from finite_domain import Simulator
 from hypothesis import given, settings
+from support import strategies
+from support.breadth_first import solve
+from support.finite_domain import Simulator
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import And, AtomFormula, Or, Problem

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import itertools
 
-import exhaustive
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled
 from safegen_ros.pddl.ground import Grounder

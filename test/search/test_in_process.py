@@ -8,10 +8,9 @@ import itertools
 import random
 import time
 
-import exhaustive
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.ground import Grounder

@@ -8,9 +8,9 @@ import random
 from dataclasses import replace
 
 import pytest
-import strategies
-from finite_domain import Simulator, Translator, positions
 from hypothesis import given, settings
+from support import strategies
+from support.finite_domain import Simulator, Translator, positions
 
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, Step

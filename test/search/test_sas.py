@@ -8,9 +8,9 @@ import random
 from collections import deque
 
 import pytest
-import strategies
-from finite_domain import Simulator, Translator, positions
 from hypothesis import given, settings
+from support import strategies
+from support.finite_domain import Simulator, Translator, positions
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.search.outcome import Unsolvable

@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import exhaustive
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.pddl.plan import Plan, make_plan
 from safegen_ros.pddl.reader import read_problem

@@ -8,10 +8,9 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import exhaustive
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem

@@ -7,10 +7,9 @@ from __future__ import annotations
 import itertools
 import random
 
-import exhaustive
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import exhaustive, strategies
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem

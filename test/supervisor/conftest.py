@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from node_programs import PROGRAMS, ROOT, Command
+from support.node_programs import PROGRAMS, ROOT, Command
 
 
 @pytest.fixture

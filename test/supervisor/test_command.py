@@ -11,8 +11,8 @@ import socket
 from contextlib import suppress
 
 import pytest
-from node_programs import spec, wait_gone
-from waiting import WAIT_S
+from support.node_programs import spec, wait_gone
+from support.waiting import WAIT_S
 
 from safegen_ros.bringup import BringupError, Ready
 from safegen_ros.processes.state import read_state, stop_running

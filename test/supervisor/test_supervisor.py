@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from node_programs import spec, wait_gone
-from waiting import WAIT_S, wait_until
+from support.node_programs import spec, wait_gone
+from support.waiting import WAIT_S, wait_until
 
 from safegen_ros import supervisor as supervisor_module
 from safegen_ros.bringup import BringupError, NodeSpec, Ready

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from blocks_small import THREE, THREE_TEXT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.blocks_small import THREE, THREE_TEXT
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import share_dir

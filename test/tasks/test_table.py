@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from blocks_small import THREE_TEXT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.blocks_small import THREE_TEXT
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from training_small import SHORT, train, write_dataset, write_recipe
+from support.training_small import SHORT, train, write_dataset, write_recipe
 
 
 @pytest.fixture(scope='session')

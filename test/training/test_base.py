@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from training_small import SHORT, train, write_recipe
+from support.training_small import SHORT, train, write_recipe
 
 from safegen_ros.training.base import check_base
 from safegen_ros.training.config import ConfigError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from training_small import reports, train, write_recipe
+from support.training_small import reports, train, write_recipe
 
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from training_small import SHORT, drawn, renamed, write_recipe, write_rows
+from support.training_small import SHORT, drawn, renamed, write_recipe, write_rows
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.marks import ATTEMPT, PLAN, VERDICT

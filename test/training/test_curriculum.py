@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SUITE
-from training_small import drawn
+from support.strategies import SUITE
+from support.training_small import drawn
 
 from safegen_ros.training.config import GrpoConfig
 from safegen_ros.training.curriculum import BUCKETS, CurriculumSampler, Shape

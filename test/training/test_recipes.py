@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 import yaml
+from support.training_small import drawn, reports, train, weights, write_dataset, write_recipe
 from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel as ByteDecoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
-from training_small import drawn, reports, train, weights, write_dataset, write_recipe
 
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend

@@ -9,8 +9,8 @@ from itertools import accumulate
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SUITE
-from training_small import drawn
+from support.strategies import SUITE
+from support.training_small import drawn
 
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.tasks.pddl3.dataset.problems import row_problem

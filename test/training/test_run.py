@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from training_small import SHORT, reports, train, weights, write_recipe
+from support.training_small import SHORT, reports, train, weights, write_recipe
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.training.checkpoints import last_checkpoint

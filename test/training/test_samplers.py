@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SUITE
+from support.strategies import SUITE
 
 from safegen_ros.training.samplers import BalancedSampler
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from training_small import SHORT, reports, train, write_recipe
+from support.training_small import SHORT, reports, train, write_recipe
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.marks import EOS, PLAN

@@ -8,8 +8,8 @@ import random
 from dataclasses import replace
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.model import Action, And, Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan

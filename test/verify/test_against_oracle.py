@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import (

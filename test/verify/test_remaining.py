@@ -7,8 +7,8 @@ from __future__ import annotations
 import random
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step, parse_plan

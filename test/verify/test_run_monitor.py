@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from blocks_small import THREE
+from support.blocks_small import THREE
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable

@@ -9,8 +9,8 @@ import random
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.pddl.model import And, Problem

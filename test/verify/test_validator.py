@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-import strategies
+from support import strategies
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import waiting
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import waiting
 
 from safegen_ros.deadline import Deadline, boottime
 from safegen_ros.errors import Canceled, RobotError

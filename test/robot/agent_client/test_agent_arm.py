@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import waiting
-from arm_bench import SCENE, Bench, Turning, ready
+from support import waiting
+from support.arm_bench import SCENE, Bench, Turning, ready
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.paths import data_path

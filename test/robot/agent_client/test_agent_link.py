@@ -8,7 +8,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-import waiting
+from support import waiting
 
 from safegen_ros.deadline import Deadline
 from safegen_ros.robot.agent.messages import VERSION, encode

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import waiting
-from arm_bench import (
+from support import waiting
+from support.arm_bench import (
     SLACK_S,
     TRANSPORTS,
     Bench,
@@ -35,7 +35,7 @@ from safegen_ros.robot.agent_client.agent_arm import AgentArm
 CLIENT = """
 import json, sys
 sys.path.insert(0, 'test')
-import arm_client
+from support import arm_client
 arm_client.turn(json.load(sys.stdin))
 """
 

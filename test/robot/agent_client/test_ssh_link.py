@@ -15,8 +15,8 @@ from pathlib import Path
 
 import paramiko
 import pytest
-import waiting
-from arm_bench import SLACK_S, Bench, Turning, held_after, ready
+from support import waiting
+from support.arm_bench import SLACK_S, Bench, Turning, held_after, ready
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import LINK_TIMEOUT_S, SerialPort

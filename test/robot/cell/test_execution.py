@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from bench import (
+from support.bench import (
     FAR,
     HELD,
     NEVER,

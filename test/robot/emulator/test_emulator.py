@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymycobot import MyCobot280, MyCobot280Socket
-from waiting import wait_until
+from support.waiting import wait_until
 
 from safegen_ros.robot.emulator.coords import coords_of, joints_for
 from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from pymycobot.robot_info import RobotLimit
-from waiting import wait_until
+from support.waiting import wait_until
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm

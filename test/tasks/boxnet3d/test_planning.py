@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from boxnet_planner import ScriptedPlanner
+from support.boxnet_planner import ScriptedPlanner
 
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.planning.boxnet import FILTER, NEXT, Options, plan_with_model

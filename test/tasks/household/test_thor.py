@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from thor_controller import SCENES, ThorController
+from support.thor_controller import SCENES, ThorController
 
 from safegen_ros.tasks.household.actions import Action, Verb
 from safegen_ros.tasks.household.backend import TextHousehold

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planetarium_answers import BLOCKS, ROOMS, TILES
+from support.planetarium_answers import BLOCKS, ROOMS, TILES
 
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text

@@ -7,11 +7,11 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import planetarium_small as small
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planetarium_answers import BLOCKS, ROOMS, TILES
+from support import planetarium_small as small
+from support.planetarium_answers import BLOCKS, ROOMS, TILES
 
 from safegen_ros.pddl.model import And
 from safegen_ros.pddl.reader import read_problem

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from planetarium_answers import BLOCKS
+from support.planetarium_answers import BLOCKS
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling

@@ -7,8 +7,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-import planetarium_small as small
 import pytest
+from support import planetarium_small as small
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-from blocks_small import THREE_TEXT
 from hypothesis import given
 from hypothesis import strategies as st
+from support.blocks_small import THREE_TEXT
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.language.reading import AmbiguousRule

@@ -7,10 +7,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import planetarium_small as small
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import planetarium_small as small
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem

@@ -9,7 +9,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SEEDS, SUITE
+from support.strategies import SEEDS, SUITE
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from datasets_small import silent, small_recipe
+from support.datasets_small import silent, small_recipe
 
 from safegen_ros.tasks.pddl3.dataset.build import build
 from safegen_ros.tasks.pddl3.dataset.workers import HERE

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_small import small_recipe
+from support.datasets_small import small_recipe
 
 from safegen_ros.tasks.pddl3.dataset import blocks
 from safegen_ros.tasks.pddl3.dataset.blocks import (

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from datasets_small import contents, silent, small_recipe
-from waiting import wait_until
+from support.datasets_small import contents, silent, small_recipe
+from support.waiting import wait_until
 
 from safegen_ros.tasks.pddl3.dataset import blocks as blocks_module
 from safegen_ros.tasks.pddl3.dataset import recipe as recipe_module

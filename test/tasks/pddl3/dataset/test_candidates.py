@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from datasets_small import small_recipe
+from support.datasets_small import small_recipe
 
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.outcome import SearchLimit

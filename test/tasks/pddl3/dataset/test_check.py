@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets_small import contents, silent
+from support.datasets_small import contents, silent
 
 from safegen_ros.tasks.pddl3.dataset.check import check, check_against
 from safegen_ros.tasks.pddl3.dataset.failures import DatasetError

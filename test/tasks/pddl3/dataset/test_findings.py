@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from datasets_small import small_recipe
+from support.datasets_small import small_recipe
 
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.pddl3.dataset.card import CARD, card_text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets_small import small_recipe
+from support.datasets_small import small_recipe
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.pddl3.dataset.failures import RecipeError

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from datasets_small import contents, silent
+from support.datasets_small import contents, silent
 
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.writer import constraint_text

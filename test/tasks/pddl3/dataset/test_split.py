@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from datasets_small import small_recipe
+from support.datasets_small import small_recipe
 
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.dataset.candidates import candidate

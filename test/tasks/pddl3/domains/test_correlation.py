@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from breadth_first import solve
+from support.breadth_first import solve
 
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.correlation import correlation, spearman

@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import permutations, product
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import And, Formula, Imply, Not, Or, Problem

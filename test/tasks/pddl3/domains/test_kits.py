@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from breadth_first import solve
+from support.breadth_first import solve
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.tasks.pddl3 import domains

@@ -9,8 +9,8 @@ import re
 from dataclasses import replace
 
 import pytest
-import strategies
 from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.pddl.model import (

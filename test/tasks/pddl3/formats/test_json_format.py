@@ -13,9 +13,9 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
+from support import strategies
 
 from safegen_ros.errors import PddlError
 from safegen_ros.tasks.pddl3.domains import kits

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from prompt_problems import shuffled
+from support.prompt_problems import shuffled
 
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits

@@ -7,9 +7,9 @@ from __future__ import annotations
 import random
 
 import pytest
-import strategies
 from hypothesis import given, reject, settings
-from prompt_problems import shuffled
+from support import strategies
+from support.prompt_problems import shuffled
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem

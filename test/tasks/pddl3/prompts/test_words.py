@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.llm.marks import MARKS, PLAN
 from safegen_ros.llm.word_tokenizer import word_tokenizer

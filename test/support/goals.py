@@ -10,9 +10,9 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.qos import qos_profile_action_status_default
-from waiting import wait_until
 
 from safegen_ros.client import Client, Goal
+from support.waiting import wait_until
 
 WAIT_S = 60.0
 TERMINAL = (

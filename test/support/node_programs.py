@@ -12,11 +12,10 @@ import sys
 import threading
 from pathlib import Path
 
-from waiting import WAIT_S
-
 import safegen_ros
 from safegen_ros.bringup import NodeSpec
 from safegen_ros.processes.state import read_state
+from support.waiting import WAIT_S
 
 ROOT = Path(safegen_ros.__file__).parents[1]
 

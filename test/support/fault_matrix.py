@@ -22,7 +22,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from fault_stack import (
+
+from safegen_ros.client import Goal, Options
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.nodes.heartbeat import PERIOD_S
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.record.history import CUT_OFF, RUNNING, list_runs, outcome_of
+from safegen_ros.robot.agent.messages import BEAT_S
+from safegen_ros.robot.emulator.faults import KNOBS
+from safegen_ros.robot.emulator.faults import Fault as ArmFault
+from support.fault_stack import (
     HEARTBEAT_S,
     LINK_S,
     PICK,
@@ -34,19 +43,10 @@ from fault_stack import (
     TWIN,
     Stack,
 )
-from goals import WAIT_S, Feedback
-from stopping import STOPPED, execution
-from waiting import wait_until
-from watched_executor import BLOCK_MOVED, OBSTRUCTED
-
-from safegen_ros.client import Goal, Options
-from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.heartbeat import PERIOD_S
-from safegen_ros.pddl.plan import Plan
-from safegen_ros.record.history import CUT_OFF, RUNNING, list_runs, outcome_of
-from safegen_ros.robot.agent.messages import BEAT_S
-from safegen_ros.robot.emulator.faults import KNOBS
-from safegen_ros.robot.emulator.faults import Fault as ArmFault
+from support.goals import WAIT_S, Feedback
+from support.stopping import STOPPED, execution
+from support.waiting import wait_until
+from support.watched_executor import BLOCK_MOVED, OBSTRUCTED
 
 WAITING, MOVING, HOLDING = PHASES = ('waiting', 'moving', 'holding')
 """For an operator's approval; in the first step; in the second one, with a block at the tool."""

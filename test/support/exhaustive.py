@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import strategies
-
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import And, AtomFormula, Formula, Not, Problem
 from safegen_ros.verify.monitors import MonitorSet, Standing
+from support import strategies
 
 Node = tuple[int, Standing]
 

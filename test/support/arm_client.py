@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from arm_bench import SCENE, SLOW, ready
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.agent.messages import SerialPort, TcpPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalAgent
 from safegen_ros.robot.agent_client.ssh_link import SshAddress
+from support.arm_bench import SCENE, SLOW, ready
 
 
 def turn(settings: dict[str, Any]) -> None:

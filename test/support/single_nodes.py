@@ -12,9 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from goals import WAIT_S
-from waiting import wait_until
-
 from safegen_ros.bringup import (
     NodeSpec,
     environment_defaults,
@@ -26,6 +23,8 @@ from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.deadline import boottime
 from safegen_ros.processes.process import ManagedProcess, child_environment
+from support.goals import WAIT_S
+from support.waiting import wait_until
 
 NODES = ('validator', 'executor', 'planner')
 
@@ -56,7 +55,7 @@ class SingleNodes(Closing):
         self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs(profile, dict(values))}
         if executor:
             self._specs['executor'] = replace(self._specs['executor'], module=executor)
-            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parent)}
+            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parents[1])}
         self._environment = {
             'ROS_DOMAIN_ID': str(domain),
             'SAFEGEN_RUNS_DIR': str(self.runs),

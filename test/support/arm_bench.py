@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import waiting
 
 from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
@@ -24,6 +23,7 @@ from safegen_ros.robot.agent_client.ssh_link import SshAddress
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
+from support import waiting
 
 SCENE = load_scene()
 TRANSPORTS = ('serial', 'tcp', 'ssh')

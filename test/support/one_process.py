@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 import rclpy
-from goals import WAIT_S
-from model_server import MODEL, ModelServer
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
-from stopping import Operator
 
 from safegen_ros.client import Client
 from safegen_ros.nodes.executor import ExecutorNode
 from safegen_ros.nodes.planner import PlannerNode
 from safegen_ros.nodes.validator import ValidatorNode
+from support.goals import WAIT_S
+from support.model_server import MODEL, ModelServer
+from support.stopping import Operator
 
 PARAMETERS = """
 /**/planner:

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from breadth_first import solve
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -48,6 +47,7 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_text
 from safegen_ros.tasks.pddl3.domains import kits
+from support.breadth_first import solve
 
 SUITE = settings.get_profile('suite')
 """What conftest.py sets for all tests, to be changed by some."""
@@ -55,7 +55,7 @@ SUITE = settings.get_profile('suite')
 SEEDS = st.integers(0, 2**32 - 1)
 
 BLOCKSWORLD_FILE = (
-    Path(__file__).parents[1] / 'safegen_ros/tasks/pddl3/domains/blocksworld/domain.pddl'
+    Path(__file__).parents[2] / 'safegen_ros/tasks/pddl3/domains/blocksworld/domain.pddl'
 )
 BLOCKSWORLD = read_domain(BLOCKSWORLD_FILE.read_text(encoding='ascii'))
 

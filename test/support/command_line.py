@@ -11,7 +11,7 @@ import pytest
 
 from safegen_ros.cli.main import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class CommandLine:

@@ -14,12 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blocks_small import THREE_TEXT as THREE
-from goals import WAIT_S
-from leading import StateCaller
-from model_server import MODEL, ModelServer
 from std_srvs.srv import Trigger
-from waiting import wait_until
 
 from safegen_ros.bringup import node_specs
 from safegen_ros.client import Client, Options
@@ -31,6 +26,11 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.search.solve import solve
 from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import load_task
+from support.blocks_small import THREE_TEXT as THREE
+from support.goals import WAIT_S
+from support.leading import StateCaller
+from support.model_server import MODEL, ModelServer
+from support.waiting import wait_until
 
 LONG = (share_dir() / 'examples' / 'tower_order.pddl').read_text(encoding='utf-8')
 LONG_PLAN = solve(load_task(LONG).problem).plan
@@ -76,7 +76,7 @@ def stoppable_stack(
         specs = [s for s in node_specs('sim', values) if s.name in names or not names]
         if executor:
             specs = [replace(s, module=executor) if s.name == 'executor' else s for s in specs]
-            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parent)}
+            variables = {**variables, 'PYTHONPATH': str(Path(__file__).parents[1])}
         environment = {
             'ROS_DOMAIN_ID': str(domain),
             'SAFEGEN_RUNTIME_DIR': str(folder),

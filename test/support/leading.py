@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from goals import WAIT_S
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.parameter import Parameter
@@ -15,6 +14,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.base import wait_for
+from support.goals import WAIT_S
 
 STEPS = {
     'configure': Transition.TRANSITION_CONFIGURE,

@@ -13,11 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from model_server import MODEL, ModelServer
-from single_nodes import SingleNodes
-from stopping import Operator
-from waiting import wait_until
-from watched_executor import LOOK, VARIABLE
 
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
@@ -29,6 +24,11 @@ from safegen_ros.robot.emulator.site import EmulatedSite
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.tasks.pddl3.task import load_task
+from support.model_server import MODEL, ModelServer
+from support.single_nodes import SingleNodes
+from support.stopping import Operator
+from support.waiting import wait_until
+from support.watched_executor import LOOK, VARIABLE
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
 SCENE = load_scene()
@@ -206,7 +206,7 @@ def fault_stack(transport: str, domain: int, folder: Path) -> Iterator[Stack]:
         if transport == TWIN:
             values['real_time_factor'] = 2.0
             started = SingleNodes(
-                domain, folder, values, executor='watched_executor',
+                domain, folder, values, executor='support.watched_executor',
                 variables={VARIABLE: str(folder)},
             )  # fmt: skip
             with started as nodes, Watch(None, folder) as watch, Client() as client:
