@@ -12,7 +12,7 @@ from safegen_ros.errors import PddlError
 from safegen_ros.language import phrases
 from safegen_ros.language.english_tokens import Token, Tokens
 from safegen_ros.language.phrases import Fact, Phrases
-from safegen_ros.language.placed_words import Place
+from safegen_ros.language.placed import Place
 from safegen_ros.pddl.sexpr import MAX_DEPTH, is_name
 
 Words = list[tuple[str, Place]]

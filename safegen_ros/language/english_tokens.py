@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.language.phrases import plain
-from safegen_ros.language.placed_words import Place
+from safegen_ros.language.placed import Place
 from safegen_ros.pddl.sexpr import MAX_TEXT
 
 _TOKEN = re.compile(r'\s+|"[^"\s]*"|[A-Za-z0-9_?][A-Za-z0-9_\-]*|[.,:()\-]', re.ASCII)

@@ -13,12 +13,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
+from safegen_ros.language.placed import Place
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import read_problem
-
-Place = tuple[int, int]
-"""Line and column, both from 1."""
-
 
 _WORDS = '<words>'  # what the reader calls the text that it is given
 
@@ -64,17 +61,8 @@ class PlacedWords:
     def _moved(self, errors: Iterable[PddlError]) -> PddlError:
         found = []
         for error in errors:
-            line, column = self._places[error.line - 1]
-            found.append(
-                PddlError(
-                    error.what,
-                    source=self.source,
-                    line=line,
-                    column=column,
-                    cure=error.cure,
-                    code=error.code,
-                )
-            )
+            place = self._places[error.line - 1]
+            found.append(self.error(place, error.what, error.cure, error.code))
         return found[0] if len(found) == 1 else PddlErrors(found)
 
     def _place(self, place: str) -> str:

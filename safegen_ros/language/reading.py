@@ -10,7 +10,7 @@ from enum import Enum
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.english import constraint_sentence
-from safegen_ros.language.placed_words import Place
+from safegen_ros.language.placed import Place
 from safegen_ros.pddl.bits import AtomTable, condition
 from safegen_ros.pddl.constraints import read_constraints
 from safegen_ros.pddl.formulas import Scope, flatten_constraints

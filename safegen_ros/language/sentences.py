@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.language.placed_words import Place
+from safegen_ros.language.placed import Place
 from safegen_ros.pddl.diagnostics import suggestion
 
 MAX_RULES_TEXT = 20_000

@@ -8,11 +8,12 @@ Writing and reading keep everything: what is read back is equal to what was writ
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from safegen_ros.errors import PddlError
-from safegen_ros.language.placed_words import Place, PlacedWords
+from safegen_ros.language.placed import Place, Placed, read_json
+from safegen_ros.language.placed_words import PlacedWords
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import (
@@ -31,7 +32,6 @@ from safegen_ros.pddl.model import (
     Problem,
 )
 from safegen_ros.pddl.sexpr import is_name
-from safegen_ros.tasks.pddl3.formats.json_text import Value, read_json
 
 TIME_KEYS: dict[str, tuple[str, ...]] = {
     'within': ('steps',),
@@ -157,7 +157,7 @@ class _ProblemReader:
     def __init__(self, source: str) -> None:
         self._words = PlacedWords(source)
 
-    def read(self, top: Value, domain: Domain) -> Problem:
+    def read(self, top: Placed, domain: Domain) -> Problem:
         fields = self.members(top, 'a problem', _SECTIONS[:-1], ('constraints',))
         add = self._words.add
         add(top.place, '(', 'define')
@@ -177,15 +177,15 @@ class _ProblemReader:
         add(top.place, ')')
         return self._words.problem(domain)
 
-    def _objects(self, value: Value) -> None:
+    def _objects(self, value: Placed) -> None:
         self._words.add(value.place, '(', ':objects')
-        for key, kind in self._object(value, 'the objects').values():
-            self._words.add(key.place, self.name(key, 'an object'), '-')
+        for name, kind in self._object(value, 'the objects').items():
+            self._words.add(kind.key, self._checked(name, kind.key, 'an object'), '-')
             self._type(kind)
         self._words.add(value.place, ')')
 
-    def _type(self, value: Value) -> None:
-        if not isinstance(value.value, dict):
+    def _type(self, value: Placed) -> None:
+        if not isinstance(value.value, Mapping):
             self._words.add(value.place, self.name(value, 'a type'))
             return
         parts = self.members(value, 'a type', ('either',))['either']
@@ -194,13 +194,13 @@ class _ProblemReader:
             self._words.add(part.place, self.name(part, 'a type'))
         self._words.add(value.place, ')')
 
-    def _list(self, head: str, value: Value, what: str, write: Callable[[Value], None]) -> None:
+    def _list(self, head: str, value: Placed, what: str, write: Callable[[Placed], None]) -> None:
         self._words.add(value.place, '(', head)
         for item in self._items(value, what):
             write(item)
         self._words.add(value.place, ')')
 
-    def _atom(self, value: Value) -> None:
+    def _atom(self, value: Placed) -> None:
         fields = self.members(value, 'an atom', ('pred', 'args'))
         place = fields['pred'].place
         self._words.add(place, '(', self.name(fields['pred'], 'a predicate'))
@@ -208,10 +208,10 @@ class _ProblemReader:
             self._term(term)
         self._words.add(place, ')')
 
-    def _term(self, value: Value) -> None:
+    def _term(self, value: Placed) -> None:
         self._words.add(value.place, self.name(value, 'an object or a variable', variable=True))
 
-    def _formula(self, value: Value) -> None:
+    def _formula(self, value: Placed) -> None:
         fields = self._object(value, 'a formula')
         if 'pred' in fields or 'args' in fields:
             self._atom(value)
@@ -232,7 +232,7 @@ class _ProblemReader:
         else:
             self._quantified(head, place, inner)
 
-    def _quantified(self, head: str, place: Place, value: Value) -> None:
+    def _quantified(self, head: str, place: Place, value: Placed) -> None:
         fields = self.members(value, f'{head!r}', ('variables', 'formula'))
         self._words.add(place, '(', head, '(')
         for item in self._items(fields['variables'], 'the variables'):
@@ -244,7 +244,7 @@ class _ProblemReader:
         self._formula(fields['formula'])
         self._words.add(place, ')')
 
-    def _constraint(self, value: Value) -> None:
+    def _constraint(self, value: Placed) -> None:
         fields = self._object(value, 'a constraint')
         key, inner = self._only(value, fields, 'a constraint', tuple(_OPERATORS))
         operator = _OPERATORS[key]
@@ -261,89 +261,86 @@ class _ProblemReader:
             self._formula(argument)
         self._words.add(value.place, ')')
 
-    def _steps(self, value: Value) -> int:
+    def _steps(self, value: Placed) -> int:
         steps = value.value
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-            found = ascii(steps)[:40] if not isinstance(steps, (list, dict)) else _kind(value)
+            found = _kind(value) if isinstance(steps, (tuple, Mapping)) else ascii(steps)[:40]
             raise self._error(value, f'{found} is not a number of steps', 'write 0, 1, 2 ...')
         return steps
 
-    def name(self, value: Value, what: str, *, variable: bool = False) -> str:
+    def name(self, value: Placed, what: str, *, variable: bool = False) -> str:
         """A string that must be a name, or, where that is allowed, a variable."""
         text = value.value
         if not isinstance(text, str):
             raise self._error(value, f'{_kind(value)} where {what} must stand', 'write a string')
+        return self._checked(text, value.place, what, variable=variable)
+
+    def _checked(self, text: str, place: Place, what: str, *, variable: bool = False) -> str:
         name = text.lower()
         if not is_name(name[1:] if variable and name.startswith('?') else name):
-            raise self._error(
-                value,
-                f'{text[:40]!a} is not a name for {what}',
-                'a name holds letters, digits, - and _, and starts with no -',
-            )
+            cure = 'a name holds letters, digits, - and _, and starts with no -'
+            raise self._words.error(place, f'{text[:40]!a} is not a name for {what}', cure)
         return name
 
     def members(
         self,
-        value: Value,
+        value: Placed,
         what: str,
         required: tuple[str, ...],
         optional: tuple[str, ...] = (),
         *,
         others: bool = False,
-    ) -> dict[str, Value]:
+    ) -> Mapping[str, Placed]:
         """The fields of an object, with none missing and, unless told, none beside them."""
         fields = self._object(value, what)
         known = (*required, *optional)
         if not others:
-            for name, (key, _) in fields.items():
-                if name not in known:
-                    raise self._unknown(key, name, what, known)
+            self._check_known(fields, what, known)
         for name in required:
             if name not in fields:
                 cure = f'add it; {what} has {" ".join(known)}'
                 raise self._error(value, f'{what} without {name!r}', cure)
-        return {name: inner for name, (_, inner) in fields.items()}
+        return fields
 
     def _only(
         self,
-        value: Value,
-        fields: dict[str, tuple[Value, Value]],
+        value: Placed,
+        fields: Mapping[str, Placed],
         what: str,
         known: tuple[str, ...],
-    ) -> tuple[str, Value]:
+    ) -> tuple[str, Placed]:
         """The one field of an object, whose name says what it is."""
-        for name, (key, _) in fields.items():
-            if name not in known:
-                raise self._unknown(key, name, what, known)
+        self._check_known(fields, what, known)
         if len(fields) != 1:
             found = ' and '.join(map(repr, fields)) or 'nothing'
             raise self._error(value, f'{what} with {found}', f'give it one of {" ".join(known)}')
-        ((name, (_, inner)),) = fields.items()
+        ((name, inner),) = fields.items()
         return name, inner
 
-    def _object(self, value: Value, what: str) -> dict[str, tuple[Value, Value]]:
-        if isinstance(value.value, dict):
+    def _object(self, value: Placed, what: str) -> Mapping[str, Placed]:
+        if isinstance(value.value, Mapping):
             return value.value
         raise self._error(value, f'{_kind(value)} where {what} must stand', 'write {...}')
 
-    def _items(self, value: Value, what: str, count: int | None = None) -> list[Value]:
-        if not isinstance(value.value, list):
+    def _items(self, value: Placed, what: str, count: int | None = None) -> Sequence[Placed]:
+        if not isinstance(value.value, tuple):
             raise self._error(value, f'{_kind(value)} where {what} must stand', 'write [...]')
         if count is not None and len(value.value) != count:
             cure = f'write exactly {count} of them'
             raise self._error(value, f'{len(value.value)} values for {what}', cure)
         return value.value
 
-    def _unknown(self, key: Value, name: str, what: str, known: Iterable[str]) -> PddlError:
-        known = list(known)
-        cure = f'{suggestion(name, known)}{what} has {" ".join(known)}'
-        return self._error(key, f'{name[:40]!a} is not a field of {what}', cure)
+    def _check_known(self, fields: Mapping[str, Placed], what: str, known: Sequence[str]) -> None:
+        for name, value in fields.items():
+            if name not in known:
+                cure = f'{suggestion(name, known)}{what} has {" ".join(known)}'
+                raise self._words.error(value.key, f'{name[:40]!a} is not a field of {what}', cure)
 
-    def _error(self, value: Value, what: str, cure: str) -> PddlError:
+    def _error(self, value: Placed, what: str, cure: str) -> PddlError:
         return self._words.error(value.place, what, cure)
 
 
-def _kind(value: Value) -> str:
+def _kind(value: Placed) -> str:
     """What a value is, for messages."""
-    names = {dict: 'an object', list: 'a list', str: 'a string', bool: 'true or false'}
+    names = {dict: 'an object', tuple: 'a list', str: 'a string', bool: 'true or false'}
     return names.get(type(value.value), 'null' if value.value is None else 'a number')

@@ -18,9 +18,9 @@ from jsonschema import Draft202012Validator
 from support import strategies
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language.placed import Placed, read_json
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats.json_format import from_json, to_json
-from safegen_ros.tasks.pddl3.formats.json_text import Value, read_json
 
 SCHEMA = json.loads(
     files('safegen_ros.tasks.pddl3.formats').joinpath('problem.schema.json').read_text('ascii')
@@ -38,10 +38,10 @@ def test_the_schema_is_a_schema() -> None:
     assert not fits({})
 
 
-def _plain(value: Value) -> Any:
+def _plain(value: Placed) -> Any:
     if isinstance(value.value, dict):
-        return {name: _plain(inner) for name, (_, inner) in value.value.items()}
-    if isinstance(value.value, list):
+        return {name: _plain(inner) for name, inner in value.value.items()}
+    if isinstance(value.value, tuple):
         return [_plain(inner) for inner in value.value]
     return value.value
 
