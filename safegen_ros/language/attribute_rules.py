@@ -18,10 +18,10 @@ from itertools import product
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.language.expressions import (
+    Expression,
     ExpressionError,
     Scalar,
     Value,
-    read_expression,
 )
 from safegen_ros.language.lexicons import lexicon
 from safegen_ros.language.noun_phrases import Noun, Things
@@ -292,7 +292,7 @@ def _bindings(
     where = None
     try:
         if rule.where is not None:
-            where = read_expression(rule.where.text("'where'"), tuple(ranges))
+            where = Expression(rule.where.text("'where'"), tuple(ranges))
         for chosen in product(*ranges.values()):
             if not rule.same and len(set(chosen)) < len(chosen):
                 continue
