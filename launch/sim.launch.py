@@ -1,12 +1,12 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The profile `sim` of `safegen_ros.bringup` for launch_ros, as `safegen up sim`."""
+"""Profile `sim` of `safegen_ros.bringup` for launch_ros, as `safegen up sim`."""
 
 from __future__ import annotations
 
 from launch import LaunchDescription
 
-from safegen_ros.launching import describe
+from safegen_ros.bringup.launch import describe
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -27,21 +27,25 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.srv import ValidatePlan
-from safegen_ros.bringup import use_stack_discovery
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
 from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.authorizing import sign_goal
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.goal_sender import CONNECT_TIMEOUT_S, GoalSender, NotThere, SentGoal
-from safegen_ros.nodes.graph import why_missing
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor, HeartbeatPublisher
-from safegen_ros.nodes.rclpy_compat import destroy_actions
-from safegen_ros.nodes.text_limits import check_sendable
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.actions import (
+    CONNECT_TIMEOUT_S,
+    GoalSender,
+    NotThere,
+    SentGoal,
+)
+from safegen_ros.ros.calls import answer_of, wait_for
+from safegen_ros.ros.commands import sign_goal
+from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.ros.graph import why_missing
+from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher
+from safegen_ros.ros.message_limits import check_sendable
+from safegen_ros.ros.rclpy_compat import destroy_actions
 
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""

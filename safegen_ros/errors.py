@@ -230,3 +230,7 @@ class RobotError(SafegenError):
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.ROBOT_FAULT) -> None:
         super().__init__(message, code)
+
+
+class BringupError(SafegenError):
+    """An argument, profile or file of the bring-up that is wrong; nothing was started."""

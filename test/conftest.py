@@ -19,8 +19,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import llm_small
 
-from safegen_ros.bringup import DISCOVERY, use_stack_discovery
 from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.ros.discovery import DISCOVERY, use_stack_discovery
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 

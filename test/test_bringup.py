@@ -19,9 +19,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros import bringup
-from safegen_ros.bringup import BringupError, NodeSpec, node_arguments, node_specs, params_yaml
+from safegen_ros.bringup.profiles import PROFILES, NodeSpec
+from safegen_ros.bringup.table import node_arguments, node_specs, params_yaml
+from safegen_ros.errors import BringupError
 from safegen_ros.paths import share_dir
+from safegen_ros.ros.discovery import DISCOVERY, check_distribution, environment_defaults
 
 
 def by_name(specs):
@@ -115,9 +117,9 @@ def test_a_wrong_argument_of_the_real_arm_is_refused_by_name(values, words):
         node_specs('mycobot', values)
 
 
-@pytest.mark.parametrize('profile', bringup.PROFILES)
+@pytest.mark.parametrize('profile', PROFILES)
 def test_every_argument_has_a_help_and_an_allowed_default(profile):
-    for spec in bringup.PROFILES[profile].args:
+    for spec in PROFILES[profile].args:
         assert spec.help.endswith('.')
         assert not spec.choices or spec.default in spec.choices
 
@@ -153,7 +155,7 @@ def test_command_line_order_lets_the_overrides_win():
 
 def test_an_older_distribution_is_refused_by_name(monkeypatch, tmp_path):
     for name in ('kilted', 'jazzy', 'rolling', ''):
-        bringup.check_distribution({'ROS_DISTRO': name})
+        check_distribution({'ROS_DISTRO': name})
     monkeypatch.setenv('ROS_DISTRO', 'humble')
     with pytest.raises(BringupError, match=r'ROS 2 humble is sourced .* tested with ROS 2 Kilted'):
         node_specs('sim')
@@ -184,31 +186,31 @@ LOOPBACK = ('SYSTEM_DEFAULT', 'fastdds_loopback.xml')
     ],
 )
 def test_the_callers_discovery_wins_and_nothing_leaves_the_machine_unasked(own, expected):
-    chosen = bringup.environment_defaults(own)
+    chosen = environment_defaults(own)
     file = chosen.get('FASTDDS_DEFAULT_PROFILES_FILE')
     assert (chosen.get('ROS_AUTOMATIC_DISCOVERY_RANGE'), file and Path(file).name) == expected
     if expected == LOOPBACK:  # no other middleware reads that profile
         assert 'fastrtps' in {**own, **chosen}['RMW_IMPLEMENTATION']
         # Fast DDS 2, of ROS 2 Jazzy, knows no other name, and without it is seen by the network.
         jazzy = {**own, 'ROS_DISTRO': 'jazzy'}
-        there = bringup.environment_defaults(jazzy)
+        there = environment_defaults(jazzy)
         assert there['FASTRTPS_DEFAULT_PROFILES_FILE'] == file
-        assert bringup.environment_defaults({**jazzy, **there}) == {}  # a process of a process
-    assert bringup.environment_defaults({**own, **chosen}) == {}
+        assert environment_defaults({**jazzy, **there}) == {}  # a process of a process
+    assert environment_defaults({**own, **chosen}) == {}
 
 
 @pytest.mark.parametrize('own', [{}, {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}])
 def test_the_discovery_profile_is_the_default_one_of_its_file(own):
-    path = Path(bringup.environment_defaults(own)['FASTDDS_DEFAULT_PROFILES_FILE'])
+    path = Path(environment_defaults(own)['FASTDDS_DEFAULT_PROFILES_FILE'])
     for part in ('participant', 'data_writer'):
         profile = ElementTree.parse(path).find(f'.//{{http://www.eprosima.com}}{part}')
         assert profile.get('is_default_profile') == 'true'
 
 
 def test_the_tests_have_the_discovery_of_a_user_who_has_set_nothing():
-    assert {name: os.environ.get(name) for name in bringup.DISCOVERY} == {
-        **dict.fromkeys(bringup.DISCOVERY),
-        **{n: v for n, v in bringup.environment_defaults({}).items() if n in bringup.DISCOVERY},
+    assert {name: os.environ.get(name) for name in DISCOVERY} == {
+        **dict.fromkeys(DISCOVERY),
+        **{n: v for n, v in environment_defaults({}).items() if n in DISCOVERY},
     }
 
 
@@ -242,7 +244,7 @@ def test_the_default_uses_nothing_but_udp_on_loopback_and_meets_a_peer_of_localh
     ros_domain, tmp_path
 ):
     bare = {k: v for k, v in os.environ.items() if not k.startswith(('ROS_AUTO', 'FASTDDS', 'RMW'))}
-    ours = bare | bringup.environment_defaults(bare)
+    ours = bare | environment_defaults(bare)
     theirs = bare | {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
     with contextlib.ExitStack() as running:
         peers = [
@@ -330,7 +332,7 @@ def test_the_file_of_the_real_arm_sets_parameters_of_the_executor_alone():
 
 
 def test_the_arguments_have_the_ranges_of_the_parameters():
-    arguments = {spec.name: spec for profile in bringup.PROFILES.values() for spec in profile.args}
+    arguments = {spec.name: spec for profile in PROFILES.values() for spec in profile.args}
     ranges = ['real_time_factor', 'baud', 'tcp_port', 'speed_limit']
     for name, parameter in [('planner', 'seed'), *(('executor', each) for each in ranges)]:
         declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS

@@ -11,8 +11,9 @@ import types
 
 import pytest
 
-from safegen_ros import bringup
-from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.bringup.profiles import PROFILES, NodeSpec
+from safegen_ros.bringup.table import node_specs
+from safegen_ros.errors import BringupError
 from safegen_ros.paths import share_dir
 
 LAUNCH_FILES = share_dir() / 'launch'
@@ -52,9 +53,9 @@ def launching(monkeypatch):
             setattr(fake, name, type(name, (base,), {}))
         monkeypatch.setitem(sys.modules, module, fake)
     # Imported anew with the recorders, and forgotten with them.
-    monkeypatch.delitem(sys.modules, 'safegen_ros.launching', raising=False)
-    yield importlib.import_module('safegen_ros.launching')
-    del sys.modules['safegen_ros.launching']
+    monkeypatch.delitem(sys.modules, 'safegen_ros.bringup.launch', raising=False)
+    yield importlib.import_module('safegen_ros.bringup.launch')
+    del sys.modules['safegen_ros.bringup.launch']
 
 
 def entities_of(profile):
@@ -66,10 +67,10 @@ def entities_of(profile):
 
 def test_every_profile_has_a_launch_file():
     found = {path.name.removesuffix('.launch.py') for path in LAUNCH_FILES.glob('*.launch.py')}
-    assert found == set(bringup.PROFILES)
+    assert found == set(PROFILES)
 
 
-@pytest.mark.parametrize('profile', bringup.PROFILES)
+@pytest.mark.parametrize('profile', PROFILES)
 def test_launch_declares_the_arguments_of_the_table(launching, profile):
     entities = entities_of(profile)
     declared = {
@@ -80,13 +81,13 @@ def test_launch_declares_the_arguments_of_the_table(launching, profile):
         )
         for entity in entities[:-1]
     }
-    table = bringup.PROFILES[profile].args
+    table = PROFILES[profile].args
     assert declared == {spec.name: (spec.default, spec.help, spec.choices) for spec in table}
 
 
-@pytest.mark.parametrize('profile', bringup.PROFILES)
+@pytest.mark.parametrize('profile', PROFILES)
 def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
-    values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
+    values = {spec.name: spec.default for spec in PROFILES[profile].args}
     values |= {'namespace': 'lab', 'seed': '3', 'model': str(tmp_path), 'log_level': 'warn'}
     made = [
         node.kwargs for node in entities_of(profile)[-1].kwargs['function'](context_of(**values))
@@ -110,7 +111,7 @@ def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
     ('given', 'passed'), [('', None), ('lab/arm1', 'lab/arm1'), ('/lab', '/lab'), ('/', '/')]
 )
 def test_a_namespace_that_a_group_has_pushed_counts(launching, given, passed):
-    values = {spec.name: spec.default for spec in bringup.PROFILES['sim'].args}
+    values = {spec.name: spec.default for spec in PROFILES['sim'].args}
     make = entities_of('sim')[-1].kwargs['function']
     nodes = make(context_of(**(values | {'namespace': given})))
     assert {node.kwargs['namespace'] for node in nodes} == {passed}
@@ -118,14 +119,14 @@ def test_a_namespace_that_a_group_has_pushed_counts(launching, given, passed):
 
 def test_a_mistyped_argument_is_a_warning_on_the_twin_and_an_error_on_the_arm(launching, caplog):
     def make(profile, *argv, **more):
-        values = {spec.name: spec.default for spec in bringup.PROFILES[profile].args}
+        values = {spec.name: spec.default for spec in PROFILES[profile].args}
         return entities_of(profile)[-1].kwargs['function'](context_of(*argv, **values, **more))
 
     assert make('sim', 'speed_limt:=0.1', cel='symbolic', speed_limt='0.1', ros_namespace='/lab')
     (record,) = caplog.records
     assert record.levelname == 'WARNING'
     assert "names: cel (did you mean 'cell'?), speed_limt" in record.getMessage()
-    with pytest.raises(bringup.BringupError, match=r"speed_limt \(did you mean 'speed_limit'\?\)"):
+    with pytest.raises(BringupError, match=r"speed_limt \(did you mean 'speed_limit'\?\)"):
         make('mycobot', speed_limt='0.1')
     caplog.clear()
     assert make('mycobot', 'robot:=x', robot='x')  # its launch file may include this one

@@ -22,8 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import SafegenError
-from safegen_ros.processes.process import describe_exit
 from safegen_ros.search.solve import Route
 
 _SOLVER = [sys.executable, '-m', 'safegen_ros.benchmarks.worker']

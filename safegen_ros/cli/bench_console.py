@@ -28,13 +28,13 @@ import websockets.asyncio.client
 from sensor_msgs.msg import JointState
 
 from safegen_ros.benchmarks.report import Measurement, Report
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.console.console import Console, Settings
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes import qos
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
 
 MOST_BEHIND_MS, MOST_STOP_MS, MOST_SLOWER, MOST_GROWTH_MB = 150.0, 200.0, 1.05, 10.0

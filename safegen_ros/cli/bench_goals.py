@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.report import Measurement, Report
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.bench_ros import PlanServer
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
 from safegen_ros.record.events import KeptRun, RunState
 from safegen_ros.record.node_journal import load_goals
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import load_task
 
 BUDGET_S = 120.0

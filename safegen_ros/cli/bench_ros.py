@@ -21,11 +21,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from safegen_ros.benchmarks.report import Measurement, Report
-from safegen_ros.bringup import Ready, node_specs
+from safegen_ros.bringup.profiles import Ready
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.processes.state import read_state
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.domains import kits
 
 MOST_OVERHEAD_MS = 10.0

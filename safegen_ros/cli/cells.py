@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from safegen_ros.bringup import CELLS
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.run import SYMBOLIC, TWIN
+from safegen_ros.robot.cell.kinds import CELLS
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.domains import require_same_actions
@@ -25,7 +25,7 @@ class CellChoice:
     """A cell, and why it is that one.
 
     Attributes:
-        cell: one of `bringup.CELLS`.
+        cell: one of `CELLS`.
         why: what the twin cannot show, or that somebody asked for it.
     """
 
@@ -46,7 +46,7 @@ def choose_cell(path: Path, task: Pddl3Task, wanted: str = AUTO) -> CellChoice:
     Args:
         path: the problem's file, for messages.
         task: what is to be executed.
-        wanted: one of `bringup.CELLS`, or `AUTO`. Then it is the twin, unless the task has other
+        wanted: one of `CELLS`, or `AUTO`. Then it is the twin, unless the task has other
             actions or more blocks than the arm and its table. A state that contradicts itself is
             no reason to leave the arm out: most likely it is a mistake.
 

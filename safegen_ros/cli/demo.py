@@ -14,7 +14,10 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.bringup.events import StackEvent
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval_side import Asking, lines
 from safegen_ros.cli.asked import Asked, TaskOptions, check_goal_options
 from safegen_ros.cli.cells import AUTO, choose_cell
@@ -26,13 +29,11 @@ from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.processes.events import StackEvent
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.spinner import Spinner
 
-from safegen_ros.nodes.conversions import step_text
+from safegen_ros.ros.conversions import step_text
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category
 

@@ -14,17 +14,13 @@ from typing import Annotated, Any
 
 import typer
 
-from safegen_ros.bringup import (
-    ARM_CELL,
-    argument_values,
-    environment_defaults,
-    node_specs,
-    parameters,
-)
+from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
 from safegen_ros.cli.completion import complete_profile, complete_profile_argument
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.paths import data_path
+from safegen_ros.robot.cell.kinds import ARM_CELL
+from safegen_ros.ros.discovery import environment_defaults
 from safegen_ros.terminal import Console
 
 #: Makes a node and finds itself in the graph, as a node of the stack would.
@@ -116,7 +112,7 @@ def _ros() -> str:
 
 def _stacks() -> str:
     """The stacks of this user; that one runs is no fault."""
-    from safegen_ros.processes.state import current_domain, running_stacks
+    from safegen_ros.ros.stack_state import current_domain, running_stacks
 
     found = [
         f'{each.status} in namespace {each.namespace} (process {each.pid})'

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from safegen_ros import __version__
-from safegen_ros.bringup import PROFILES, argument_values
+from safegen_ros.bringup.profiles import PROFILES
+from safegen_ros.bringup.table import argument_values
 from safegen_ros.cli import (
     bench,
     boxnet,
@@ -345,7 +346,7 @@ def up(
     ] = None,
 ) -> None:
     """Start the nodes of a profile and keep them running until Ctrl-C."""
-    from safegen_ros.supervisor import up as bring_up
+    from safegen_ros.bringup.supervisor import up as bring_up
 
     raise typer.Exit(int(bring_up(profile, argument_values(arguments or ()))))
 
@@ -355,7 +356,7 @@ def down(
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
 ) -> None:
     """Stop the stack that is up in this ROS_DOMAIN_ID and namespace."""
-    from safegen_ros.processes.state import (
+    from safegen_ros.ros.stack_state import (
         current_domain,
         down_command,
         running_stacks,

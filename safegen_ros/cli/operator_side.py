@@ -14,11 +14,11 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.graph import stacks_elsewhere
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
-from safegen_ros.processes.state import current_domain, is_held, read_state
+from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.graph import stacks_elsewhere
+from safegen_ros.ros.stack_state import current_domain, is_held, read_state
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""

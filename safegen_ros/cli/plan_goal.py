@@ -22,8 +22,9 @@ from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.cli.words import Spoken
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions, told
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.ros import conversions
+from safegen_ros.ros import record_conversions as told
 from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.table import node_specs
 
 
 def policy(
@@ -18,6 +18,6 @@ def policy(
 
     It is no protection by itself: docs/security.md says how to enforce it, and where that works.
     """
-    from safegen_ros.nodes.policy import policy_xml
+    from safegen_ros.ros.policy import policy_xml
 
     print(policy_xml(node_specs('sim', {'namespace': namespace})[0].namespace), end='')

@@ -23,10 +23,7 @@ from safegen_ros.cli.plan_goal import CLIENT
 from safegen_ros.client import Client, Options
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos, told
-from safegen_ros.nodes.asking import answer_of
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.processes.state import current_domain
 from safegen_ros.record.events import (
     EndEvent,
     Event,
@@ -51,6 +48,10 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.tasks.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0

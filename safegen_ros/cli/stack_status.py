@@ -18,18 +18,19 @@ from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.qos import qos_profile_action_status_default
 
 from safegen_msgs.msg import PendingPlan
-from safegen_ros.bringup import NodeSpec, node_specs
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.graph import stacks_elsewhere
-from safegen_ros.nodes.heartbeat import ALIVE_S
-from safegen_ros.nodes.managed import CURES
-from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.processes.state import StackState, current_domain, read_state
+from safegen_ros.ros import qos
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.graph import stacks_elsewhere
+from safegen_ros.ros.lifecycle import CURES
+from safegen_ros.ros.liveness import ALIVE_S
+from safegen_ros.ros.stack_state import StackState, current_domain, read_state
+from safegen_ros.ros.stop_listener import StopListener
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""

@@ -31,9 +31,9 @@ from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
-from safegen_ros.processes.state import current_domain
 from safegen_ros.record.node_journal import task_of_goal
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.ros.stack_state import current_domain
 
 PORT = 8765
 """Where the console is served unless another port is asked for."""

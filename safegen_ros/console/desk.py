@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions, told
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import AttemptRecord, ReplanRecord
 from safegen_ros.robot.pose import Pose
+from safegen_ros.ros import conversions
+from safegen_ros.ros import record_conversions as told
 from safegen_ros.verdict import Verdict
 
 RUN, PLAN, EXECUTE = 'run_task', 'plan_task', 'execute_plan'

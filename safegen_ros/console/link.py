@@ -32,12 +32,19 @@ from safegen_ros.client import Client
 from safegen_ros.console import desk
 from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.heartbeat import Instance
 from safegen_ros.robot.pose import Pose
+from safegen_ros.ros import (
+    conversions,
+    diagnostics,
+    qos,
+)
+from safegen_ros.ros import (
+    record_conversions as told,
+)
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.liveness import Instance
 
 ANSWER_S = 10.0
 """How long a service may take to answer [s]; a stop answers when the arm is at rest."""

@@ -4,6 +4,6 @@
 
 import os
 
-from safegen_ros.bringup import check_distribution
+from safegen_ros.ros.discovery import check_distribution
 
 check_distribution(os.environ)  # before an import fails that an older rclpy does not have

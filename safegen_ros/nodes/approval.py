@@ -22,10 +22,11 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.authorizing import signature_from_msg, signature_to_msg, stack_name
-from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.ros import qos
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
 
 PENDING, APPROVE = 'pending', 'approve'
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegen_msgs import msg
-from safegen_ros.nodes import conversions, told
 from safegen_ros.nodes.remote import RemoteValidator
 from safegen_ros.planning.loop import Attempt, Progress
 from safegen_ros.record.events import PassedEvent
+from safegen_ros.ros import conversions
+from safegen_ros.ros import record_conversions as told
 from safegen_ros.tasks.task import ActionTask
 
 

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,27 +12,23 @@ from typing import Any, ClassVar
 
 from rclpy.action import CancelResponse
 from rclpy.parameter import Parameter as ROSParameter
-from rclpy.task import Future
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import diagnostics
-from safegen_ros.nodes.authorizing import SITE_FILE, CommandServer, parameters_of
-from safegen_ros.nodes.diagnostics import Diagnostics, Health
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.heartbeat import HeartbeatPublisher
-from safegen_ros.nodes.interruption import Interruption
-from safegen_ros.nodes.managed import ManagedNode
-from safegen_ros.nodes.parameters import Parameter
-from safegen_ros.nodes.rclpy_compat import GoalServer, await_canceling
-from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.nodes.operators import SITE_FILE, CommandServer, parameters_of
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.ros import diagnostics
+from safegen_ros.ros.diagnostics import Diagnostics, Health
+from safegen_ros.ros.interruption import Interruption
+from safegen_ros.ros.lifecycle import ManagedNode
+from safegen_ros.ros.liveness import HeartbeatPublisher
+from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.ros.parameters import Parameter
+from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.tasks.site import Site, load_site
-
-POLL_S = 0.02
-"""How often a wait looks at its other conditions; the future itself ends it at once [s]."""
 
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
@@ -309,35 +303,3 @@ class SafegenNode(ManagedNode):
         self.halt()
         if not self.goals.wait_idle(CLOSE_TIMEOUT_S):
             raise SafegenError(f'a goal has not ended within {CLOSE_TIMEOUT_S:g} s')
-
-
-def wait_for(
-    future: Future,
-    timeout_s: float,
-    what: str,
-    code: ErrorCode,
-    *,
-    given_up: Callable[[], bool] = lambda: False,
-) -> Any:
-    """Waits for a future outside of the executor's own callbacks.
-
-    Args:
-        future: what to wait for.
-        timeout_s: longest wait [s].
-        what: what is being waited for, for messages.
-        code: the error code when it does not come.
-        given_up: asked while waiting; true ends the wait as a time-out does.
-
-    Raises:
-        SafegenError: with `code`.
-    """
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    deadline = time.monotonic() + timeout_s
-    # The executor runs the callback as a task of its own; the future is done before that.
-    while not done.wait(POLL_S) and not future.done():
-        if time.monotonic() >= deadline:
-            raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
-        if given_up():
-            raise SafegenError(f'waiting for {what} was given up', code)
-    return future.result()

@@ -14,16 +14,16 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from safegen_ros.closing import Closing
-from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.scene_markers import PlanText, SceneMarkers
 from safegen_ros.nodes.sim_clock import SimulationClock
-from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.execution import ExecutionProgress
 from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import Scene
+from safegen_ros.ros import diagnostics, qos
+from safegen_ros.ros.diagnostics import Health
+from safegen_ros.ros.ticker import Ticker
 from safegen_ros.verdict import Verdict
 
 PERIOD_S = 0.1

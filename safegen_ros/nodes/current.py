@@ -11,9 +11,9 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.calls import answer_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ANSWER_S = 10.0

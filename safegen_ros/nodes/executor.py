@@ -37,16 +37,14 @@ from rclpy.action import CancelResponse
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
-from safegen_ros.bringup import ARM_CELL, CELLS
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
-from safegen_ros.nodes import conversions, qos, task_cells, told
+from safegen_ros.nodes import task_cells
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.executor_parameters import PARAMETERS
 from safegen_ros.nodes.goal_journal import ExecutionLog
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.protective_stop import ENDED_BY_STOP, ProtectiveStop
-from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsing import Rehearser
 from safegen_ros.nodes.releasing import ReleaseServer
@@ -55,16 +53,20 @@ from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out
 from safegen_ros.nodes.sole_executor import SoleExecutor
-from safegen_ros.nodes.stop_latch import CURE
 from safegen_ros.nodes.stop_server import StopServer
-from safegen_ros.nodes.watchdog import ExecutionWatchdog
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.run import cell_name
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
+from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS
 from safegen_ros.robot.scene import Scene, load_scene
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros.rclpy_compat import GoalServer
+from safegen_ros.ros.stop_listener import CURE
+from safegen_ros.ros.watchdog import ExecutionWatchdog
 from safegen_ros.tasks.task import ActionTask, JointCell
 
 
@@ -96,7 +98,7 @@ class ExecutorNode(SafegenNode):
         self._stop = StopServer(self, self.halt, self._rearm)
         self._protect = ProtectiveStop(self, self._stop)
         self._sole = SoleExecutor(self, self._stop.stop)
-        self._watchdog = ExecutionWatchdog(self, self._protect.stop)
+        self._watchdog = ExecutionWatchdog(self.heartbeats, self.interruption, self._protect.stop)
         self._monitor = MonitorClient(self)
         self._bound = BoundTasks(self.site, self.get_logger().info)
         self._gate = ExecutionGate(self)

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import told
-from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.paths import runs_dir
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import (
@@ -30,6 +28,8 @@ from safegen_ros.record.events import (
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
+from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros.parameters import Parameter
 
 if TYPE_CHECKING:
     from safegen_ros.nodes.base import SafegenNode

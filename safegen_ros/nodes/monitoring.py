@@ -17,14 +17,14 @@ from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.base import SafegenNode, wait_for
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.site_rules import BoundTasks, require_same_site
-from safegen_ros.nodes.stopping import StopListener
-from safegen_ros.nodes.text_limits import check_texts
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Watch
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.calls import answer_of, wait_for
+from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.tasks.job import prove
 from safegen_ros.tasks.task import ActionTask, Steps, TaskMonitor
 from safegen_ros.verdict import Verdict

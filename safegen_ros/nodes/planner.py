@@ -29,31 +29,38 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.nodes import conversions, diagnostics, qos, told
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.attempting import AttemptLog, Teller
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.current import CurrentWorld
-from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.nodes.goal_journal import goal_id_text
 from safegen_ros.nodes.levels import levels_for, open_model
 from safegen_ros.nodes.planner_parameters import PARAMETERS
-from safegen_ros.nodes.rclpy_compat import GoalServer
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
-from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.nodes.translating import Heard, Translator
-from safegen_ros.nodes.watchdog import ClientWatches
 from safegen_ros.nodes.world_levels import ArmsModel, world_levels
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
 from safegen_ros.record.events import GoalEvent
+from safegen_ros.ros import (
+    conversions,
+    diagnostics,
+    qos,
+)
+from safegen_ros.ros import (
+    record_conversions as told,
+)
+from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
+from safegen_ros.ros.rclpy_compat import GoalServer
+from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import ClientWatches
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 

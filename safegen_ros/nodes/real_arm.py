@@ -10,10 +10,7 @@ from typing import Any
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes import qos
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.parameters import Parameter
-from safegen_ros.profiles import WORLDS
 from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
     LINK_TIMEOUT_S,
@@ -21,6 +18,7 @@ from safegen_ros.robot.agent.messages import (
     TOOLS,
 )
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.cell.kinds import WORLDS
 from safegen_ros.robot.cell.perception import (
     OBSTACLE,
     OTHER_OBJECTS,
@@ -32,6 +30,8 @@ from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
 from safegen_ros.robot.mycobot.tools import check_tool
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.ros import qos
+from safegen_ros.ros.parameters import Parameter
 
 TOPIC = 'perception/world_state'
 """Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""

@@ -14,19 +14,19 @@ from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import RehearsePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.heartbeat import Instance
-from safegen_ros.nodes.parameters import Parameter
-from safegen_ros.nodes.text_limits import check_texts
-from safegen_ros.nodes.watchdog import ACTIVE, Rules, Watch
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
 from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose, same_place
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.liveness import Instance
+from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.ros.parameters import Parameter
+from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
 from safegen_ros.tasks.pddl3.task import Pddl3Task, plan_of
 from safegen_ros.tasks.task import ActionTask, Steps
 from safegen_ros.verdict import Verdict

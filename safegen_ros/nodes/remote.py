@@ -19,15 +19,15 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.key_pair import installation_key
-from safegen_ros.nodes import conversions, diagnostics, qos
-from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.authorizing import sign_goal
-from safegen_ros.nodes.base import SafegenNode, wait_for
-from safegen_ros.nodes.diagnostics import Health
-from safegen_ros.nodes.goal_sender import GoalSender, SentGoal
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.site_rules import require_same_site
 from safegen_ros.places import Places
 from safegen_ros.planning.loop import Deadline
+from safegen_ros.ros import conversions, diagnostics, qos
+from safegen_ros.ros.actions import GoalSender, SentGoal
+from safegen_ros.ros.calls import answer_of, wait_for
+from safegen_ros.ros.commands import sign_goal
+from safegen_ros.ros.diagnostics import Health
 from safegen_ros.verdict import Verdict
 
 CONNECT_TIMEOUT_S = 10.0

@@ -11,10 +11,10 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.remote import NotAsProved, RemoteExecutor
 from safegen_ros.planning.loop import Deadline
+from safegen_ros.ros import conversions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
-from safegen_ros.parameter_files import check_parameter_file, parameter_files
+from safegen_ros.ros.parameter_files import check_parameter_file, parameter_files
 
 SWITCH_S = 5e-4
 """How long a thread may keep the others from running [s]; each goal has to do with several."""

@@ -15,16 +15,16 @@ from sensor_msgs.msg import JointState
 from safegen_msgs.msg import WorldState
 from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes import conversions, diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.diagnostics import Health
-from safegen_ros.nodes.ticker import Ticker
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.gripper import finger_positions
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
+from safegen_ros.ros import conversions, diagnostics, qos
+from safegen_ros.ros.diagnostics import Health
+from safegen_ros.ros.ticker import Ticker
 
 PERIOD_S = 0.04
 """Between two samples of an idle twin [s]; 25 a second, as while it moves."""

@@ -13,7 +13,7 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import conversions, task_cells
+from safegen_ros.nodes import task_cells
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -21,6 +21,7 @@ from safegen_ros.robot.cell.grounding import difference
 from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.view import ALL
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.job import OneRobot
 from safegen_ros.tasks.task import JointCell
 

@@ -12,7 +12,7 @@ from builtin_interfaces.msg import Time
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from safegen_ros.nodes import qos
+from safegen_ros.ros import qos
 
 TOPIC = '/clock'
 """Absolute: a node whose `use_sim_time` is on listens there, whatever its namespace."""

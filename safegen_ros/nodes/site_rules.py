@@ -13,11 +13,11 @@ from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import approval_command, approval_record, plan_digest
-from safegen_ros.nodes.authorizing import signature_from_msg
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import TWIN
+from safegen_ros.ros import conversions
+from safegen_ros.ros.commands import signature_from_msg
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.site import Bound, Site, bind, refused
 from safegen_ros.tasks.task import ActionTask, TaskMonitor

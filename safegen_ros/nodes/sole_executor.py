@@ -9,7 +9,12 @@ from collections.abc import Callable
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.heartbeat import ALIVE_S, FINALIZED, Instance, boottime
+from safegen_ros.ros.liveness import (
+    ALIVE_S,
+    FINALIZED,
+    Instance,
+    boottime,
+)
 
 
 class SoleExecutor:

@@ -13,7 +13,6 @@ from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.nodes import conversions, told
 from safegen_ros.nodes.levels import levels_for, require_chat, sampling_of
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.run_flow import Approving, approve
@@ -26,6 +25,8 @@ from safegen_ros.planning.replan import PlannedSteps
 from safegen_ros.planning.stepwise import Ending, Limits, Moment, run_stepwise
 from safegen_ros.record.events import Event
 from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.ros import conversions
+from safegen_ros.ros import record_conversions as told
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import Asking, Chosen, StepTask

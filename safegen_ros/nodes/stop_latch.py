@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore, Stored
 
-CURE = "look at the cell, then reset it with 'safegen reset' or the service reset"
-"""What an operator has to do about a stop."""
-
 NEVER_RELEASED = 'nothing was ever released here'
 ANOTHER_EXECUTOR = 'another executor runs in this ROS domain and namespace'
 ARM_NOT_RELEASED = 'no operator has released the real arm since its first start here'

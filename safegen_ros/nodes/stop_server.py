@@ -19,13 +19,18 @@ from safegen_msgs.msg import StopState
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import diagnostics, qos
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.diagnostics import Health
 from safegen_ros.nodes.release_store import ReleaseStore
-from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, CURE, NEVER_RELEASED, Stop, StopLatch
-from safegen_ros.nodes.stopping import NEWS_TIMEOUT_S, TOPIC
-from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.nodes.stop_latch import (
+    ANOTHER_EXECUTOR,
+    NEVER_RELEASED,
+    Stop,
+    StopLatch,
+)
+from safegen_ros.ros import diagnostics, qos
+from safegen_ros.ros.diagnostics import Health
+from safegen_ros.ros.stop_listener import CURE, NEWS_TIMEOUT_S, TOPIC
+from safegen_ros.ros.ticker import Ticker
 
 ENDED_S = 8.0
 """How long a goal that is stopped may take to end [s]; whoever calls waits a little longer."""

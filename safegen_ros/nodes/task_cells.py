@@ -11,7 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.parameters import Parameter
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.mentions import constraint_objects
 from safegen_ros.pddl.model import State
@@ -21,6 +20,7 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.cell.view import ALL, VIEWS, ViewedCell
 from safegen_ros.robot.pose import Pose
+from safegen_ros.ros.parameters import Parameter
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.job import OneRobot, WorldJob
 from safegen_ros.tasks.pddl3.domains import require_same_actions

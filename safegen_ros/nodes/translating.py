@@ -14,13 +14,13 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.levels import sampling_of
 from safegen_ros.nodes.own_models import OwnModels
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.planetarium.front_door import Answer, Question, understand
 from safegen_ros.tasks.planetarium.request import Request, read_request

@@ -17,16 +17,16 @@ from rclpy.service import Service
 
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions, qos
-from safegen_ros.nodes.authorizing import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.diagnostics import SLOW_VERDICT_S, Latency
-from safegen_ros.nodes.managed import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.nodes.monitoring import MonitorServer
-from safegen_ros.nodes.parameters import Parameter
+from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
-from safegen_ros.nodes.text_limits import check_texts
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Latency
+from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
+from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.ros.parameters import Parameter
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict

@@ -12,7 +12,7 @@ import os
 import resource
 import sys
 
-from safegen_ros.processes.child import die_with_parent
+from safegen_ros.child_process import die_with_parent
 
 
 def main() -> None:

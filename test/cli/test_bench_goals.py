@@ -11,7 +11,7 @@ import pytest
 from safegen_msgs.action import PlanTask
 from safegen_ros.cli import bench_goals
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
+from safegen_ros.ros import conversions
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import load_task
 

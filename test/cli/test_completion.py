@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from support.kept_runs import kept_folder
 
-from safegen_ros.bringup import PROFILES
+from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.cli.completion import (
     complete_problem,
     complete_profile,

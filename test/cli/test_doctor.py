@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from support.command_line import CommandLine
 
-from safegen_ros.bringup import node_specs, parameters
+from safegen_ros.bringup.table import node_specs, parameters
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine
 from safegen_ros.cli.doctor import _stacks
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
-from safegen_ros.processes.state import DomainLock, StackState
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.faults import parse_fault
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.ros.stack_state import DomainLock, StackState
 
 
 @pytest.fixture

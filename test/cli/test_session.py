@@ -29,12 +29,12 @@ from safegen_ros.cli.goal_check import GoalCheck, check_goal
 from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import asking
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.ros import calls as asking
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 

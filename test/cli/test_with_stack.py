@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 from support.waiting import wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.replay import reexecute, reverify
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,9 @@ from support import disturbed_executor
 from support.leading import Manager
 from support.model_server import MODEL, ModelServer, Script
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
-from safegen_ros.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from safegen_ros.console.console import Console

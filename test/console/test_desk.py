@@ -33,8 +33,8 @@ from safegen_ros.console.shown import (
 )
 from safegen_ros.console.wording import NEXT, next_words
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.ros import conversions
 from safegen_ros.verdict import Category, Verdict
 
 ID = '0' * 32

@@ -10,11 +10,11 @@ from typing import Any
 
 from support.waiting import wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
-from safegen_ros.nodes.graph import interfaces_of
-from safegen_ros.nodes.interfaces import CONSOLE, Kind, of_node
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.graph import interfaces_of
+from safegen_ros.ros.interfaces import CONSOLE, Kind, of_node
 
 _OF_EXECUTE = '/execute_plan/_action/'
 

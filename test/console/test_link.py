@@ -17,7 +17,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.console.desk import RUN, Desk, GoalView, Pending
 from safegen_ros.console.link import NODES, Link
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor
+from safegen_ros.ros.liveness import HeartbeatMonitor
 from safegen_ros.verdict import Category, Verdict
 
 ID = '7' * 32

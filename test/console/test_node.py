@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.bringup import BringupError, node_specs, params_yaml
+from safegen_ros.bringup.table import node_specs, params_yaml
 from safegen_ros.console.node import read_settings
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import BringupError, SafegenError
 
 
 @pytest.mark.parametrize('profile', ['sim', 'mycobot'])

@@ -11,9 +11,9 @@ import pytest
 from support.motion import Motion
 from support.waiting import patient_file
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
-from safegen_ros.supervisor import Supervisor
 
 REAL_TIME_FACTOR = 4.0
 """Slow enough that a cancel arrives in the middle of a motion, fast enough for a test."""

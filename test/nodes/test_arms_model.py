@@ -12,10 +12,10 @@ from support.one_process import Stack, one_process_stack
 from safegen_ros.client import Options
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.world_levels import ArmsModel
 from safegen_ros.paths import data_path
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.verdict import Category

@@ -17,10 +17,10 @@ from support.node_programs import node_command
 from support.stopping import THREE_PLAN
 from support.waiting import wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.supervisor import Supervisor
 
 
 def ready_at(stack: Supervisor, work: str) -> float:

@@ -15,7 +15,7 @@ from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.nodes import sim_clock
 from safegen_ros.nodes.sim_clock import SimulationClock
-from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.ros.ticker import Ticker
 
 
 class Heard:

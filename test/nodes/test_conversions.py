@@ -9,8 +9,8 @@ from support.blocks_small import THREE_TEXT as THREE
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
-from safegen_ros.nodes.conversions import task_from_msg
+from safegen_ros.ros import conversions
+from safegen_ros.ros.conversions import task_from_msg
 
 
 def test_the_same_text_is_read_once_and_its_readers_share_nothing_else() -> None:

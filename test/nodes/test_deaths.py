@@ -20,13 +20,13 @@ from support.model_server import MODEL, ModelServer
 from support.motion import Motion
 from support.waiting import wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, STOPPED, ReleaseStore
-from safegen_ros.processes.state import read_state
 from safegen_ros.record.history import list_runs, outcome_of
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 UNSOLVABLE = """

@@ -24,7 +24,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Authority
 from safegen_ros.keys.key_pair import new_key
 from safegen_ros.keys.operators import Operator, Role
-from safegen_ros.nodes import conversions, goal_sender
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
@@ -39,6 +38,8 @@ from safegen_ros.robot.kinematics import inverse_top_down
 from safegen_ros.robot.limits import check_joints
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.ros import actions as goal_sender
+from safegen_ros.ros import conversions
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.site import bind, read_site

@@ -23,21 +23,21 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Task
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.heartbeat import HeartbeatPublisher
-from safegen_ros.nodes.rclpy_compat import GoalClient
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.processes.state import read_state
 from safegen_ros.record.events import RunState
 from safegen_ros.record.history import SUCCESS, ListedRun, list_runs, outcome_of
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import conversions
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.liveness import HeartbeatPublisher
+from safegen_ros.ros.rclpy_compat import GoalClient
+from safegen_ros.ros.stack_state import read_state
 
 TOO_LONG = 'x' * 10_000_000
 

@@ -13,7 +13,7 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.client import Client
-from safegen_ros.nodes.heartbeat import (
+from safegen_ros.ros.liveness import (
     ALIVE_S,
     CLIENT,
     FINALIZED,

@@ -19,13 +19,13 @@ from support.waiting import wait_until
 
 from safegen_msgs.msg import WorldState
 from safegen_msgs.srv import GetWorld
+from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.asking import answer_of
 from safegen_ros.nodes.setting_up import CURRENT, FACTS, SIMULATED
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import qos
+from safegen_ros.ros.calls import answer_of
 
 TOWER = {'(arm-empty)', '(clear c)', '(on a b)', '(on c a)', '(on-table b)'}
 BACK = THREE.replace('(and (on a b) (on c a))', '(and (on-table a) (on-table c))')

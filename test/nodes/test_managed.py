@@ -20,12 +20,12 @@ from support.motion import Motion
 from support.stopping import ENDLESS, THREE_PLAN, Operator
 from support.waiting import patient_file, wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.processes.state import read_state
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.stack_state import read_state
 
 WARM_UP, CYCLES, WINDOWS = 5, 100, 5
 

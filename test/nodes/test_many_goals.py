@@ -18,10 +18,10 @@ from support.stopping import Operator
 from support.waiting import wait_until
 
 from safegen_msgs.action import PlanTask
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 WAIT_S = 60.0

@@ -17,12 +17,12 @@ from support.goals import WAIT_S, Feedback
 from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
 from support.waiting import wait_until
 
+from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.cli import operator_side, stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
-from safegen_ros.processes.state import read_state
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.stack_state import read_state
 
 
 @pytest.fixture(scope='module')

@@ -28,8 +28,8 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.rclpy_compat import (
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.rclpy_compat import (
     GoalClient,
     GoalServer,
     await_canceling,

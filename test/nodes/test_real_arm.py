@@ -15,11 +15,10 @@ from support.stopping import Operator
 from support.waiting import patient_arm_file
 
 from safegen_msgs.msg import ObjectPose, WorldState
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.base import wait_for
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
 from safegen_ros.nodes.setting_up import STATED
 from safegen_ros.pddl.plan import parse_plan
@@ -28,7 +27,8 @@ from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import qos
+from safegen_ros.ros.calls import wait_for
 from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()

@@ -13,7 +13,8 @@ from support.model_server import MODEL, ModelServer
 from support.stopping import BY_SEARCH, Operator
 from support.waiting import patient_arm_file, wait_until
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
@@ -22,7 +23,6 @@ from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()

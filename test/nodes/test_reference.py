@@ -11,9 +11,15 @@ import pytest
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import reference
-from safegen_ros.nodes.interfaces import CONSOLE, INTERFACES, Kind, of_kind, of_node
-from safegen_ros.nodes.policy import policy_xml
 from safegen_ros.paths import share_dir
+from safegen_ros.ros.interfaces import (
+    CONSOLE,
+    INTERFACES,
+    Kind,
+    of_kind,
+    of_node,
+)
+from safegen_ros.ros.policy import policy_xml
 
 NODES = list(INTERFACES)
 POLICY = share_dir() / 'config' / 'security' / 'policy.xml'

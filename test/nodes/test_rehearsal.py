@@ -12,11 +12,11 @@ import pytest
 from support.model_server import MODEL, ModelServer
 from support.motion import Motion
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.verdict import Category
 
 ROOT = Path(__file__).parents[2]

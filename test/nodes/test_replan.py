@@ -24,15 +24,15 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, PendingPlan, Task
 from safegen_msgs.srv import MonitorStep
+from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.cli import session
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.approval import Approver, plan_digest
-from safegen_ros.nodes.base import wait_for
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.calls import wait_for
 from safegen_ros.tasks.pddl3.task import load_task
 
 STRATEGY = BY_SEARCH.strategy

@@ -34,13 +34,13 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.keys import key_pair
 from safegen_ros.keys.key_pair import new_key
-from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.approval import Approver, plan_digest
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.commands import CommandClient
-from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.record.chain import signature_words
 from safegen_ros.record.history import ListedRun, list_runs
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.tasks.site import load_site
 
 SITE = """

@@ -19,9 +19,10 @@ from support.model_server import MODEL, ModelServer
 from support.stopping import stoppable_stack
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros.bringup import PROFILES, environment_defaults
-from safegen_ros.nodes.interfaces import INTERFACES
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.bringup.profiles import PROFILES
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.interfaces import INTERFACES
 
 LACKING = [name for name in ('ros2cli', 'ros2launch', 'launch_ros') if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
 

@@ -14,9 +14,9 @@ from rclpy.qos import qos_profile_sensor_data
 from std_msgs.msg import String
 from support.waiting import wait_until
 
-from safegen_ros.bringup import environment_defaults
 from safegen_ros.client import Client
-from safegen_ros.nodes import qos
+from safegen_ros.ros import qos
+from safegen_ros.ros.discovery import environment_defaults
 
 SOON_S = 1.0
 """Our writers ask after 0.2 s, those of Fast DDS with its defaults after 3 s."""
@@ -30,7 +30,7 @@ READER = """
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
 from std_msgs.msg import String
-from safegen_ros.nodes import qos
+from safegen_ros.ros import qos
 
 rclpy.init()
 node = rclpy.create_node('reader')

@@ -24,10 +24,10 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import Task
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.rclpy_compat import GoalClient
 from safegen_ros.nodes.release_store import ReleaseStore
-from safegen_ros.processes.state import read_state
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.rclpy_compat import GoalClient
+from safegen_ros.ros.stack_state import read_state
 
 
 def _kill(node: str, domain: int, number: signal.Signals = signal.SIGKILL) -> None:

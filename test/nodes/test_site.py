@@ -23,14 +23,14 @@ from safegen_msgs.msg import Approval, Task
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import Approver, plan_digest
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.commands import CommandClient
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.ros import conversions
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.commands import CommandClient
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.site import load_site, read_site
 

@@ -23,12 +23,12 @@ from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_msgs.msg import Task
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import conversions
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.heartbeat import HeartbeatPublisher
-from safegen_ros.nodes.rclpy_compat import GoalClient
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.ros import conversions
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.liveness import HeartbeatPublisher
+from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task

@@ -19,13 +19,13 @@ from safegen_ros.cli.asked import Asked, TaskOptions
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.events import load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
 from safegen_ros.robot.cell.symbolic import SymbolicCell
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 

@@ -28,12 +28,12 @@ from support.stopping import (
     stoppable_stack,
 )
 
+from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.cli import operator_side, stack_status
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros.stop_listener import StopListener
 
 
 @pytest.fixture(scope='module')

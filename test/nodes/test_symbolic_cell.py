@@ -15,13 +15,13 @@ from support.blocks_small import LASTING_PLAN, LASTING_TEXT
 from support.waiting import patient_file, wait_until
 
 from safegen_msgs.msg import WorldState
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import qos
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import load_task

@@ -14,10 +14,15 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import Plan, Step, WorldState
 from safegen_msgs.srv import Approve, MonitorStep, ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes.text_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT
 from safegen_ros.pddl.sexpr import MAX_TEXT
+from safegen_ros.ros.message_limits import (
+    MAX_ITEMS,
+    MAX_NAME,
+    check_sendable,
+    check_texts,
+)
 
 INCOMING = (
     PlanTask.Goal,

@@ -17,14 +17,14 @@ from support.stopping import LONG, LONG_PLAN, Operator, stoppable_stack
 from support.waiting import wait_until
 
 from safegen_msgs.msg import StopState
+from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.cli import stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor
 from safegen_ros.nodes.release_store import STOPPED, ReleaseStore
-from safegen_ros.nodes.stopping import TOPIC
-from safegen_ros.supervisor import Supervisor
+from safegen_ros.ros import qos
+from safegen_ros.ros.liveness import HeartbeatMonitor
+from safegen_ros.ros.stop_listener import TOPIC
 
 
 @pytest.fixture(scope='module')

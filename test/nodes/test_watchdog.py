@@ -15,8 +15,13 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes.heartbeat import CLIENT, FINALIZED, PERIOD_S, HeartbeatMonitor
-from safegen_ros.nodes.watchdog import ExecutionWatchdog, Rules, Watch
+from safegen_ros.ros.liveness import (
+    CLIENT,
+    FINALIZED,
+    PERIOD_S,
+    HeartbeatMonitor,
+)
+from safegen_ros.ros.watchdog import ExecutionWatchdog, Rules, Watch
 
 GOAL, OTHER = b'g' * 16, b'o' * 16
 TIMEOUT_S = 4.0
@@ -34,9 +39,8 @@ class _World:
         self.monitor = HeartbeatMonitor(node, lambda: self.now)
         self.stopped: list[str] = []
         self.beats = 0
-        interruption = SimpleNamespace(supervised=True, supervisor_beat=lambda: self.beats)
-        listener: Any = SimpleNamespace(heartbeats=self.monitor, interruption=interruption)
-        self.dog = ExecutionWatchdog(listener, self.stopped.append)
+        known: Any = SimpleNamespace(supervised=True, supervisor_beat=lambda: self.beats)
+        self.dog = ExecutionWatchdog(self.monitor, known, self.stopped.append)
         self.dog.timeout_s = TIMEOUT_S
         self.alive = {SENDER: True, VALIDATOR: True, SUPERVISOR: True}
 

@@ -24,13 +24,13 @@ from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.show import print_run
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes import conversions, qos
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
 from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.ros import conversions, qos
 from safegen_ros.tasks.boxnet import goal as world
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.boxnet.model import State

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from safegen_ros.processes.process import child_environment, describe_exit
+from safegen_ros.bringup.process import child_environment
+from safegen_ros.child_process import describe_exit
 
 
 def test_the_mark_of_another_prefix_does_not_reach_a_node():

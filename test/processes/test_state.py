@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from safegen_ros.bringup import BringupError
-from safegen_ros.processes.state import (
+from safegen_ros.errors import BringupError
+from safegen_ros.ros.stack_state import (
     DomainLock,
     StackState,
     current_domain,

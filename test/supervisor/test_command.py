@@ -14,9 +14,10 @@ import pytest
 from support.node_programs import spec, wait_gone
 from support.waiting import WAIT_S
 
-from safegen_ros.bringup import BringupError, Ready
-from safegen_ros.processes.state import read_state, stop_running
-from safegen_ros.supervisor import SAME_KEYSTROKE_S
+from safegen_ros.bringup.profiles import Ready
+from safegen_ros.bringup.supervisor import SAME_KEYSTROKE_S
+from safegen_ros.errors import BringupError
+from safegen_ros.ros.stack_state import read_state, stop_running
 
 
 def test_interrupt_ends_all_nodes_with_status_0(command, ros_domain):

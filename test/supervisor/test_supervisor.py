@@ -16,11 +16,12 @@ import pytest
 from support.node_programs import spec, wait_gone
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros import supervisor as supervisor_module
-from safegen_ros.bringup import BringupError, NodeSpec, Ready
-from safegen_ros.processes.readiness import GraphProbe
-from safegen_ros.processes.state import DomainLock, read_state
-from safegen_ros.supervisor import NodeDiedError, Supervisor
+from safegen_ros.bringup import supervisor as supervisor_module
+from safegen_ros.bringup.profiles import NodeSpec, Ready
+from safegen_ros.bringup.readiness import GraphProbe
+from safegen_ros.bringup.supervisor import NodeDiedError, Supervisor
+from safegen_ros.errors import BringupError
+from safegen_ros.ros.stack_state import DomainLock, read_state
 
 
 def test_nodes_start_in_order_and_are_stopped_in_reverse(world, monkeypatch):

@@ -13,7 +13,7 @@ from rclpy.parameter_client import AsyncParameterClient
 
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.base import wait_for
+from safegen_ros.ros.calls import wait_for
 from support.goals import WAIT_S
 
 STEPS = {

@@ -13,8 +13,8 @@ import threading
 from pathlib import Path
 
 import safegen_ros
-from safegen_ros.bringup import NodeSpec
-from safegen_ros.processes.state import read_state
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.ros.stack_state import read_state
 from support.waiting import WAIT_S
 
 ROOT = Path(safegen_ros.__file__).parents[1]
@@ -120,7 +120,7 @@ except (KeyboardInterrupt, ExternalShutdownException):
 
 def node_command(module, *arguments):
     """Runs a module as a node that cannot outlive this thread, and so answer another test."""
-    child = [sys.executable, '-m', 'safegen_ros.processes.child', str(os.getpid())]
+    child = [sys.executable, '-m', 'safegen_ros.child_process', str(os.getpid())]
     return [*child, module, *arguments]
 
 
@@ -148,7 +148,7 @@ class Command:
             'from pathlib import Path\n'
             'from safegen_ros.bringup import NodeSpec, Ready\n'
             'from safegen_ros import supervisor\n'
-            'from safegen_ros.supervisor import Supervisor\n'
+            'from safegen_ros.bringup.supervisor import Supervisor\n'
             f'patience = {patience_s!r}\n'
             'if patience is not None:\n'
             '    steps = [(number, patience) for number, _ in supervisor.STOP_STEPS]\n'

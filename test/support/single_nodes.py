@@ -12,17 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from safegen_ros.bringup import (
-    NodeSpec,
-    environment_defaults,
-    node_arguments,
-    node_specs,
-    params_yaml,
-)
+from safegen_ros.bringup.process import ManagedProcess, child_environment
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.bringup.table import node_arguments, node_specs, params_yaml
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.deadline import boottime
-from safegen_ros.processes.process import ManagedProcess, child_environment
+from safegen_ros.ros.discovery import environment_defaults
 from support.goals import WAIT_S
 from support.waiting import wait_until
 

@@ -16,15 +16,15 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
-from safegen_ros.bringup import node_specs
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.stopping import StopListener
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.search.solve import solve
-from safegen_ros.supervisor import Supervisor
 from safegen_ros.tasks.pddl3.task import load_task
 from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.profiles import TRANSPORTS
 from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
     LINK_TIMEOUT_S,
@@ -21,6 +20,7 @@ from safegen_ros.robot.agent.messages import (
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import EXACT, ground
+from safegen_ros.robot.cell.kinds import TRANSPORTS
 from safegen_ros.robot.cell.observed import NOWHERE, STILL_HOLDS, AssumedWorld, PerceivedWorld
 from safegen_ros.robot.cell.perception import Perception
 from safegen_ros.robot.keep_out import KeepOut

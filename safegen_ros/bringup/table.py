@@ -11,56 +11,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
+from safegen_ros.errors import BringupError
 from safegen_ros.llm.model_names import KEY_ENV, named_model
-from safegen_ros.parameter_files import ParameterFileError, check_parameter_file
-from safegen_ros.paths import PACKAGE, DataNotFoundError, data_path, share_dir
+from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.profiles import (
-    ARM_CELL,
-    CELLS,
-    LOG_LEVELS,
-    PROFILES,
-    ArgSpec,
-    NodeSpec,
-    Profile,
-    Ready,
-)
-
-__all__ = [
-    'ARM_CELL',
-    'CELLS',
-    'LOG_LEVELS',
-    'PACKAGE',
-    'PROFILES',
-    'ArgSpec',
-    'BringupError',
-    'NodeSpec',
-    'Profile',
-    'Ready',
-    'argument_values',
-    'environment_defaults',
-    'key_variables',
-    'node_arguments',
-    'node_specs',
-    'parameters',
-    'params_yaml',
-    'profile_of',
-    'use_stack_discovery',
-]
+from safegen_ros.ros.discovery import check_distribution
+from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
 
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
-
-
-class BringupError(SafegenError):
-    """An argument, profile or file of the bring-up that is wrong; nothing was started."""
 
 
 def _check_number(spec: ArgSpec, value: str) -> None:
@@ -95,23 +60,6 @@ def _checked(spec: ArgSpec, value: str) -> str:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
         return found
     return value
-
-
-_TOO_OLD = ('foxy', 'galactic', 'humble', 'iron')
-
-
-def check_distribution(environ: Mapping[str, str]) -> None:
-    """Refuse a distribution of ROS 2 whose rclpy lacks what the nodes use.
-
-    Raises:
-        BringupError: it is one.
-    """
-    distribution = environ.get('ROS_DISTRO', '')
-    if distribution in _TOO_OLD:
-        raise BringupError(
-            f'ROS 2 {distribution} is sourced in this shell, and its rclpy is too old: the nodes '
-            'are tested with ROS 2 Kilted: source that, or run make setup in a fresh shell'
-        )
 
 
 def profile_of(name: str) -> Profile:
@@ -206,65 +154,3 @@ def node_arguments(spec: NodeSpec, overrides_file: str | None = None) -> list[st
     for path in (*spec.params_files, *([overrides_file] if overrides_file else [])):
         words += ['--params-file', path]
     return [*words, '--log-level', spec.log_level]
-
-
-_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
-_PROFILES_2 = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # as Fast DDS 2 calls it, which ROS 2 Jazzy has
-# With one of these the caller has a discovery of his own.
-_OWN_DISCOVERY = (
-    _PROFILES, _PROFILES_2, 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER',
-    'ROS_LOCALHOST_ONLY',
-)  # fmt: skip
-_RMW = 'RMW_IMPLEMENTATION'
-_FAST_DDS = ('rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
-
-DISCOVERY = (_RANGE, *_OWN_DISCOVERY, _RMW)
-"""Variables that say by what and how far processes find each other."""
-
-
-def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """Loopback without shared memory, which only a profile of Fast DDS can say; else loopback."""
-    own = any(environ.get(name) for name in (_RANGE, *_OWN_DISCOVERY))
-    rmw = environ.get(_RMW) or _FAST_DDS[0]
-    if rmw in _FAST_DDS and not own:
-        loopback = str(share_dir() / 'config' / 'fastdds_loopback.xml')
-        # Jazzy reads the old name alone, and Kilted warns of it.
-        profiles = _PROFILES_2 if environ.get('ROS_DISTRO') == 'jazzy' else _PROFILES
-        # By name, as any other middleware would not read the profile, and be heard everywhere.
-        return {_RANGE: 'SYSTEM_DEFAULT', profiles: loopback, _RMW: rmw}
-    defaults = {_RANGE: 'LOCALHOST'}
-    if not environ.get(_PROFILES_2):
-        defaults[_PROFILES] = str(share_dir() / 'config' / 'fastdds.xml')
-    return defaults
-
-
-def environment_defaults(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Variables that every node gets unless the caller has set them.
-
-    Loopback discovery, so that nothing leaves this machine unasked; a prefix for the ament index,
-    which the ROS wheels leave out; and no more threads than half of the processors per library, as
-    three nodes share them.
-
-    Args:
-        environ: the caller's environment; `os.environ` when None.
-    """
-    here = os.environ if environ is None else environ
-    threads = str(max(1, (os.cpu_count() or 1) // 2))
-    defaults = _discovery_defaults(here) | {
-        'AMENT_PREFIX_PATH': sys.prefix,
-        'PYTHONUNBUFFERED': '1',
-        'RCUTILS_LOGGING_BUFFERED_STREAM': '0',
-        'OMP_NUM_THREADS': threads,
-        'OPENBLAS_NUM_THREADS': threads,
-        'MKL_NUM_THREADS': threads,
-        'TOKENIZERS_PARALLELISM': 'false',
-    }
-    return {name: value for name, value in defaults.items() if not here.get(name)}
-
-
-def use_stack_discovery() -> None:
-    """Let this process find the nodes as they find each other; call it before `rclpy.init`."""
-    for name, value in _discovery_defaults(os.environ).items():
-        if not os.environ.get(name):
-            os.environ[name] = value

@@ -29,21 +29,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from safegen_ros.bringup import (
-    BringupError,
-    NodeSpec,
-    environment_defaults,
+from safegen_ros.bringup.events import (
+    ExitCode,
+    NodeDiedError,
+    NotReadyError,
+    StackEvent,
+)
+from safegen_ros.bringup.process import ManagedProcess, child_environment
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.bringup.readiness import GraphProbe, port_is_free
+from safegen_ros.bringup.table import (
     key_variables,
     node_arguments,
     node_specs,
     params_yaml,
 )
-from safegen_ros.errors import Canceled, SafegenError
+from safegen_ros.child_process import describe_exit
+from safegen_ros.errors import BringupError, Canceled, SafegenError
 from safegen_ros.paths import new_log_dir
-from safegen_ros.processes.events import ExitCode, NodeDiedError, NotReadyError, StackEvent
-from safegen_ros.processes.process import ManagedProcess, child_environment, describe_exit
-from safegen_ros.processes.readiness import GraphProbe, port_is_free
-from safegen_ros.processes.state import DomainLock, StackState, current_domain
+from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.stack_state import DomainLock, StackState, current_domain
 
 # The same steps as ros2 launch; each lasts until all nodes have ended or its time is over [s].
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))

@@ -21,7 +21,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from safegen_ros.nodes import qos
+from safegen_ros.ros import qos
 
 RESULT_TIMEOUT_S = 900
 """How long a finished goal's result is kept for a client that asks late [s]."""

@@ -18,8 +18,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from safegen_ros.closing import Closing
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.ros import qos
+from safegen_ros.ros.ticker import Ticker
 
 TOPIC = '/diagnostics'
 """Absolute: all nodes of a robot report to one place, whatever their namespaces."""

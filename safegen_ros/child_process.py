@@ -31,6 +31,16 @@ def die_with_parent(parent: int) -> None:
         sys.exit('the supervisor ended before this node started')
 
 
+def describe_exit(code: int) -> str:
+    """An exit status in words, as `subprocess` counts it."""
+    if code >= 0:
+        return f'exit status {code}'
+    try:
+        return f'signal {signal.Signals(-code).name}'
+    except ValueError:
+        return f'signal {-code}'
+
+
 def main() -> None:
     """Entry point: PARENT_PID, MODULE and the arguments of the module."""
     die_with_parent(int(sys.argv[1]))

@@ -13,10 +13,15 @@ from typing import Any
 from safegen_ros.closing import Closing
 from safegen_ros.deadline import WatchdogTimer
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes import diagnostics
-from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.diagnostics import Health
-from safegen_ros.nodes.heartbeat import CLIENT, PERIOD_S, HeartbeatMonitor, Instance
+from safegen_ros.ros import diagnostics
+from safegen_ros.ros.diagnostics import Health
+from safegen_ros.ros.interruption import Interruption
+from safegen_ros.ros.liveness import (
+    CLIENT,
+    PERIOD_S,
+    HeartbeatMonitor,
+    Instance,
+)
 
 ACTIVE = 'active'
 
@@ -180,17 +185,23 @@ class ExecutionWatchdog:
     Nothing begins to move before both are known by their heartbeats.
 
     Args:
-        node: the executor node.
+        heartbeats: of the stack.
+        interruption: of the executor.
         stop: called with the reason.
 
     Attributes:
         timeout_s: longest silence of both, and longest time without being scheduled [s].
     """
 
-    def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        heartbeats: HeartbeatMonitor,
+        interruption: Interruption,
+        stop: Callable[[str], object],
+    ) -> None:
         self.timeout_s = 4.0
-        self._heartbeats = node.heartbeats
-        self._interruption = node.interruption
+        self._heartbeats = heartbeats
+        self._interruption = interruption
         self._stop = stop
         self._watches: tuple[Watch, ...] = ()
 

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.bringup import BringupError
+from safegen_ros.errors import BringupError
 from safegen_ros.paths import runtime_dir
 
 # Ports of a higher domain lie in the range that Linux hands out to anybody.

@@ -11,7 +11,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from safegen_ros.nodes.interfaces import NODES, Interface, Kind, of_kind, of_node
+from safegen_ros.ros.interfaces import (
+    NODES,
+    Interface,
+    Kind,
+    of_kind,
+    of_node,
+)
 
 VERSION = '0.2.0'
 ENCLAVES = '/safegen'

@@ -9,7 +9,6 @@ from typing import Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes import conversions
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.events import (
@@ -22,6 +21,7 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import PDDL
 
 _KEPT_OF_TOO_LONG = 1000

@@ -14,15 +14,20 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from safegen_ros import bringup
+from safegen_ros.bringup.profiles import ArgSpec, NodeSpec
+from safegen_ros.bringup.table import node_specs, profile_of
+from safegen_ros.errors import BringupError
+from safegen_ros.paths import PACKAGE
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.robot.cell.kinds import ARM_CELL
+from safegen_ros.ros.discovery import environment_defaults
 
 _LOG = logging.getLogger(
     'launch'
 )  # launch shows what this logger is given, on screen and in its file
 
 
-def declare(spec: bringup.ArgSpec) -> DeclareLaunchArgument:
+def declare(spec: ArgSpec) -> DeclareLaunchArgument:
     """One argument of the table as launch wants it, which refuses an empty list of choices."""
     choices = {'choices': list(spec.choices)} if spec.choices else {}
     return DeclareLaunchArgument(
@@ -30,7 +35,7 @@ def declare(spec: bringup.ArgSpec) -> DeclareLaunchArgument:
     )
 
 
-def node(spec: bringup.NodeSpec, namespace: str = '') -> Node:
+def node(spec: NodeSpec, namespace: str = '') -> Node:
     """One node of the table as launch wants it.
 
     Args:
@@ -41,7 +46,7 @@ def node(spec: bringup.NodeSpec, namespace: str = '') -> Node:
     if spec.max_respawns:
         death = {'respawn': True, 'respawn_max_retries': spec.max_respawns, 'respawn_delay': 1.0}
     return Node(
-        package=bringup.PACKAGE,
+        package=PACKAGE,
         executable=spec.executable,
         name=spec.name,
         # Without one, or with a relative one, the namespaces that PushRosNamespace has set count.
@@ -49,7 +54,7 @@ def node(spec: bringup.NodeSpec, namespace: str = '') -> Node:
         parameters=[*spec.params_files, *([dict(spec.params)] if spec.params else [])],
         remappings=list(spec.remaps),
         ros_arguments=['--log-level', spec.log_level],
-        additional_env=bringup.environment_defaults(),
+        additional_env=environment_defaults(),
         output='screen',
         **death,
     )
@@ -62,13 +67,13 @@ def check_names(profile: str, context: LaunchContext) -> None:
     of launch files that include this one, and of launch itself.
 
     Args:
-        profile: name in `bringup.PROFILES`.
+        profile: name in `PROFILES`.
         context: of the launch.
 
     Raises:
         BringupError: one is nearly an argument of the profile, which moves the real arm.
     """
-    known = [spec.name for spec in bringup.profile_of(profile).args]
+    known = [spec.name for spec in profile_of(profile).args]
     hints = {n: suggestion(n, known).strip() for n in context.launch_configurations}
     typed = {argument.partition(':=')[0] for argument in context.argv}
     unknown = {n: hint for n, hint in hints.items() if n not in known and (hint or n in typed)}
@@ -76,8 +81,8 @@ def check_names(profile: str, context: LaunchContext) -> None:
         return
     told = ', '.join(f'{name} ({hint})' if hint else name for name, hint in unknown.items())
     message = f'{profile} has no launch arguments of these names: {told}'
-    if profile == bringup.ARM_CELL and any(unknown.values()):
-        raise bringup.BringupError(message)
+    if profile == ARM_CELL and any(unknown.values()):
+        raise BringupError(message)
     _LOG.warning(message)
 
 
@@ -85,13 +90,13 @@ def describe(profile: str) -> LaunchDescription:
     """The launch description of a profile, which builds its nodes once launch knows the arguments.
 
     Args:
-        profile: name in `bringup.PROFILES`.
+        profile: name in `PROFILES`.
     """
-    specs = bringup.profile_of(profile).args
+    specs = profile_of(profile).args
 
     def nodes(context: LaunchContext) -> list[Node]:
         check_names(profile, context)
         values = {spec.name: LaunchConfiguration(spec.name).perform(context) for spec in specs}
-        return [node(spec, values['namespace']) for spec in bringup.node_specs(profile, values)]
+        return [node(spec, values['namespace']) for spec in node_specs(profile, values)]
 
     return LaunchDescription([*map(declare, specs), OpaqueFunction(function=nodes)])

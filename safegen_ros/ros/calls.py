@@ -1,18 +1,21 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Idempotent service requests, which are sent again until they are answered."""
+"""Waits for answers, and idempotent requests, sent again until they are answered."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from rclpy.task import Future
 
-from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.base import wait_for
-from safegen_ros.nodes.text_limits import check_sendable
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.ros.message_limits import check_sendable
+
+POLL_S = 0.02
+"""How often a wait looks at its other conditions; the future itself ends it at once [s]."""
 
 AGAIN_S = 1.0
 """Time until a request is sent again, doubled each time [s]."""
@@ -67,3 +70,35 @@ def answer_of(
         for each in sent:
             if not each.done():
                 client.remove_pending_request(each)
+
+
+def wait_for(
+    future: Future,
+    timeout_s: float,
+    what: str,
+    code: ErrorCode,
+    *,
+    given_up: Callable[[], bool] = lambda: False,
+) -> Any:
+    """Waits for a future outside of the executor's own callbacks.
+
+    Args:
+        future: what to wait for.
+        timeout_s: longest wait [s].
+        what: what is being waited for, for messages.
+        code: the error code when it does not come.
+        given_up: asked while waiting; true ends the wait as a time-out does.
+
+    Raises:
+        SafegenError: with `code`.
+    """
+    done = threading.Event()
+    future.add_done_callback(lambda _: done.set())
+    deadline = time.monotonic() + timeout_s
+    # The executor runs the callback as a task of its own; the future is done before that.
+    while not done.wait(POLL_S) and not future.done():
+        if time.monotonic() >= deadline:
+            raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
+        if given_up():
+            raise SafegenError(f'waiting for {what} was given up', code)
+    return future.result()

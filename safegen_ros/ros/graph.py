@@ -9,9 +9,9 @@ from typing import Any
 from rclpy import action
 from rclpy.node import Node, NodeNameNonExistentError
 
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor
-from safegen_ros.nodes.interfaces import Kind
-from safegen_ros.nodes.managed import CURES
+from safegen_ros.ros.interfaces import Kind
+from safegen_ros.ros.lifecycle import CURES
+from safegen_ros.ros.liveness import HeartbeatMonitor
 
 Seen = frozenset[tuple[Kind, str, str]]
 """Kind, resolved name and type of each interface."""

@@ -12,8 +12,10 @@ from rclpy.node import Node
 
 from safegen_msgs.msg import StopState
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.stop_latch import CURE
+from safegen_ros.ros import qos
+
+CURE = "look at the cell, then reset it with 'safegen reset' or the service reset"
+"""What an operator has to do about a stop."""
 
 TOPIC = 'stopped'
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes.managed import ManagedNode
-from safegen_ros.processes.state import StackState, last_beat, read_state
+from safegen_ros.ros.lifecycle import ManagedNode
+from safegen_ros.ros.stack_state import StackState, last_beat, read_state
 
 
 class Interruption:

@@ -19,8 +19,8 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.closing import Closing
 from safegen_ros.deadline import boottime
-from safegen_ros.nodes import qos
-from safegen_ros.nodes.ticker import Ticker
+from safegen_ros.ros import qos
+from safegen_ros.ros.ticker import Ticker
 
 TOPIC = 'heartbeat'
 

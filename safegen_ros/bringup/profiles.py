@@ -13,15 +13,10 @@ from dataclasses import dataclass
 
 from safegen_ros.paths import PACKAGE
 from safegen_ros.robot.agent.messages import TOOLS
+from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS, TRANSPORTS, WORLDS
 
 ParameterValue = bool | int | float | str
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
-CELLS = ('twin', 'symbolic')
-#: The cell of the real arm, which only its own profile starts.
-ARM_CELL = 'mycobot'
-#: How that arm is reached, and who knows where its blocks are.
-TRANSPORTS = ('serial', 'tcp', 'ssh')
-WORLDS = ('assumed', 'perceived')
 
 
 @dataclass(frozen=True, slots=True)

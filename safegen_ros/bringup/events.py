@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from safegen_ros.bringup import NodeSpec
+from safegen_ros.bringup.profiles import NodeSpec
+from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.processes.process import describe_exit
 
 
 class ExitCode(IntEnum):

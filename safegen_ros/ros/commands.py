@@ -1,21 +1,69 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of an operator to a node: see `authorizing`."""
+"""Signed commands and goals: their messages, and the client that sends commands."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
+from safegen_msgs import msg
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.authority import Command, sign
-from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.nodes.asking import answer_of
-from safegen_ros.nodes.authorizing import SERVICE, signature_to_msg, stack_name
-from safegen_ros.nodes.base import wait_for
+from safegen_ros.keys.authority import Command, Signature, sign
+from safegen_ros.keys.key_pair import KeyPair, operator_key
+from safegen_ros.ros.calls import answer_of, wait_for
+
+SERVICE = 'operate'
+
+
+def stack_name(node: Node) -> str:
+    """The stack in which a command counts: its ROS domain and its namespace."""
+    return f'{node.context.get_domain_id()}{node.get_namespace()}'
+
+
+def signature_to_msg(signature: Signature) -> msg.Signature:
+    """A signature as message."""
+    return msg.Signature(
+        key=signature.key,
+        nonce=signature.nonce,
+        time=signature.time,
+        value=list(signature.value),
+    )
+
+
+def signature_from_msg(message: msg.Signature) -> Signature:
+    """The signature of a message."""
+    return Signature(message.key, message.nonce, message.time, bytes(message.value[:100]))
+
+
+def goal_command(node: Node, action: str, goal: Any) -> Command:
+    """What the sender of a goal signs: each of its fields, but for the signature itself."""
+    values = _values(goal)
+    del values['signature']
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode('ascii')).hexdigest()
+    return Command(stack_name(node), action, digest)
+
+
+def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: Any) -> None:
+    """Signs a goal, where there is a key and the goal has a place for it."""
+    if pair is not None and hasattr(goal, 'signature'):
+        command = goal_command(node, action, goal)
+        goal.signature = signature_to_msg(sign(pair, command, bytes(goal_id.uuid).hex()))
+
+
+def _values(message: Any) -> Any:
+    """A message as JSON holds it."""
+    if hasattr(message, 'get_fields_and_field_types'):
+        names = message.get_fields_and_field_types()
+        return {name: _values(getattr(message, name)) for name in names}
+    if isinstance(message, (str, bool, int, float)):
+        return message
+    return [_values(each) for each in message] if hasattr(message, '__iter__') else int(message)
 
 
 class CommandClient:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
-from safegen_ros.bringup import NodeSpec
+from safegen_ros.bringup.profiles import NodeSpec
 
 LAST_LINES = 20
 # For what a node said last, which is there already: only where something that it has started left
@@ -54,16 +54,6 @@ def child_environment(
     return result
 
 
-def describe_exit(code: int) -> str:
-    """An exit status in words, as `subprocess` counts it."""
-    if code >= 0:
-        return f'exit status {code}'
-    try:
-        return f'signal {signal.Signals(-code).name}'
-    except ValueError:
-        return f'signal {-code}'
-
-
 class ManagedProcess:
     """A node that runs in a session of its own until it ends or is signalled.
 
@@ -87,7 +77,7 @@ class ManagedProcess:
         self._on_exit = on_exit
         self._ended = threading.Event()
         self._reaping = threading.Lock()
-        wrapper = [sys.executable, '-m', 'safegen_ros.processes.child', str(os.getpid())]
+        wrapper = [sys.executable, '-m', 'safegen_ros.child_process', str(os.getpid())]
         self._process = subprocess.Popen(
             [*wrapper, spec.module, *arguments],
             env=dict(environment),

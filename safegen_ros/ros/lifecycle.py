@@ -25,9 +25,14 @@ from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallba
 from rclpy.node import Node
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes.heartbeat import HeartbeatMonitor
-from safegen_ros.nodes.parameters import Parameter, declare, read, unknown_overrides
-from safegen_ros.nodes.rclpy_compat import destroy_actions, destroy_lifecycle, lifecycle_state
+from safegen_ros.ros.liveness import HeartbeatMonitor
+from safegen_ros.ros.parameters import (
+    Parameter,
+    declare,
+    read,
+    unknown_overrides,
+)
+from safegen_ros.ros.rclpy_compat import destroy_actions, destroy_lifecycle, lifecycle_state
 
 AUTOSTART = Parameter(
     'autostart', True, 'whether the node configures and activates itself when it starts'
