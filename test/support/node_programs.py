@@ -146,8 +146,8 @@ class Command:
         program = (
             'import sys\n'
             'from pathlib import Path\n'
-            'from safegen_ros.bringup import NodeSpec, Ready\n'
-            'from safegen_ros import supervisor\n'
+            'from safegen_ros.bringup.profiles import NodeSpec, Ready\n'
+            'from safegen_ros.bringup import supervisor\n'
             'from safegen_ros.bringup.supervisor import Supervisor\n'
             f'patience = {patience_s!r}\n'
             'if patience is not None:\n'
