@@ -19,7 +19,7 @@ from typing import Any
 from safegen_ros.benchmarks.corpus import Notify
 from safegen_ros.benchmarks.report import Measurement
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.shield import Ending, TextShield
+from safegen_ros.llm.decoding.shield import Ending, TextShield
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
@@ -113,7 +113,7 @@ def _taken(
     """Processor time of each token of the plans [us]."""
     import torch
 
-    from safegen_ros.llm.token_trie import token_trie
+    from safegen_ros.llm.decoding.token_trie import token_trie
 
     trie = token_trie(tokenizer)
     threads = torch.get_num_threads()
@@ -152,7 +152,7 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
     """
     import torch
 
-    from safegen_ros.llm.shield_processor import ShieldProcessor
+    from safegen_ros.llm.decoding.shield_processor import ShieldProcessor
 
     processor = ShieldProcessor([shield])
     for place, token in enumerate(ids):

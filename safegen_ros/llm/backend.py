@@ -13,8 +13,8 @@ from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.untrusted import visible
 
 if TYPE_CHECKING:
-    from safegen_ros.llm.beam_result import BeamResult
-    from safegen_ros.llm.spelling import Spelling
+    from safegen_ros.llm.decoding.beam_result import BeamResult
+    from safegen_ros.llm.decoding.plan_syntax import Spelling
     from safegen_ros.pddl.plan import Plan
     from safegen_ros.verify.admissible import Shield
 

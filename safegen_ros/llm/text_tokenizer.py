@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from safegen_ros.llm.marks import MARKS, PLAN, UNK
+from safegen_ros.llm.special_tokens import MARKS, PLAN, UNK
 from safegen_ros.llm.word_tokenizer import marked
 
 if TYPE_CHECKING:

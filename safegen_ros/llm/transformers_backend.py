@@ -25,8 +25,11 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.guided import TransformersGuide
-from safegen_ros.llm.held_words import HeldModel
+from safegen_ros.llm.decoding.constrained import TransformersGuide
+from safegen_ros.llm.decoding.held_words import HeldModel
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
+from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.model_folder import (
     chat_prompt,
     check_folder,
@@ -36,9 +39,6 @@ from safegen_ros.llm.model_folder import (
     load_tokenizer,
     quick_start,
 )
-from safegen_ros.llm.spelling import Spelling
-from safegen_ros.llm.token_tree import TokenTree, tree_class
-from safegen_ros.llm.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.token_watch import TokenReader, TokenWatch
 from safegen_ros.places import Places
 from safegen_ros.verify.admissible import Shield
@@ -299,7 +299,7 @@ class TransformersBackend:
 
     def _cache(self) -> dict[str, Any]:
         """The cache for one call of `generate`, where the model takes ours."""
-        from safegen_ros.llm.roomy_cache import roomy_cache
+        from safegen_ros.llm.decoding.preallocated_cache import roomy_cache
 
         cache = roomy_cache(self.model)
         return {} if cache is None else {'past_key_values': cache}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from safegen_ros.llm.marks import BETWEEN_WORDS, BOS, EOS, MARKS, PAD, PLAN, UNK
+from safegen_ros.llm.special_tokens import BETWEEN_WORDS, BOS, EOS, MARKS, PAD, PLAN, UNK
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

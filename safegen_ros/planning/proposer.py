@@ -12,7 +12,7 @@ from math import inf
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Chooser, Guide, Guided, Message, Sampling, Unsupported
-from safegen_ros.llm.choices import ChoiceGuide
+from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.pddl.model import Problem
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.hierarchy.complexity import Assessment, Thresholds, assess

@@ -20,10 +20,10 @@ from support.transformers_serve import TransformersServe
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Backend, ChoiceUnsupported, Sampling
-from safegen_ros.llm.marks import EOS, MARKS, PAD
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.openai_client import Patience
+from safegen_ros.llm.special_tokens import EOS, MARKS, PAD
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task

@@ -15,10 +15,10 @@ from support import llm_small, strategies
 from support.strategies import SUITE
 
 from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.llm import beam
-from safegen_ros.llm.beam import StepBeam
-from safegen_ros.llm.beam_result import BeamResult, Outcome
-from safegen_ros.llm.token_tree import CachedTokenTree, TokenTree
+from safegen_ros.llm.decoding import beam
+from safegen_ros.llm.decoding.beam import StepBeam
+from safegen_ros.llm.decoding.beam_result import BeamResult, Outcome
+from safegen_ros.llm.decoding.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.tasks.pddl3.prompts.step_text import spelling

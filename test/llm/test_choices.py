@@ -26,10 +26,10 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.choices import END, ChoiceGuide, StepChoices
+from safegen_ros.llm.decoding.choices import END, ChoiceGuide, StepChoices
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.shield import Ending
-from safegen_ros.llm.spelling import Spelling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.tasks.pddl3.prompts.step_text import next_step, spelling

@@ -22,7 +22,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from safegen_ros.llm.roomy_cache import RoomyLayer, roomy_cache
+from safegen_ros.llm.decoding.preallocated_cache import RoomyLayer, roomy_cache
 
 SMALL: dict[str, Any] = {
     'vocab_size': 60, 'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2,

@@ -16,10 +16,10 @@ from support import llm_small, strategies
 from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.shield import Ending, TextShield
-from safegen_ros.llm.shield_processor import ShieldProcessor
-from safegen_ros.llm.spelling import Spelling
-from safegen_ros.llm.token_trie import TokenTrie, token_trie
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.shield import Ending, TextShield
+from safegen_ros.llm.decoding.shield_processor import ShieldProcessor
+from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.domains import kits

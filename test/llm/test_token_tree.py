@@ -20,7 +20,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from safegen_ros.llm.token_tree import ROOT, CachedTokenTree, TokenTree, tree_class
+from safegen_ros.llm.decoding.token_tree import ROOT, CachedTokenTree, TokenTree, tree_class
 
 SMALL: dict[str, Any] = {
     'vocab_size': 60, 'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2,

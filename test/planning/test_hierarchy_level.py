@@ -13,10 +13,10 @@ import pytest
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Cancelled, Completion, Guide, Message, Sampling, never
-from safegen_ros.llm.beam_result import BeamResult
-from safegen_ros.llm.beam_result import Outcome as Ended
-from safegen_ros.llm.guided import TransformersGuide
-from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.decoding.beam_result import BeamResult
+from safegen_ros.llm.decoding.beam_result import Outcome as Ended
+from safegen_ros.llm.decoding.constrained import TransformersGuide
+from safegen_ros.llm.decoding.plan_syntax import Spelling
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from safegen_ros.llm.backend import Unsupported
-from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.decoding.plan_syntax import Spelling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, Message, PromptStyle

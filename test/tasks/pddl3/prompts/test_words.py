@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
 
-from safegen_ros.llm.marks import MARKS, PLAN
+from safegen_ros.llm.special_tokens import MARKS, PLAN
 from safegen_ros.llm.word_tokenizer import word_tokenizer
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_problem

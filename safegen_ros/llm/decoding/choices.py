@@ -22,9 +22,9 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.beam_result import BeamResult
-from safegen_ros.llm.shield import Ending
-from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.decoding.beam_result import BeamResult
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 

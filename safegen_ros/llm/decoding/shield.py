@@ -15,8 +15,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from safegen_ros.llm.backend import Unsupported
-from safegen_ros.llm.spelling import Spelling
-from safegen_ros.llm.token_trie import TokenTrie
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.token_trie import TokenTrie
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 

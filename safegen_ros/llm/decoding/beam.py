@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.llm.beam_result import BeamResult, Outcome
-from safegen_ros.llm.spelling import Spelling
-from safegen_ros.llm.step_tokens import StepTokens
-from safegen_ros.llm.token_tree import ROOT, TokenTree, tree_class
+from safegen_ros.llm.decoding.beam_result import BeamResult, Outcome
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.step_tokens import StepTokens
+from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree, tree_class
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from safegen_ros.llm.backend import Cancelled, Clock, Followed, Message, Sampling, never
-from safegen_ros.llm.token_tree import ROOT
+from safegen_ros.llm.decoding.token_tree import ROOT
 
 if TYPE_CHECKING:
     import torch

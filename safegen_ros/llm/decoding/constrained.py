@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from safegen_ros.llm.backend import Cancelled, Clock, Message, Sampling, never
-from safegen_ros.llm.beam import StepBeam
-from safegen_ros.llm.beam_result import BeamResult
-from safegen_ros.llm.shield import TextShield
-from safegen_ros.llm.shield_processor import ShieldProcessor
-from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.decoding.beam import StepBeam
+from safegen_ros.llm.decoding.beam_result import BeamResult
+from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.shield import TextShield
+from safegen_ros.llm.decoding.shield_processor import ShieldProcessor
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
 

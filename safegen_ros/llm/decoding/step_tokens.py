@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safegen_ros.llm.spelling import Spelling
+from safegen_ros.llm.decoding.plan_syntax import Spelling
 from safegen_ros.pddl.plan import Step
 
 

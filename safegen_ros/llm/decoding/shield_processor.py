@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.shield import Ending, TextShield, Written
+from safegen_ros.llm.decoding.shield import Ending, TextShield, Written
 
 if TYPE_CHECKING:
     import torch
