@@ -7,16 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.untrusted import visible
-
-if TYPE_CHECKING:
-    from safegen_ros.llm.decoding.beam_result import BeamResult
-    from safegen_ros.llm.decoding.plan_syntax import Spelling
-    from safegen_ros.pddl.plan import Plan
-    from safegen_ros.verify.admissible import Shield
 
 Message = dict[str, str]
 
@@ -148,7 +142,7 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class Chooser(Backend, Protocol):
+class ChoiceBackend(Backend, Protocol):
     """A backend that can be made to answer with one of given texts, by its own decoding."""
 
     def choose(
@@ -183,126 +177,8 @@ class ChoiceUnsupported(Unsupported):
     """The server cannot be held to given texts: sample from it plainly, and verify."""
 
 
-class Guide(Protocol):
-    """Lets a model write plans of one problem whose steps are all admissible.
-
-    What it returns is a proposal like any other, for the caller to have proved. Every method raises
-    as those of `Backend` do, `Unsupported` where this backend cannot do it, and `SafegenError`
-    (`TASK_TOO_LARGE`) where the problem has too many ground actions to list.
-    """
-
-    def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
-        """A plan as the model writes it where it cannot take a step that is not admissible.
-
-        It solves the problem unless nothing was admissible any more, or the answer too long.
-        """
-        ...
-
-    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
-        """An answer that begins with given steps and goes on, plainly, for a token at least."""
-        ...
-
-    def beam(
-        self,
-        width: int,
-        time_limit_s: float,
-        cancelled: Cancelled = never,
-        *,
-        backtrack: bool = False,
-    ) -> BeamResult:
-        """A search over admissible steps by the model's probabilities; see `StepBeam.search`."""
-        ...
-
-
-@runtime_checkable
-class Guided(Protocol):
-    """A backend whose every token can be looked at and kept from being written."""
-
-    def guide(self, messages: Sequence[Message], shield: Shield, spelling: Spelling) -> Guide:
-        """What writes plans of one problem.
-
-        Args:
-            messages: what asks for the plan, as of `Backend.generate`.
-            shield: the problem's shield.
-            spelling: how the model writes its steps.
-
-        Raises:
-            BackendError: the model cannot be asked this.
-        """
-        ...
-
-
-class Followed(Protocol):
-    """A text that is followed word by word."""
-
-    def next_words(self) -> set[str]:
-        """The words that may come next."""
-        ...
-
-    def may_end(self) -> bool:
-        """Whether it may end here."""
-        ...
-
-    def take(self, word: str) -> None:
-        """Goes on with a word that may come next."""
-        ...
-
-
-class HeldWriter(Protocol):
-    """A model whose tokens are words, and that says no others than it may."""
-
-    def write(
-        self,
-        messages: Sequence[Message],
-        text: Followed,
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> str:
-        """What the model writes where every word must be one that may come next.
-
-        A text that can neither end nor go on is ended there. `text` is used up by it.
-
-        Raises:
-            BackendError: as of `Backend.generate`.
-        """
-        ...
-
-    def scores(
-        self,
-        messages: Sequence[Message],
-        written: Sequence[str],
-        choices: Sequence[Sequence[str]],
-        cancelled: Cancelled = never,
-    ) -> tuple[list[float], float]:
-        """How likely the model finds each way to go on with an answer.
-
-        Args:
-            messages: what asks for the answer.
-            written: its words so far.
-            choices: the words of each way.
-            cancelled: whether the caller wants to stop.
-
-        Returns:
-            The logarithm of the probability of each way, minus infinity where the model lacks a
-            word or its context ends, and that of the end of the answer.
-
-        Raises:
-            BackendError: the model cannot answer.
-        """
-        ...
-
-
-@runtime_checkable
-class Holding(Protocol):
-    """A backend that can be held to words."""
-
-    def held(self) -> HeldWriter:
-        """The model as one that is held to words."""
-        ...
-
-
 def check_choices(choices: Sequence[str]) -> None:
-    """Raises ValueError where `Chooser.choose` does."""
+    """Raises ValueError where `ChoiceBackend.choose` does."""
     if not choices or '' in choices or len(set(choices)) < len(choices):
         raise ValueError('choices: expected different texts, at least one, none of them empty')
 

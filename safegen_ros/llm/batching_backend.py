@@ -14,8 +14,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.backend import Clock, Sampling
-from safegen_ros.llm.batch_worker import BatchWorker, Interrupted
-from safegen_ros.llm.row_batch import Row, RowBatch
+from safegen_ros.llm.batch_worker import BatchWorker, Interrupted, Row, RowBatch
 from safegen_ros.llm.token_watch import TokenWatch
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.places import POLL_S

@@ -1,19 +1,62 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a model wherever it is: in a folder, behind an address, or in vLLM."""
+"""Opens a model by its name: a folder, `http://HOST:PORT/v1#MODEL`, or `vllm:FOLDER`.
+
+A new kind of backend is a module and a line in `_OPENERS`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from safegen_ros.errors import BackendError
-from safegen_ros.llm.backend import Backend
-from safegen_ros.llm.batching_backend import BatchingBackend
-from safegen_ros.llm.model_names import KEY_ENV, VLLM, is_server
-from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.openai_client import Patience
-from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.llm.vllm_backend import VllmBackend
+from safegen_ros.llm.openai_errors import KEY_ENV
+from safegen_ros.paths import data_path
+
+if TYPE_CHECKING:
+    from safegen_ros.llm.backend import Backend
+    from safegen_ros.llm.openai_backend import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The arguments of `open_backend`, of which a backend takes those that concern it."""
+
+    device: str
+    four_bit: bool
+    batch: int
+    key_env: str
+    retry: RetryPolicy | None
+
+
+def _at_server(address: str, settings: _Settings) -> Backend:
+    from safegen_ros.llm.openai_backend import OpenAIBackend
+
+    return OpenAIBackend.named(address, settings.key_env, settings.retry)
+
+
+def _with_vllm(folder: str, settings: _Settings) -> Backend:
+    from safegen_ros.llm.vllm_backend import VllmBackend
+
+    return VllmBackend(folder)
+
+
+def _with_transformers(folder: str, settings: _Settings) -> Backend:
+    from safegen_ros.llm.batching_backend import BatchingBackend
+    from safegen_ros.llm.transformers_backend import TransformersBackend
+
+    if settings.batch > 1:
+        return BatchingBackend(folder, settings.device, settings.four_bit, batch=settings.batch)
+    return TransformersBackend(folder, settings.device, settings.four_bit)
+
+
+_OPENERS: dict[str, Callable[[str, _Settings], Backend]] = {
+    'vllm:': _with_vllm,
+    '': _with_transformers,
+}
+"""What opens the model in a folder, by the prefix of its name."""
 
 
 def open_backend(
@@ -23,7 +66,7 @@ def open_backend(
     four_bit: bool = False,
     batch: int = 1,
     key_env: str = KEY_ENV,
-    patience: Patience | None = None,
+    retry: RetryPolicy | None = None,
 ) -> Backend:
     """Opens a model.
 
@@ -33,25 +76,44 @@ def open_backend(
         device: `cpu`, `cuda` or `auto`, of transformers.
         four_bit: whether transformers loads the weights in 4 bits.
         batch: answers to several callers that transformers writes together; 1 for one call after
-            the other. vLLM decides for itself, and `Patience.parallel` is the bound for a server.
+            the other. vLLM decides for itself; a server has the bound `RetryPolicy.parallel`.
         key_env: environment variable with the API key of a server.
-        patience: limits of the requests to a server.
+        retry: limits of the requests to a server.
 
     Raises:
         BackendError: there is no such model, or it cannot be loaded; a server is asked only by
             the first call.
     """
-    text = str(spec)
-    if is_server(text):
-        url, _, model = text.partition('#')
-        if not model:
-            raise BackendError(
-                f'{text.rpartition("@")[2]}: the model is missing: name it after the address, '
-                'as in http://127.0.0.1:8000/v1#MODEL'
-            )
-        return OpenAIBackend(url, model, key_env, patience)
-    if text.startswith(VLLM):
-        return VllmBackend(text.removeprefix(VLLM))
-    if batch > 1:
-        return BatchingBackend(spec, device, four_bit, batch=batch)
-    return TransformersBackend(spec, device, four_bit)
+    name, settings = str(spec), _Settings(device, four_bit, batch, key_env, retry)
+    if is_server(name):
+        return _at_server(name, settings)
+    prefix, folder = _split(name)
+    return _OPENERS[prefix](folder, settings)
+
+
+def is_server(spec: str) -> bool:
+    """Whether a model is named by an address, not by a folder."""
+    return '://' in spec
+
+
+def named_model(spec: str) -> str:
+    """The name of a model with its folder looked up, where it has one.
+
+    Raises:
+        DataNotFoundError: there is no such folder.
+    """
+    if is_server(spec):
+        return spec
+    prefix, folder = _split(spec)
+    return f'{prefix}{data_path(folder)}'
+
+
+def model_folder(spec: str) -> Path | None:
+    """The folder in the name of a model; None for a server."""
+    return None if is_server(spec) else Path(_split(spec)[1])
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """The prefix of a name, a key of `_OPENERS`, and the folder."""
+    prefix = next(prefix for prefix in _OPENERS if spec.startswith(prefix))
+    return prefix, spec.removeprefix(prefix)

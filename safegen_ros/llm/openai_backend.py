@@ -14,8 +14,10 @@ import os
 import queue
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
@@ -29,21 +31,36 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.loop_thread import LoopThread
-from safegen_ros.llm.model_names import KEY_ENV
-from safegen_ros.llm.openai_answer import AnswerReader, Ask
-from safegen_ros.llm.openai_client import (
-    ASK,
-    Patience,
-    check_url,
-    client_library,
-    headers,
-    new_client,
-)
-from safegen_ros.llm.openai_errors import Namer, Refused, ServerFailed, pause
+from safegen_ros.llm.openai_errors import KEY_ENV, ErrorFormatter, Refused, ServerFailed, pause
+from safegen_ros.llm.openai_stream import AnswerReader, Ask
 
 POLL_S = 0.02
 LAST_S = 0.2
 """Longest wait for the end of a stream whose answer is whole, so that its connection stays."""
+
+_LOOPBACK = ('localhost', '127.0.0.1', '::1')
+
+_ASK: ContextVar[Ask] = ContextVar('ask')
+"""The request that is being sent; it is told its response."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to put up with a server.
+
+    Attributes:
+        connect_s: longest wait for a connection [s].
+        silence_s: longest wait for the first byte, and from one to the next [s].
+        tries: how often a request is sent while the server is down, busy or failing.
+        pause_s: before the second time; it doubles from then on [s].
+        parallel: requests that are open at once, those of all callers together.
+    """
+
+    connect_s: float = 5.0
+    silence_s: float = 60.0
+    tries: int = 5
+    pause_s: float = 0.25
+    parallel: int = 16
 
 
 class OpenAIBackend:
@@ -53,26 +70,60 @@ class OpenAIBackend:
         url: base address, such as `http://127.0.0.1:8000/v1`.
         model: the name of the model at that server.
         key_env: environment variable with the API key; without one, none is sent.
-        patience: limits beside those of each call.
+        retry: limits beside those of each call.
 
     Raises:
         BackendError: the address is none, or the `openai` package is not installed.
     """
 
     def __init__(
-        self, url: str, model: str, key_env: str = KEY_ENV, patience: Patience | None = None
+        self, url: str, model: str, key_env: str = KEY_ENV, retry: RetryPolicy | None = None
     ) -> None:
-        check_url(url)
+        host = _host_of(url)
+        try:
+            import openai
+        except ImportError as error:
+            raise BackendError(
+                f'a model server needs the openai package ({error}): install safegen_ros[llm]'
+            ) from error
         self.url, self.model = url.rstrip('/'), model
-        self._patience = patience or Patience()
+        self._retry = retry or RetryPolicy()
         secret = os.environ.get(key_env, '')
-        self._namer = Namer(self.url, model, key_env, secret)
-        self._openai = client_library()
-        self._client = new_client(self._openai, self.url, secret, self._patience, self._namer)
-        self._headers = headers(self._openai, secret)
+        self._errors = ErrorFormatter(self.url, model, key_env, secret)
+        self._openai = openai
+        # It would take what is missing here from the settings of another service.
+        left_out = ['OpenAI-Organization', 'OpenAI-Project'] + ['Authorization'] * (not secret)
+        self._headers = {'Accept-Encoding': 'identity', **dict.fromkeys(left_out, openai.omit)}
+        self._client = openai.AsyncOpenAI(
+            base_url=self.url,
+            api_key=secret or 'none',
+            # Not its own retries: they ask a silent server again, and come back before it says.
+            max_retries=0,
+            timeout=openai.Timeout(self._retry.silence_s, connect=self._retry.connect_s),
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False,
+                trust_env=host not in _LOOPBACK,
+                event_hooks={'response': [self._note_response]},
+            ),
+        )
         self._thread = LoopThread()
-        self._places = asyncio.Semaphore(self._patience.parallel)  # first come, first served
+        self._places = asyncio.Semaphore(self._retry.parallel)  # first come, first served
         self._no_usage = self._no_stop = self._one_each = self._no_choice = False
+
+    @classmethod
+    def named(cls, name: str, key_env: str, retry: RetryPolicy | None) -> OpenAIBackend:
+        """The model with a name such as `http://127.0.0.1:8000/v1#MODEL`.
+
+        Raises:
+            BackendError: as of the class, or the name has no model.
+        """
+        url, _, model = name.partition('#')
+        if not model:
+            raise BackendError(
+                f'{name.rpartition("@")[2]}: the model is missing: name it after the address, '
+                'as in http://127.0.0.1:8000/v1#MODEL'
+            )
+        return cls(url, model, key_env, retry)
 
     def generate(
         self,
@@ -132,7 +183,7 @@ class OpenAIBackend:
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> Completion:
-        """Answers with one of the choices; see `Chooser.choose`."""
+        """Answers with one of the choices; see `ChoiceBackend.choose`."""
         check_choices(choices)
         unsupported = ChoiceUnsupported(
             f'{self.url}: the server does not know structured_outputs.choice: sample plainly, or '
@@ -156,8 +207,18 @@ class OpenAIBackend:
         return completion
 
     def close(self) -> None:
-        """Closes the connections; no call may be open."""
+        """Closes the connections and ends the thread; no call may be open."""
         self._thread.close(self._client.close())
+
+    async def _note_response(self, response: Any) -> None:
+        # Before the body comes, so that its length can be looked at.
+        _ASK.get().response = response
+        packed = response.headers.get('content-encoding', 'identity')
+        if packed != 'identity':
+            raise self._errors.error(
+                f'the answer is packed ({self._errors.clean(packed)}), which was not asked for',
+                'switch compression off',
+            )
 
     def _all(
         self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None
@@ -179,7 +240,7 @@ class OpenAIBackend:
                 event = _next(events)
                 clock.check()
                 if any(ask.too_long for ask in asks):
-                    raise self._namer.error(
+                    raise self._errors.error(
                         'the answer has no end', 'look into the log of the server'
                     )
                 if event and isinstance(event, str) and on_text is not None:
@@ -209,7 +270,7 @@ class OpenAIBackend:
         self, ask: Ask, clock: Clock, put: Callable[[Any], None]
     ) -> list[tuple[int, Completion]]:
         while True:
-            reader = AnswerReader(ask, clock, self._namer)
+            reader = AnswerReader(ask, clock, self._errors)
             try:
                 async with await self._connect(ask, clock) as stream:
                     return await self._read(stream, reader, put)
@@ -228,20 +289,20 @@ class OpenAIBackend:
             try:
                 return await self._request(ask)
             except self._openai.OpenAIError as error:
-                named = self._namer.named(error, tries)
+                named = self._errors.named(error, tries)
                 if self._refuses_usage(ask, named):
                     continue
-                wait = pause(error, tries, self._patience.pause_s)
-                if wait is None or tries >= self._patience.tries:
+                wait = pause(error, tries, self._retry.pause_s)
+                if wait is None or tries >= self._retry.tries:
                     raise named from error
-                if wait > min(clock.left, self._patience.silence_s):
+                if wait > min(clock.left, self._retry.silence_s):
                     cure = f'the next try is due in {wait:.1f} s, which is too late'
                     raise BackendError(f'{named.message} ({cure})') from error
                 await asyncio.sleep(wait)
 
     async def _request(self, ask: Ask) -> Any:
         sampling = ask.sampling
-        ASK.set(ask)
+        _ASK.set(ask)
         more: dict[str, Any] = {}
         if sampling.stop and not self._no_stop:
             more['stop'] = list(sampling.stop)
@@ -269,8 +330,8 @@ class OpenAIBackend:
     ) -> list[tuple[int, Completion]]:
         kind = stream.response.headers.get('content-type', '')
         if not kind.startswith('text/event-stream'):
-            raise self._namer.error(
-                f'the answer is {self._namer.clean(kind) or "of no kind"}, not text/event-stream',
+            raise self._errors.error(
+                f'the answer is {self._errors.clean(kind) or "of no kind"}, not text/event-stream',
                 'give the address of a server for chat completions',
             )
         try:
@@ -287,8 +348,8 @@ class OpenAIBackend:
         except self._openai.OpenAIError as error:
             raise self._broken(error) from error
         except (ValueError, RecursionError) as error:
-            said = self._namer.clean(str(error))
-            raise self._namer.error(
+            said = self._errors.clean(str(error))
+            raise self._errors.error(
                 f'the answer is no JSON ({said})', 'look whether a proxy stands between'
             ) from error
         put(reader.rest())
@@ -297,17 +358,17 @@ class OpenAIBackend:
     def _broken(self, error: Any) -> BackendError:
         """The error of a stream that had begun; nothing of it is asked for again."""
         if isinstance(error, self._openai.APITimeoutError):
-            return self._namer.named(error, 1)
+            return self._errors.named(error, 1)
         if isinstance(error, self._openai.APIConnectionError):
-            why = self._namer.clean(str(error.__cause__))
-            return self._namer.error(
+            why = self._errors.clean(str(error.__cause__))
+            return self._errors.error(
                 f'the connection broke in the middle of the answer ({why})',
                 'look whether the server still runs',
             )
         said = error.body if isinstance(error.body, str) else str(error)
         return ServerFailed(
             f'{self.url}: the server failed in the middle of the answer: '
-            f'{self._namer.clean(said)}: look into its log'
+            f'{self._errors.clean(said)}: look into its log'
         )
 
     def _refuses_usage(self, ask: Ask, error: BackendError) -> bool:
@@ -327,3 +388,22 @@ def _next(events: queue.SimpleQueue[Any]) -> Any:
         return events.get(timeout=POLL_S)
     except queue.Empty:
         return None
+
+
+def _host_of(url: str) -> str:
+    """The host of an address; raises BackendError when it is none that may be asked."""
+    try:
+        parts = urlsplit(url)
+        host, user, _ = parts.hostname, parts.username, parts.port
+    except ValueError as error:
+        raise BackendError(f'the address of the model server is wrong: {error}') from error
+    if user is not None:
+        raise BackendError(
+            'the address of the model server holds a name or a password: put the key into an '
+            f'environment variable ({KEY_ENV})'
+        )
+    if parts.scheme not in ('http', 'https') or not host:
+        raise BackendError(
+            f'{url}: no address of a model server: expected http://HOST:PORT/v1 or https://...'
+        )
+    return host

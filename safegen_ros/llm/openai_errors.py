@@ -10,6 +10,9 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 
+KEY_ENV = 'SAFEGEN_API_KEY'
+"""The environment variable with the key of a server, where no other one is named."""
+
 RETRIED = frozenset({429, 500, 502, 503, 504})
 """A server that answers these may be well again in a moment."""
 
@@ -43,7 +46,7 @@ class ServerFailed(BackendError):
     """The server told of an error of its own in the middle of an answer."""
 
 
-class Namer:
+class ErrorFormatter:
     """Puts the errors of one server into words.
 
     Args:

@@ -25,9 +25,8 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.constrained import TransformersGuide
-from safegen_ros.llm.decoding.held_words import HeldModel
-from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TransformersGuide
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.model_folder import (
@@ -126,14 +125,14 @@ class TransformersBackend:
                 yield completion
 
     def guide(
-        self, messages: Sequence[Message], shield: Shield, spelling: Spelling
+        self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax
     ) -> TransformersGuide:
-        """What writes plans of one problem; see `Guided.guide`."""
-        return TransformersGuide(self, messages, shield, spelling)
+        """What writes plans of one problem; see `TokenBackend.guide`."""
+        return TransformersGuide(self, messages, shield, syntax)
 
-    def held(self) -> HeldModel:
-        """This model as one that is held to words; see `Holding`."""
-        return HeldModel(self)
+    def writer(self) -> ConstrainedWriter:
+        """What writes texts whose every word an automaton allows; see `TokenBackend.writer`."""
+        return ConstrainedWriter(self)
 
     def close(self) -> None:
         """Lets go of the weights."""
@@ -299,9 +298,9 @@ class TransformersBackend:
 
     def _cache(self) -> dict[str, Any]:
         """The cache for one call of `generate`, where the model takes ours."""
-        from safegen_ros.llm.decoding.preallocated_cache import roomy_cache
+        from safegen_ros.llm.decoding.preallocated_cache import preallocated_cache
 
-        cache = roomy_cache(self.model)
+        cache = preallocated_cache(self.model)
         return {} if cache is None else {'past_key_values': cache}
 
     @property

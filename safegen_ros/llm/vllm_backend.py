@@ -108,7 +108,7 @@ class VllmBackend:
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> Completion:
-        """Answers with one of the choices; see `Chooser.choose`."""
+        """Answers with one of the choices; see `ChoiceBackend.choose`."""
         from vllm.sampling_params import StructuredOutputsParams
 
         check_choices(choices)

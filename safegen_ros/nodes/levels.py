@@ -9,9 +9,8 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.llm.model_names import named_model
-from safegen_ros.llm.open_backend import open_backend
-from safegen_ros.llm.openai_client import Patience
+from safegen_ros.llm.open_backend import named_model, open_backend
+from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.paths import data_path
 from safegen_ros.planning.hierarchy.complexity import thresholds_of
 from safegen_ros.planning.loop import Level, Skipped
@@ -42,7 +41,7 @@ def backend_of(name: str, values: Mapping[str, Any]) -> Backend:
         four_bit=values['four_bit'],
         batch=values['goals_at_once'],
         key_env=values['api_key_env'],
-        patience=Patience(silence_s=values['server_silence'], tries=values['server_tries']),
+        retry=RetryPolicy(silence_s=values['server_silence'], tries=values['server_tries']),
     )
 
 

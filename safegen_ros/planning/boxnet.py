@@ -13,16 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import (
-    Backend,
-    Cancelled,
-    Chooser,
-    HeldWriter,
-    Holding,
-    Message,
-    Sampling,
-    never,
-)
+from safegen_ros.llm.backend import Backend, Cancelled, ChoiceBackend, Message, Sampling, never
+from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TokenBackend
 from safegen_ros.planning.boxnet_beam import MOST_SCORED, MoveBeam
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import (
@@ -219,14 +211,14 @@ class _Planner:
         return Joint(self.task, self.options.idle_arms)
 
     @cached_property
-    def _words(self) -> HeldWriter:
+    def _words(self) -> ConstrainedWriter:
         """The model, held to words."""
-        if not isinstance(self.backend, Holding) or not isinstance(self.style, WordStyle):
+        if not isinstance(self.backend, TokenBackend) or not isinstance(self.style, WordStyle):
             raise SafegenError(
                 f'this model cannot be held to words: use shield {FILTER} or {CHOICE}',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        return self.backend.held()
+        return self.backend.writer()
 
     def by_steps(self) -> Run:
         """One step after the other, each from the state that those before it have led to."""
@@ -339,7 +331,7 @@ class _Planner:
         self, asked: Sequence[Message], state: State, history: History, deadline: Deadline
     ) -> Generator[str, None, None]:
         """Steps whose moves the model chooses among those that may be taken."""
-        if not isinstance(self.backend, Chooser):
+        if not isinstance(self.backend, ChoiceBackend):
             raise SafegenError(
                 f'this model cannot be held to given texts: use shield {FILTER}',
                 ErrorCode.UNSUPPORTED_FEATURE,

@@ -25,7 +25,7 @@ _NEVER = float('-inf')
 
 
 class Scores(Protocol):
-    """See `HeldModel.scores`."""
+    """See `ConstrainedWriter.scores`."""
 
     def __call__(
         self,

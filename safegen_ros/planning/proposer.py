@@ -11,8 +11,9 @@ from functools import cached_property, partial
 from math import inf
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Chooser, Guide, Guided, Message, Sampling, Unsupported
+from safegen_ros.llm.backend import Backend, ChoiceBackend, Message, Sampling, Unsupported
 from safegen_ros.llm.decoding.choices import ChoiceGuide
+from safegen_ros.llm.decoding.constrained import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.hierarchy.complexity import Assessment, Thresholds, assess
@@ -139,7 +140,7 @@ class ModelProposer:
     @property
     def can_beam(self) -> bool:
         """Whether this model's every token can be looked at, which a beam needs."""
-        return isinstance(self.backend, Guided)
+        return isinstance(self.backend, TokenBackend)
 
     def check_suitable(self) -> None:
         """Raises `UnsuitableTask` where no part of the task can be put to the model."""
@@ -197,9 +198,9 @@ class ModelProposer:
         """What lets the model write only what it may; made once for the task."""
         messages = self._messages()
         own = spelling(self.style, self.task.problem)
-        if isinstance(self.backend, Guided):
+        if isinstance(self.backend, TokenBackend):
             return self.backend.guide(messages, self._shield, own)
-        if isinstance(self.backend, Chooser):
+        if isinstance(self.backend, ChoiceBackend):
             return ChoiceGuide(
                 self.backend, partial(next_step, self.style, messages), self._shield, own
             )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from safegen_ros.llm.special_tokens import BOS, EOS, MARKS, PAD, PLAN
+from safegen_ros.llm.tokenizers import BOS, EOS, PAD, PLAN, SPECIAL_TOKENS
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.examples import MOST_MONITORS, Example
@@ -72,7 +72,7 @@ def padded(features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     longest = max(len(f['input_ids']) for f in features)
     # Few lengths, so that memory which was given back fits the next batch.
     length = -(-longest // _LENGTHS) * _LENGTHS
-    ids = np.full((len(features), length), MARKS.index(PAD))
+    ids = np.full((len(features), length), SPECIAL_TOKENS.index(PAD))
     labels = np.full((len(features), length), IGNORE)
     for row, feature in enumerate(features):
         ids[row, : len(feature['input_ids'])] = feature['input_ids']

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from safegen_ros.llm.special_tokens import BOS, EOS, MARKS, PAD
+from safegen_ros.llm.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS
 from safegen_ros.training.base import start_weights
 from safegen_ros.training.config import NetworkConfig
 from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets
@@ -59,9 +59,9 @@ def decoder_config(config: NetworkConfig, words: int = len(WORD_ID)) -> LlamaCon
         max_position_embeddings=config.context,
         tie_word_embeddings=True,
         attention_bias=False,
-        pad_token_id=MARKS.index(PAD),
-        bos_token_id=MARKS.index(BOS),
-        eos_token_id=MARKS.index(EOS),
+        pad_token_id=SPECIAL_TOKENS.index(PAD),
+        bos_token_id=SPECIAL_TOKENS.index(BOS),
+        eos_token_id=SPECIAL_TOKENS.index(EOS),
         attn_implementation='sdpa',
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.llm.tokenizers import word_tokenizer
 from safegen_ros.tasks.pddl3.dataset.rows import Row
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope='session')
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from safegen_ros.llm.word_tokenizer import word_tokenizer
+    from safegen_ros.llm.tokenizers import word_tokenizer
     from safegen_ros.tasks.pddl3.prompts.words import vocabulary
     from safegen_ros.training.config import NetworkConfig
     from safegen_ros.training.network import new_decoder

@@ -21,9 +21,8 @@ from support.transformers_serve import TransformersServe
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Backend, ChoiceUnsupported, Sampling
 from safegen_ros.llm.open_backend import open_backend
-from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.openai_client import Patience
-from safegen_ros.llm.special_tokens import EOS, MARKS, PAD
+from safegen_ros.llm.openai_backend import OpenAIBackend, RetryPolicy
+from safegen_ros.llm.tokenizers import EOS, PAD, SPECIAL_TOKENS
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task
@@ -37,18 +36,18 @@ LIMIT_S = 120.0
 
 # `transformers serve` has one generator of random numbers for all requests. So they come one by one
 # here, and what is broken off draws nothing: it may go on for a moment beside the next request.
-ONE_BY_ONE = Patience(parallel=1, tries=2, pause_s=0.05)
+ONE_BY_ONE = RetryPolicy(parallel=1, tries=2, pause_s=0.05)
 
 
 @pytest.fixture(scope='session')
 def sampled_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model, made to say words, and to sample where a server goes by its settings."""
     folder = Path(shutil.copytree(tiny_model, tmp_path_factory.mktemp('served') / 'model'))
-    unsaid = [i for i, mark in enumerate(MARKS) if mark != EOS]
+    unsaid = [i for i, mark in enumerate(SPECIAL_TOKENS) if mark != EOS]
     settings = {
         'do_sample': True,
-        'eos_token_id': MARKS.index(EOS),
-        'pad_token_id': MARKS.index(PAD),
+        'eos_token_id': SPECIAL_TOKENS.index(EOS),
+        'pad_token_id': SPECIAL_TOKENS.index(PAD),
         'suppress_tokens': unsaid,
         'top_k': 0,
     }
@@ -62,7 +61,7 @@ def endless_model(sampled_model: Path, tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(sampled_model, tmp_path / 'endless'))
     path = folder / 'generation_config.json'
     settings = json.loads(path.read_text())
-    settings['suppress_tokens'].append(MARKS.index(EOS))
+    settings['suppress_tokens'].append(SPECIAL_TOKENS.index(EOS))
     path.write_text(json.dumps(settings))
     return folder
 
@@ -109,7 +108,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
         address = f'{request.getfixturevalue("server_of")().url}#{folder}'
     else:
         address = f'{request.getfixturevalue("strict_server").url}#{MODEL}'
-    with closing(open_backend(address, patience=ONE_BY_ONE)) as remote:
+    with closing(open_backend(address, retry=ONE_BY_ONE)) as remote:
         yield remote
 
 
@@ -233,7 +232,7 @@ def test_a_real_server_that_does_not_have_the_model(
 ) -> None:
     address = f'{server_of().url}#{tmp_path}/nowhere'
     with (
-        closing(open_backend(address, patience=replace(ONE_BY_ONE, tries=5))) as backend,
+        closing(open_backend(address, retry=replace(ONE_BY_ONE, tries=5))) as backend,
         pytest.raises(BackendError, match='nowhere'),
     ):
         backend.generate(MESSAGES, replace(GREEDY, time_limit_s=LIMIT_S))
@@ -243,7 +242,7 @@ def test_a_real_server_that_is_killed_ends_every_open_call(
     server_of: Callable[[], TransformersServe], endless_model: Path
 ) -> None:
     server = server_of()
-    with closing(OpenAIBackend(server.url, str(endless_model), patience=ONE_BY_ONE)) as backend:
+    with closing(OpenAIBackend(server.url, str(endless_model), retry=ONE_BY_ONE)) as backend:
         endless = Sampling(1.0, 1.0, 450, time_limit_s=LIMIT_S)
         state = SimpleNamespace(killed=False)
 

@@ -27,7 +27,7 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.decoding.choices import END, ChoiceGuide, StepChoices
-from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.model import Problem
@@ -103,7 +103,7 @@ def test_a_solution_ends_the_plan() -> None:
 
 def test_a_dead_end_is_told_and_no_step_offered() -> None:
     problem = llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))')
-    choices = StepChoices(Shield(problem), Spelling(str, '\n'))
+    choices = StepChoices(Shield(problem), PlanSyntax(str, '\n'))
     assert choices.ending is Ending.STUCK
     assert choices.offered == ()
 

@@ -14,9 +14,9 @@ from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm import transformers_backend
-from safegen_ros.llm.backend import Chooser, Guided, Sampling
-from safegen_ros.llm.decoding.beam_result import Outcome
-from safegen_ros.llm.decoding.constrained import TransformersGuide
+from safegen_ros.llm.backend import ChoiceBackend, Sampling
+from safegen_ros.llm.decoding.beam import Outcome
+from safegen_ros.llm.decoding.constrained import TokenBackend, TransformersGuide
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -35,8 +35,8 @@ def guided(backend: TransformersBackend, style: PromptStyle, problem: Problem) -
 
 
 def test_only_a_model_in_this_process_is_guided(word_backend: TransformersBackend) -> None:
-    assert isinstance(word_backend, Guided)
-    assert not isinstance(word_backend, Chooser)
+    assert isinstance(word_backend, TokenBackend)
+    assert not isinstance(word_backend, ChoiceBackend)
 
 
 def test_shielded_answers_hold_no_step_that_is_not_admissible(

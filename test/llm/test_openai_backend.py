@@ -19,14 +19,13 @@ from support.model_server import KEY, MODEL, ModelServer, words
 from support.waiting import wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
-from safegen_ros.llm.backend import ChoiceUnsupported, Chooser, Sampling
-from safegen_ros.llm.openai_backend import OpenAIBackend
-from safegen_ros.llm.openai_client import Patience
+from safegen_ros.llm.backend import ChoiceBackend, ChoiceUnsupported, Sampling
+from safegen_ros.llm.openai_backend import OpenAIBackend, RetryPolicy
 
 MESSAGES = [{'role': 'user', 'content': 'build a tower'}]
 DRAWN = Sampling(1.0, 1.0, 64, seed=5)
 LIMITED = replace(DRAWN, time_limit_s=0.25)
-QUICK = Patience(tries=3, pause_s=0.01)
+QUICK = RetryPolicy(tries=3, pause_s=0.01)
 SLACK_S = 5.0
 """A loaded machine may take so much longer to notice that the time is over."""
 
@@ -38,7 +37,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def opened(server: ModelServer) -> closing[OpenAIBackend]:
-    return closing(OpenAIBackend(server.url, MODEL, patience=QUICK))
+    return closing(OpenAIBackend(server.url, MODEL, retry=QUICK))
 
 
 @pytest.fixture
@@ -119,8 +118,8 @@ def test_a_server_that_falls_silent_is_named_without_a_time_limit(
     server: ModelServer, fault: str
 ) -> None:
     server.fault = fault
-    patience = replace(QUICK, silence_s=0.1)
-    with closing(OpenAIBackend(server.url, MODEL, patience=patience)) as backend:
+    retry = replace(QUICK, silence_s=0.1)
+    with closing(OpenAIBackend(server.url, MODEL, retry=retry)) as backend:
         assert 'the server is silent' in failure(backend)
     wait_until(lambda: bool(server.requests), 'the request, which may be read after that')
     assert len(server.requests) == 1
@@ -146,7 +145,7 @@ def test_the_requests_of_all_callers_are_bounded_together(server: ModelServer) -
     cancel = threading.Event()
     one = replace(QUICK, parallel=1)
     with (
-        closing(OpenAIBackend(server.url, MODEL, patience=one)) as backend,
+        closing(OpenAIBackend(server.url, MODEL, retry=one)) as backend,
         ThreadPoolExecutor(1) as threads,
     ):
         stuck = [{'role': 'user', 'content': 'never answered'}]
@@ -185,7 +184,7 @@ def test_a_server_that_is_down() -> None:
     with socket.socket() as deaf:
         deaf.bind(('127.0.0.1', 0))  # so that nobody else listens there
         url = f'http://127.0.0.1:{deaf.getsockname()[1]}/v1'
-        with closing(OpenAIBackend(url, MODEL, patience=QUICK)) as backend:
+        with closing(OpenAIBackend(url, MODEL, retry=QUICK)) as backend:
             message = failure(backend)
     assert 'cannot be reached' in message
     assert 'asked 3 times' in message
@@ -193,7 +192,7 @@ def test_a_server_that_is_down() -> None:
 
 
 def test_a_name_that_nobody_knows() -> None:
-    with closing(OpenAIBackend('http://nowhere.invalid/v1', MODEL, patience=QUICK)) as backend:
+    with closing(OpenAIBackend('http://nowhere.invalid/v1', MODEL, retry=QUICK)) as backend:
         message = failure(backend, replace(DRAWN, time_limit_s=SLACK_S))
     assert 'cannot be reached' in message or 'did not finish' in message
 
@@ -235,8 +234,8 @@ def test_a_server_says_when_to_come_back(server: ModelServer, backend: OpenAIBac
 
 def test_the_time_limit_holds_for_all_tries_together(server: ModelServer) -> None:
     server.fault = 'status-503'
-    patience = Patience(tries=10**6, pause_s=0.01)
-    with closing(OpenAIBackend(server.url, MODEL, patience=patience)) as backend:
+    retry = RetryPolicy(tries=10**6, pause_s=0.01)
+    with closing(OpenAIBackend(server.url, MODEL, retry=retry)) as backend:
         for limit_s in (0.25, 2.0, 20.0):
             server.requests.clear()
             start = time.monotonic()
@@ -248,7 +247,7 @@ def test_the_time_limit_holds_for_all_tries_together(server: ModelServer) -> Non
 
 
 def test_a_model_that_the_server_does_not_have(server: ModelServer) -> None:
-    with closing(OpenAIBackend(server.url, 'plannner', patience=QUICK)) as backend:
+    with closing(OpenAIBackend(server.url, 'plannner', retry=QUICK)) as backend:
         message = failure(backend)
     assert "a request for 'plannner'" in message
     assert 'name a model that it serves' in message
@@ -348,7 +347,7 @@ def test_a_choice_is_one_of_those_given(server: ModelServer, backend: OpenAIBack
     choices = ['(pickup b1)', '(pickup b2)', '(noop)']
     found = {backend.choose(MESSAGES, choices, replace(DRAWN, seed=s)).text for s in range(12)}
     assert found == set(choices)
-    assert isinstance(backend, Chooser)
+    assert isinstance(backend, ChoiceBackend)
     assert server.requests[0]['max_completion_tokens'] == len(choices[0]) + 8
 
 

@@ -22,7 +22,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from safegen_ros.llm.decoding.preallocated_cache import RoomyLayer, roomy_cache
+from safegen_ros.llm.decoding.preallocated_cache import PreallocatedLayer, preallocated_cache
 
 SMALL: dict[str, Any] = {
     'vocab_size': 60, 'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2,
@@ -69,14 +69,14 @@ def test_it_changes_no_token(model: Any, count: int) -> None:
             ).tolist()  # fmt: skip
         return found
 
-    cache = roomy_cache(model)
+    cache = preallocated_cache(model)
     assert cache is not None
-    assert sum(isinstance(layer, RoomyLayer) for layer in cache.layers) == count
+    assert sum(isinstance(layer, PreallocatedLayer) for layer in cache.layers) == count
     assert written(past_key_values=cache) == written()
 
 
 def test_tokens_are_put_where_there_is_room() -> None:
-    layer, one = RoomyLayer(), torch.ones(2, 3, 1, 4)
+    layer, one = PreallocatedLayer(), torch.ones(2, 3, 1, 4)
     places = set()
     for _ in range(300):
         keys, values = layer.update(one, 2 * one)
@@ -88,7 +88,7 @@ def test_tokens_are_put_where_there_is_room() -> None:
 
 
 def test_what_others_put_in_its_place_is_what_goes_on() -> None:
-    layer, rows = RoomyLayer(), torch.arange(2.0).expand(1, 1, 4, 2).permute(3, 1, 2, 0)
+    layer, rows = PreallocatedLayer(), torch.arange(2.0).expand(1, 1, 4, 2).permute(3, 1, 2, 0)
     layer.update(rows, rows)
     layer.reorder_cache(torch.tensor([1, 1]))
     layer.crop(-2)
@@ -107,4 +107,4 @@ def test_what_others_put_in_its_place_is_what_goes_on() -> None:
     ids=lambda model: type(model).__name__,
 )
 def test_models_that_gain_nothing_keep_the_cache_that_they_have(model: Any) -> None:
-    assert roomy_cache(model) is None
+    assert preallocated_cache(model) is None

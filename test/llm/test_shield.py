@@ -16,9 +16,8 @@ from support import llm_small, strategies
 from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.decoding.plan_syntax import Spelling
-from safegen_ros.llm.decoding.shield import Ending, TextShield
-from safegen_ros.llm.decoding.shield_processor import ShieldProcessor
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.shield import Ending, ShieldProcessor, TextShield
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -120,7 +119,9 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
         assert parse_plan(read_back(problem, *pair, tokens)) == plan
 
 
-def continuations(shield: Shield, own: Spelling, situation: Situation, depth: int) -> Iterator[str]:
+def continuations(
+    shield: Shield, own: PlanSyntax, situation: Situation, depth: int
+) -> Iterator[str]:
     """The texts of all plans of up to `depth` steps from a situation, a separator before each."""
     yield own.separator
     if depth:

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import SUITE
 
-from safegen_ros.llm.special_tokens import BOS, EOS, MARKS, PLAN
+from safegen_ros.llm.tokenizers import BOS, EOS, PLAN, SPECIAL_TOKENS
 
 CORPUS = ('Robot 0: "[1.25, 1.25] -> [0.5, 0.75], False"\n  red_ball', 'Robot 1: stays', 'x y z')
 
 
 @cache
 def tokenizer() -> Any:
-    from safegen_ros.llm.text_tokenizer import text_tokenizer
+    from safegen_ros.llm.tokenizers import text_tokenizer
 
     return text_tokenizer(CORPUS, 64)
 
@@ -45,11 +45,11 @@ def test_a_folder_keeps_it(tmp_path: Path) -> None:
     told = loaded.apply_chat_template(asked, tokenize=False)
     assert told == f'{BOS}Robot 1{PLAN}x 2{EOS}'
     assert loaded.tokenize(told)[0] == BOS
-    assert loaded.convert_tokens_to_ids(list(MARKS)) == list(range(len(MARKS)))
+    assert loaded.convert_tokens_to_ids(list(SPECIAL_TOKENS)) == list(range(len(SPECIAL_TOKENS)))
 
 
 def test_words_between_blanks_have_a_token_each() -> None:
-    from safegen_ros.llm.word_tokenizer import blank_tokenizer
+    from safegen_ros.llm.tokenizers import blank_tokenizer
 
     found = blank_tokenizer(['on n12 [1,2] -> b', 'B on'], 16)
     assert found.tokenize('B on [1,2] -> n12') == ['B', 'on', '[1,2]', '->', 'n12']

@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_model() -> None:
         {'role': 'user', 'content': ' '.join(map_words(EXAMPLE, EXAMPLE.start, WHOLE))}
     ]
     choices = [said[7:14], said[7:13], ['then'], ['unheard', 'of']]
-    scores, end = backend.held().scores(messages, said[:7], choices)
+    scores, end = backend.writer().scores(messages, said[:7], choices)
     for words, score in zip(choices[:3], scores[:3], strict=True):
         text = [*backend.prompt(messages), *backend.tokens(' '.join(said[:7]))]
         ids = backend.tokens(' '.join(words))

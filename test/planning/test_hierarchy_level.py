@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
-from safegen_ros.llm.backend import Cancelled, Completion, Guide, Message, Sampling, never
-from safegen_ros.llm.decoding.beam_result import BeamResult
-from safegen_ros.llm.decoding.beam_result import Outcome as Ended
-from safegen_ros.llm.decoding.constrained import TransformersGuide
-from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.llm.decoding.beam import BeamResult
+from safegen_ros.llm.decoding.beam import Outcome as Ended
+from safegen_ros.llm.decoding.constrained import Guide, TransformersGuide
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
@@ -165,7 +165,10 @@ class Guides(Asked):
         self.widths: list[list[int]] = []
         self.limits: list[float] = []
 
-    def guide(self, messages: Sequence[Message], shield: Shield, spelling: Spelling) -> Guide:
+    def writer(self) -> None:
+        raise NotImplementedError
+
+    def guide(self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax) -> Guide:
         asked, text = self, messages[0]['content'].partition('Problem:\n')[2]
         widths: list[int] = []
         self.widths.append(widths)

@@ -12,8 +12,8 @@ from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.backend import Backend, Completion, Message, Sampling
-from safegen_ros.llm.decoding.beam_result import BeamResult
-from safegen_ros.llm.decoding.beam_result import Outcome as Ended
+from safegen_ros.llm.decoding.beam import BeamResult
+from safegen_ros.llm.decoding.beam import Outcome as Ended
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
@@ -222,6 +222,9 @@ def test_a_beam_leaves_time_for_the_levels_behind_it() -> None:
     class Slow(Scripted):
         def guide(self, *_: Any) -> Slow:
             return self
+
+        def writer(self) -> None:
+            raise NotImplementedError
 
         def beam(self, width: int, time_limit_s: float, *_: Any, **more: Any) -> BeamResult:
             limits.append(time_limit_s)

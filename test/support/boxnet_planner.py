@@ -8,7 +8,8 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from random import Random
 
-from safegen_ros.llm.backend import Cancelled, Completion, Followed, Message, Sampling, never
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.llm.decoding.constrained import WordAutomaton
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Move, Task, robot_name
 
@@ -72,13 +73,16 @@ class ChoosingPlanner(ScriptedPlanner):
 class HeldPlanner(ScriptedPlanner):
     """Says the words of a script as far as it may, and finds them likely."""
 
-    def held(self) -> HeldPlanner:
+    def writer(self) -> HeldPlanner:
         return self
+
+    def guide(self, *_: object) -> None:
+        raise NotImplementedError
 
     def write(
         self,
         messages: Sequence[Message],
-        text: Followed,
+        text: WordAutomaton,
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.llm.tokenizers import word_tokenizer
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, WordStyle

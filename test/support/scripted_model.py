@@ -97,7 +97,7 @@ def tiny_model(folder: Path) -> Path:
     """Writes an untrained network of the kind that is shipped, small enough for a test."""
     from transformers import GenerationConfig
 
-    from safegen_ros.llm.word_tokenizer import word_tokenizer
+    from safegen_ros.llm.tokenizers import word_tokenizer
     from safegen_ros.tasks.pddl3.prompts.words import vocabulary
     from safegen_ros.training.config import NetworkConfig
     from safegen_ros.training.network import new_decoder

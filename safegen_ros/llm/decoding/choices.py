@@ -15,15 +15,15 @@ from dataclasses import replace
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
     Cancelled,
+    ChoiceBackend,
     ChoiceUnsupported,
-    Chooser,
     Message,
     Sampling,
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.beam_result import BeamResult
-from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.beam import BeamResult
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
@@ -42,13 +42,13 @@ TRIES = 3
 class StepChoices:
     """Follows one plan of one problem, choice by choice.
 
-        choices = StepChoices(Shield(problem), spelling(style, problem))
+        choices = StepChoices(Shield(problem), syntax(style, problem))
         while choices.ending is Ending.CUT:
             choices.take(ask(choices.text, choices.offered))
 
     Args:
         shield: the problem's shield.
-        spelling: how steps are written.
+        syntax: how steps are written.
         go_on: whether a plan may go on where it could end.
         avoid_visited: whether to leave out steps back to a situation that the plan has been in.
     """
@@ -56,13 +56,13 @@ class StepChoices:
     def __init__(
         self,
         shield: Shield,
-        spelling: Spelling,
+        syntax: PlanSyntax,
         *,
         go_on: bool = False,
         avoid_visited: bool = False,
     ) -> None:
         self._shield = shield
-        self._spelling = spelling
+        self._syntax = syntax
         self._go_on = go_on
         self._avoid = avoid_visited
         self._steps: list[Step] = []
@@ -81,7 +81,7 @@ class StepChoices:
     @property
     def text(self) -> str:
         """The plan so far, as the model writes it."""
-        return self._spelling.plan(self.plan)
+        return self._syntax.plan(self.plan)
 
     @property
     def situation(self) -> Situation:
@@ -128,7 +128,7 @@ class StepChoices:
         if self._avoid:
             steps = {s: after for s, after in steps.items() if after not in self._visited}
         found: dict[str, tuple[Step | None, Situation]] = {
-            self._spelling.step(step): (step, after) for step, after in steps.items()
+            self._syntax.step(step): (step, after) for step, after in steps.items()
         }
         if finished:
             found[END] = None, self._situation
@@ -148,28 +148,28 @@ class ChoiceGuide:
         ask: the messages that ask for the next step, given the plan so far as the model writes it
             and the choices; it may raise `Unsupported`.
         shield: the problem's shield.
-        spelling: how the model writes its steps.
+        syntax: how the model writes its steps.
         max_steps: longest plan that is asked for.
     """
 
     def __init__(
         self,
-        model: Chooser,
+        model: ChoiceBackend,
         ask: Callable[[str, Sequence[str]], list[Message]],
         shield: Shield,
-        spelling: Spelling,
+        syntax: PlanSyntax,
         max_steps: int = MAX_STEPS,
     ) -> None:
         self._model = model
         self._ask = ask
         self._shield = shield
-        self._spelling = spelling
+        self._syntax = syntax
         self._max_steps = max_steps
         self._plain = False
 
     def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
         """A plan of admissible steps only; see `Guide.shielded`."""
-        choices = StepChoices(self._shield, self._spelling, avoid_visited=True)
+        choices = StepChoices(self._shield, self._syntax, avoid_visited=True)
         while choices.ending is Ending.CUT and len(choices.plan) < self._max_steps:
             offered = choices.offered
             choices.take(

@@ -24,7 +24,7 @@ _LEAST = 64
 are known, so that copying costs little per token, and the memory that lies idle is bounded."""
 
 
-def roomy_cache(model: Any) -> DynamicCache | None:
+def preallocated_cache(model: Any) -> DynamicCache | None:
     """An empty cache for one call of `generate`.
 
     Layers that look back for a part of the text only, as those with a sliding window, keep the
@@ -40,11 +40,13 @@ def roomy_cache(model: Any) -> DynamicCache | None:
     if supported is None or not supported():
         return None
     cache = DynamicCache(config=model.config)
-    cache.layers = [RoomyLayer() if type(each) is DynamicLayer else each for each in cache.layers]
-    return cache if any(isinstance(each, RoomyLayer) for each in cache.layers) else None
+    cache.layers = [
+        PreallocatedLayer() if type(each) is DynamicLayer else each for each in cache.layers
+    ]
+    return cache if any(isinstance(each, PreallocatedLayer) for each in cache.layers) else None
 
 
-class RoomyLayer(DynamicLayer):
+class PreallocatedLayer(DynamicLayer):
     """The cache of a layer that looks back at everything.
 
     Its tensors are views of longer ones; one that somebody else has put in their place, as

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from copy import copy
 
 from safegen_ros.llm.backend import Unsupported
-from safegen_ros.llm.decoding.plan_syntax import Spelling
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, Message, PromptStyle
 
 
-def spelling(style: PromptStyle, problem: Problem) -> Spelling:
+def spelling(style: PromptStyle, problem: Problem) -> PlanSyntax:
     """How a style writes the steps of a problem's plans.
 
     Both are found by asking the style for answers, so that they follow it whatever it does; what
@@ -23,7 +23,7 @@ def spelling(style: PromptStyle, problem: Problem) -> Spelling:
     style = copy(style)  # one of its own: a style keeps the names of the last problem only
     probe = Step(next(iter(problem.domain.actions), 'none'))
     once, twice = (style.answer(Plan((probe,) * count), problem) for count in (1, 2))
-    return Spelling(
+    return PlanSyntax(
         lambda step: style.answer(Plan((step,)), problem), twice[len(once) : -len(once)]
     )
 

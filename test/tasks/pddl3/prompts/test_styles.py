@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.llm.tokenizers import word_tokenizer
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits

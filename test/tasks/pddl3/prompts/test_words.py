@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
 
-from safegen_ros.llm.special_tokens import MARKS, PLAN
-from safegen_ros.llm.word_tokenizer import word_tokenizer
+from safegen_ros.llm.tokenizers import PLAN, SPECIAL_TOKENS, word_tokenizer
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
@@ -44,7 +43,7 @@ def test_every_family_is_told_in_known_words() -> None:
 
 def test_a_vocabulary_has_marks_first_and_no_word_twice() -> None:
     words = vocabulary()
-    assert words[: len(MARKS)] == MARKS
+    assert words[: len(SPECIAL_TOKENS)] == SPECIAL_TOKENS
     assert len(set(words)) == len(words)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Clock, Completion, Message, Sampling, StopCut
-from safegen_ros.llm.openai_errors import Namer
+from safegen_ros.llm.openai_errors import ErrorFormatter
 
 BYTES_PER_TOKEN = 2048
 """Far more than one token needs in a stream, its JSON around it included."""
@@ -55,13 +55,13 @@ class AnswerReader:
     Args:
         ask: the request.
         clock: when the call began.
-        namer: puts errors into words.
+        errors: puts them into words.
     """
 
-    def __init__(self, ask: Ask, clock: Clock, namer: Namer) -> None:
+    def __init__(self, ask: Ask, clock: Clock, errors: ErrorFormatter) -> None:
         self._ask = ask
         self._clock = clock
-        self._namer = namer
+        self._errors = errors
         self._choices: dict[int, _Choice] = {}
         self._taken: set[int] = set()
         self._usage: tuple[int, int] | None = None
@@ -114,7 +114,7 @@ class AnswerReader:
             BackendError: an answer broke off, was empty, or ended for another reason.
         """
         if not self._choices or not all(c.ended for c in self._choices.values()):
-            raise self._namer.error(
+            raise self._errors.error(
                 'the stream ended in the middle of the answer',
                 'look whether the server stopped or ran out of memory',
             )
@@ -162,8 +162,8 @@ class AnswerReader:
         finish = 'stop' if choice.cut.stopped else choice.finish
         text, tokens = choice.cut.text, answer if told else choice.pieces
         if finish not in FINISHED:
-            raise self._namer.error(
-                f'the answer ended for another reason ({self._namer.clean(finish)})',
+            raise self._errors.error(
+                f'the answer ended for another reason ({self._errors.clean(finish)})',
                 'ask a model that answers in plain text',
             )
         # A model that says nothing but its end mark has answered; one that is cut off has not.
@@ -171,7 +171,7 @@ class AnswerReader:
         at_once = self._ask.count > 1 or (told and tokens <= 1)
         silent = not text and not choice.cut.stopped
         if silent and not (finish == 'stop' and at_once):
-            raise self._namer.error(
+            raise self._errors.error(
                 'the answer is empty',
                 'allow more tokens where the model thinks first, or look into the log of the '
                 'server',
@@ -180,8 +180,8 @@ class AnswerReader:
         return Completion(text, prompt, tokens, seconds, finish, choice.first or seconds)
 
     def _strange(self, what: str) -> BackendError:
-        return self._namer.error(
-            f'the answer is not in the protocol of OpenAI ({self._namer.clean(what)})',
+        return self._errors.error(
+            f'the answer is not in the protocol of OpenAI ({self._errors.clean(what)})',
             'give the address of a server for it',
         )
 
