@@ -19,8 +19,7 @@ import yaml
 
 from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
 from safegen_ros.errors import BringupError
-from safegen_ros.llm.open_backend import named_model
-from safegen_ros.llm.openai_errors import KEY_ENV
+from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.ros.discovery import check_distribution

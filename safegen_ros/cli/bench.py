@@ -243,7 +243,8 @@ def many_goals(
 def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
     """Goals of one model, one at a time and many at once."""
     from safegen_ros.benchmarks.concurrency import AT_ONCE, Settings, measure
-    from safegen_ros.llm.open_backend import named_model, open_backend
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.levels import DEFAULT, level_names
     from safegen_ros.tasks.pddl3.prompts.styles import load_style
 

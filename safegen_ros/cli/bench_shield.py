@@ -152,7 +152,7 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
     """
     import torch
 
-    from safegen_ros.llm.decoding.shield import ShieldProcessor
+    from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
 
     processor = ShieldProcessor([shield])
     for place, token in enumerate(ids):

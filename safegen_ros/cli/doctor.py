@@ -122,7 +122,7 @@ def _stacks() -> str:
 
 
 def _model(planner: Mapping[str, Any]) -> str:
-    from safegen_ros.llm.open_backend import is_server, model_folder
+    from safegen_ros.llm.model_names import is_server, model_folder
 
     name = str(planner.get('model', ''))
     if is_server(name):

@@ -128,7 +128,8 @@ def evaluate(
     from safegen_ros.evaluation.planetarium_model import answer_rows, choose
     from safegen_ros.evaluation.subjects import which_model
     from safegen_ros.llm.backend import Sampling
-    from safegen_ros.llm.open_backend import named_model, open_backend
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.tasks.planetarium.styles import translation_style_of
 
     if split not in ('train', 'test'):

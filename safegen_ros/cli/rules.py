@@ -120,7 +120,8 @@ def _reader(model: str) -> Iterator[Read]:
         yield read_rules
         return
     from safegen_ros.language.free_text import MAX_ATTEMPTS, ask_model
-    from safegen_ros.llm.open_backend import named_model, open_backend
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
 
     with closing(open_backend(named_model(model))) as backend:
         yield lambda text, problem, source: ask_model(

@@ -291,7 +291,8 @@ def _backend(
     from contextlib import closing
 
     from safegen_ros.llm.backend import Sampling
-    from safegen_ros.llm.open_backend import named_model, open_backend
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
 
     backend = stack.enter_context(closing(open_backend(named_model(spec))))
     return backend, Sampling(temperature, max_new_tokens=512, seed=seed)

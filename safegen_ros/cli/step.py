@@ -56,7 +56,8 @@ def step(
     from safegen_ros.cli.cells import choose_cell
     from safegen_ros.cli.step_run import StepRun
     from safegen_ros.llm.backend import Sampling
-    from safegen_ros.llm.open_backend import named_model, open_backend
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.loop import SEARCH
     from safegen_ros.planning.proposer import ModelProposer
     from safegen_ros.planning.stepwise import Limits

@@ -17,7 +17,7 @@ from typing import Any
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.model_folder import LOCAL, check_no_code
-from safegen_ros.llm.open_backend import model_folder
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
 
@@ -70,7 +70,7 @@ def which_model(spec: str) -> str:
     """What tells a model from others: the checksum of its weights, or its name at a server.
 
     Args:
-        spec: its name; see `llm.open_backend.named_model`.
+        spec: its name; see `llm.model_names.named_model`.
 
     Raises:
         BackendError: its folder has no weights.

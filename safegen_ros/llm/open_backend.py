@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from safegen_ros.llm.openai_errors import KEY_ENV
-from safegen_ros.paths import data_path
+from safegen_ros.errors import BackendError
+from safegen_ros.llm.model_names import KEY_ENV, is_server, split_name
 
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend
@@ -87,33 +87,10 @@ def open_backend(
     name, settings = str(spec), _Settings(device, four_bit, batch, key_env, retry)
     if is_server(name):
         return _at_server(name, settings)
-    prefix, folder = _split(name)
+    prefix, folder = split_name(name)
+    if prefix not in _OPENERS:
+        known = ' '.join(filter(None, _OPENERS))
+        raise BackendError(
+            f'{name[:200]}: nothing opens models of this kind: give a folder, or {known}FOLDER'
+        )
     return _OPENERS[prefix](folder, settings)
-
-
-def is_server(spec: str) -> bool:
-    """Whether a model is named by an address, not by a folder."""
-    return '://' in spec
-
-
-def named_model(spec: str) -> str:
-    """The name of a model with its folder looked up, where it has one.
-
-    Raises:
-        DataNotFoundError: there is no such folder.
-    """
-    if is_server(spec):
-        return spec
-    prefix, folder = _split(spec)
-    return f'{prefix}{data_path(folder)}'
-
-
-def model_folder(spec: str) -> Path | None:
-    """The folder in the name of a model; None for a server."""
-    return None if is_server(spec) else Path(_split(spec)[1])
-
-
-def _split(spec: str) -> tuple[str, str]:
-    """The prefix of a name, a key of `_OPENERS`, and the folder."""
-    prefix = next(prefix for prefix in _OPENERS if spec.startswith(prefix))
-    return prefix, spec.removeprefix(prefix)

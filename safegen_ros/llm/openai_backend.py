@@ -31,7 +31,8 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.loop_thread import LoopThread
-from safegen_ros.llm.openai_errors import KEY_ENV, ErrorFormatter, Refused, ServerFailed, pause
+from safegen_ros.llm.model_names import KEY_ENV
+from safegen_ros.llm.openai_errors import ErrorFormatter, Refused, ServerFailed, pause
 from safegen_ros.llm.openai_stream import AnswerReader, Ask
 
 POLL_S = 0.02

@@ -10,9 +10,6 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 
-KEY_ENV = 'SAFEGEN_API_KEY'
-"""The environment variable with the key of a server, where no other one is named."""
-
 RETRIED = frozenset({429, 500, 502, 503, 504})
 """A server that answers these may be well again in a moment."""
 

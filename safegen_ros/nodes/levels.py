@@ -9,7 +9,8 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.llm.open_backend import named_model, open_backend
+from safegen_ros.llm.model_names import named_model
+from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.paths import data_path
 from safegen_ros.planning.hierarchy.complexity import thresholds_of

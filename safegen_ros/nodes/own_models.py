@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from safegen_ros.closing import Closing
 from safegen_ros.llm.backend import Backend
-from safegen_ros.llm.open_backend import named_model
+from safegen_ros.llm.model_names import named_model
 from safegen_ros.nodes.levels import backend_of
 
 Style = TypeVar('Style')

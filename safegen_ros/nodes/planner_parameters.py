@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from safegen_ros.llm.openai_errors import KEY_ENV
+from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
 from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK

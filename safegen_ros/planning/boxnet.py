@@ -14,7 +14,7 @@ from functools import cached_property, partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Cancelled, ChoiceBackend, Message, Sampling, never
-from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TokenBackend
+from safegen_ros.llm.decoding.guide import TokenBackend, WordWriter
 from safegen_ros.planning.boxnet_beam import MOST_SCORED, MoveBeam
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import (
@@ -211,7 +211,7 @@ class _Planner:
         return Joint(self.task, self.options.idle_arms)
 
     @cached_property
-    def _words(self) -> ConstrainedWriter:
+    def _words(self) -> WordWriter:
         """The model, held to words."""
         if not isinstance(self.backend, TokenBackend) or not isinstance(self.style, WordStyle):
             raise SafegenError(

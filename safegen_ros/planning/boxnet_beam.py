@@ -25,7 +25,7 @@ _NEVER = float('-inf')
 
 
 class Scores(Protocol):
-    """See `ConstrainedWriter.scores`."""
+    """See `WordWriter.scores`."""
 
     def __call__(
         self,

@@ -13,7 +13,7 @@ from math import inf
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, ChoiceBackend, Message, Sampling, Unsupported
 from safegen_ros.llm.decoding.choices import ChoiceGuide
-from safegen_ros.llm.decoding.constrained import Guide, TokenBackend
+from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
 from safegen_ros.planning.hierarchy.complexity import Assessment, Thresholds, assess

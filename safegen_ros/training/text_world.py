@@ -26,7 +26,8 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import BOS, EOS, PLAN, blank_tokenizer, text_tokenizer
+from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
+from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer
 from safegen_ros.tasks.pddl3.dataset.rows import read_lines
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
 from safegen_ros.training.curriculum import BUCKETS

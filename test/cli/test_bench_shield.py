@@ -12,7 +12,8 @@ import pytest
 from safegen_ros.cli import bench_shield
 from safegen_ros.cli.bench_shield import along, byte_tokenizer, token_costs
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.decoding.shield import ShieldProcessor, TextShield
+from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
+from safegen_ros.llm.decoding.shield import TextShield
 from safegen_ros.llm.decoding.token_trie import token_trie
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.tasks.pddl3.domains import kits

@@ -16,7 +16,8 @@ from support.strategies import SUITE
 
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm.decoding import beam
-from safegen_ros.llm.decoding.beam import BeamResult, Outcome, StepBeam
+from safegen_ros.llm.decoding.beam import StepBeam
+from safegen_ros.llm.decoding.guide import BeamResult, Outcome
 from safegen_ros.llm.decoding.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan

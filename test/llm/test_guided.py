@@ -15,8 +15,8 @@ from support.blocks_small import THREE, TWO
 from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm import transformers_backend
 from safegen_ros.llm.backend import ChoiceBackend, Sampling
-from safegen_ros.llm.decoding.beam import Outcome
-from safegen_ros.llm.decoding.constrained import TokenBackend, TransformersGuide
+from safegen_ros.llm.decoding.constrained import TransformersGuide
+from safegen_ros.llm.decoding.guide import Outcome, TokenBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan

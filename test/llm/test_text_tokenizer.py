@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import SUITE
 
-from safegen_ros.llm.tokenizers import BOS, EOS, PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.special_tokens import BOS, EOS, PLAN, SPECIAL_TOKENS
 
 CORPUS = ('Robot 0: "[1.25, 1.25] -> [0.5, 0.75], False"\n  red_ball', 'Robot 1: stays', 'x y z')
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from random import Random
 
 from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
-from safegen_ros.llm.decoding.constrained import WordAutomaton
+from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Move, Task, robot_name
 

@@ -14,7 +14,7 @@ import pytest
 from support.training_small import SHORT, drawn, renamed, write_recipe, write_rows
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import ATTEMPT, PLAN, VERDICT
+from safegen_ros.llm.special_tokens import ATTEMPT, PLAN, VERDICT
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.dataset.problems import row_problem
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle

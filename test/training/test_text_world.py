@@ -14,7 +14,7 @@ import pytest
 from support.training_small import SHORT, reports, train, write_recipe
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import EOS, PLAN
+from safegen_ros.llm.special_tokens import EOS, PLAN
 from safegen_ros.training.config import ConfigError, load_config
 from safegen_ros.training.encoding import IGNORE
 from safegen_ros.training.text_world import TextWorld, named_reward, read_text_rows

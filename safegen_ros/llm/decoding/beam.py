@@ -12,12 +12,11 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from safegen_ros.errors import Canceled, ErrorCode
+from safegen_ros.llm.decoding.guide import BeamResult, Outcome
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax, StepTokens
 from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree, tree_class
 from safegen_ros.pddl.plan import Plan, Step
@@ -291,37 +290,3 @@ class _Run:
         if self._cancelled():
             raise Canceled('the search for a plan was cancelled', ErrorCode.PLANNING_CANCELED)
         return time.monotonic() >= self._deadline
-
-
-class Outcome(Enum):
-    """How a search ended."""
-
-    FOUND = 'found'
-    EXHAUSTED = 'no admissible step leads to a new situation'
-    STEPS = 'the plan would take more steps than allowed'
-    CONTEXT = 'the plan does not fit into the context of the model'
-    TIME = 'the time was up'
-    EFFORT = 'the model was asked about as many steps as allowed'
-
-
-@dataclass(frozen=True, slots=True)
-class BeamResult:
-    """What a search found.
-
-    Attributes:
-        width: how many plans it followed at a time.
-        backtracking: whether it might go back to plans that it had left.
-        outcome: how it ended.
-        plan: the plan, when there is one.
-        score: the logarithm of the plan's probability, its end included; 0 without a plan.
-        scored: how many steps the model was asked about.
-        seconds: wall-clock time [s].
-    """
-
-    width: int
-    backtracking: bool
-    outcome: Outcome
-    plan: Plan | None
-    score: float
-    scored: int
-    seconds: float

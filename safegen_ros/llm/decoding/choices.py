@@ -22,7 +22,7 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.beam import BeamResult
+from safegen_ros.llm.decoding.guide import BeamResult
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.pddl.plan import Plan, Step

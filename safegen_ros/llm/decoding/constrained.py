@@ -1,99 +1,25 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a model may write: plans whose steps a shield admits, texts whose words an automaton allows.
-
-A model in this process is kept to both token by token. One at a server, which is only told choices,
-is guided step by step (`choices.ChoiceGuide`).
-"""
+"""A model in this process that is held to a shield or to an automaton, token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from safegen_ros.llm.backend import Cancelled, Clock, Message, Sampling, never
-from safegen_ros.llm.decoding.beam import BeamResult, StepBeam
+from safegen_ros.llm.decoding.beam import StepBeam
+from safegen_ros.llm.decoding.guide import BeamResult, WordAutomaton
+from safegen_ros.llm.decoding.logits_processors import ShieldProcessor, WordMask
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
-from safegen_ros.llm.decoding.shield import ShieldProcessor, TextShield
+from safegen_ros.llm.decoding.shield import TextShield
 from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree
 from safegen_ros.llm.decoding.token_trie import TokenTrie
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
-
-if TYPE_CHECKING:
-    import torch
-
-
-class Guide(Protocol):
-    """Lets a model write plans of one problem whose steps are all admissible.
-
-    What it returns is a proposal like any other, for the caller to have proved. Every method raises
-    as those of `Backend` do, `Unsupported` where this backend cannot do it, and `SafegenError`
-    (`TASK_TOO_LARGE`) where the problem has too many ground actions to list.
-    """
-
-    def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
-        """A plan as the model writes it where it cannot take a step that is not admissible.
-
-        It solves the problem unless nothing was admissible any more, or the answer too long.
-        """
-        ...
-
-    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
-        """An answer that begins with given steps and goes on, plainly, for a token at least."""
-        ...
-
-    def beam(
-        self,
-        width: int,
-        time_limit_s: float,
-        cancelled: Cancelled = never,
-        *,
-        backtrack: bool = False,
-    ) -> BeamResult:
-        """A search over admissible steps by the model's probabilities; see `StepBeam.search`."""
-        ...
-
-
-class WordAutomaton(Protocol):
-    """A text that is followed word by word."""
-
-    def next_words(self) -> set[str]:
-        """The words that may come next."""
-        ...
-
-    def may_end(self) -> bool:
-        """Whether it may end here."""
-        ...
-
-    def take(self, word: str) -> None:
-        """Goes on with a word that may come next."""
-        ...
-
-
-@runtime_checkable
-class TokenBackend(Protocol):
-    """A backend whose every token can be looked at and kept from being written."""
-
-    def guide(self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax) -> Guide:
-        """What writes plans of one problem.
-
-        Args:
-            messages: what asks for the plan, as of `Backend.generate`.
-            shield: the problem's shield.
-            syntax: how the model writes its steps.
-
-        Raises:
-            BackendError: the model cannot be asked this.
-        """
-        ...
-
-    def writer(self) -> ConstrainedWriter:
-        """What writes texts whose every word an automaton allows; tokens must be words."""
-        ...
 
 
 class TokenModel(Protocol):
@@ -245,16 +171,10 @@ class ConstrainedWriter:
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> str:
-        """What the model writes where every word must be one that may come next.
-
-        A text that can neither end nor go on is ended there. `text` is used up by it.
-
-        Raises:
-            BackendError: as of `Backend.generate`.
-        """
+        """See `WordWriter.write`."""
         backend = self._backend
         prompt = backend.prompt(messages)
-        mask = _Mask(text, self.id, sorted(backend.ends), len(prompt))
+        mask = WordMask(text, self.id, sorted(backend.ends), len(prompt))
         ids = backend.write(prompt, sampling, cancelled, logits_processor=[mask])
         return backend.text([token for token in ids if token not in backend.ends])
 
@@ -265,21 +185,7 @@ class ConstrainedWriter:
         choices: Sequence[Sequence[str]],
         cancelled: Cancelled = never,
     ) -> tuple[list[float], float]:
-        """How likely the model finds each way to go on with an answer.
-
-        Args:
-            messages: what asks for the answer.
-            written: its words so far.
-            choices: the words of each way.
-            cancelled: whether the caller wants to stop.
-
-        Returns:
-            The logarithm of the probability of each way, minus infinity where the model lacks a
-            word or its context ends, and that of the end of the answer.
-
-        Raises:
-            BackendError: the model cannot answer.
-        """
+        """See `WordWriter.scores`."""
         import torch
 
         backend = self._backend
@@ -322,34 +228,3 @@ class ConstrainedWriter:
         found = [self.id(word) for word in words]
         row = tuple(each for each in found if each is not None)
         return row if len(row) == len(found) else None
-
-
-class _Mask:
-    """A logits processor for a single row."""
-
-    def __init__(
-        self,
-        text: WordAutomaton,
-        id_of: Callable[[str], int | None],
-        ends: Sequence[int],
-        width: int,
-    ) -> None:
-        self._text, self._id_of, self._ends = text, id_of, ends
-        self._width = width
-        self._offered: dict[int, str] = {}
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores with those of all words that may not come next at minus infinity."""
-        row = input_ids[0].tolist()
-        if len(row) > self._width:
-            self._text.take(self._offered[row[-1]])
-            self._width = len(row)
-        words = sorted(self._text.next_words())
-        self._offered = {token: w for w in words if (token := self._id_of(w)) is not None}
-        allowed = [*self._offered]
-        if self._text.may_end() or not allowed:
-            allowed += self._ends
-        index = input_ids.new_tensor(allowed)
-        kept = scores.new_full(scores.shape, float('-inf'))
-        kept[0, index] = scores[0, index]
-        return kept

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message
-from safegen_ros.llm.open_backend import model_folder
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.tasks.boxnet.model import State, Task
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, observation, step_prompt
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text, map_words

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message
-from safegen_ros.llm.open_backend import model_folder
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text, domain_text
 from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS

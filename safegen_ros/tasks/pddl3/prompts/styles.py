@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.open_backend import model_folder
+from safegen_ros.llm.model_names import model_folder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text

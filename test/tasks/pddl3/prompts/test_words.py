@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
 
-from safegen_ros.llm.tokenizers import PLAN, SPECIAL_TOKENS, word_tokenizer
+from safegen_ros.llm.special_tokens import PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.tokenizers import word_tokenizer
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
