@@ -108,7 +108,7 @@ def test_a_refused_plan_is_gone_on_with_from_its_valid_beginning(
     class Begins(Scripted):
         """Writes the first answer itself, and lets the model do the rest."""
 
-        guide = word_backend.guide
+        guide, writer = word_backend.guide, word_backend.writer
 
     begun = word_style.answer(parse_plan('(pickup c)(putdown a)'), THREE.problem)
     outcome, heard = planned('repair, model, repair', Begins([begun]), word_style, attempts=1)
