@@ -21,10 +21,10 @@ from safegen_ros.benchmarks.report import Measurement, Report
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Message, Sampling
 from safegen_ros.planning.loop import SEARCH, plan_with_levels
-from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 

@@ -28,9 +28,9 @@ from safegen_ros.robot.twin.render import Frame
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, State, robot_name
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import take_step
-from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
 STEPS_PER_TICK = 5
 TICK = STEPS_PER_TICK * TIMESTEP

@@ -18,7 +18,7 @@ from safegen_ros.robot.description.mjcf import COLOURS
 from safegen_ros.robot.description.mjcf_tools import numbers
 from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
 TIMESTEP = 0.002
 CAMERA = 'operator'

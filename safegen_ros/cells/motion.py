@@ -22,7 +22,7 @@ from safegen_ros.cells.world import Touch, World
 from safegen_ros.robot.families.capsules import Floats
 from safegen_ros.robot.families.swing import Place, length, swing
 from safegen_ros.tasks.boxnet.model import Move, State
-from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 
 MOST_LOOKS = 4000
 """Postures that the planner looks at before it gives up."""

@@ -11,9 +11,9 @@ from safegen_ros.cells.world import Touch, World
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import meeting_text
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
-from safegen_ros.tasks.boxnet3d.depth import boxes, exactly
-from safegen_ros.tasks.boxnet3d.kinematic import Kinematic
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.depth import boxes, exactly
+from safegen_ros.tasks.boxnet.spatial.kinematic import Kinematic
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
 
 class Physics(Kinematic):

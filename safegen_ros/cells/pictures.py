@@ -20,9 +20,9 @@ from safegen_ros.robot.twin.render import Frame, Offscreen
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State, Step, object_name
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import Judged
-from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
 from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 FRAME_RATE = 25

@@ -17,8 +17,8 @@ from safegen_ros.robot.families.capsules import Floats
 from safegen_ros.robot.families.family import JOINTS
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State
-from safegen_ros.tasks.boxnet3d.kinematic import PARTS
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.kinematic import PARTS
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
 _TABLE = -1
 

@@ -230,8 +230,8 @@ def evaluate(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
-    from safegen_ros.planning.boxnet import Options
     from safegen_ros.tasks.boxnet.dataset.rows import read_rows
+    from safegen_ros.tasks.boxnet.planner import Options
     from safegen_ros.tasks.boxnet.styles import style_of
 
     options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))

@@ -31,7 +31,7 @@ Depth = Annotated[
 
 def with_depth(task: Task, depth: str) -> Task:
     """A task whose steps are judged at a depth; those of BoxNet2D have but one."""
-    from safegen_ros.tasks.boxnet3d.model import SpatialTask
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
     if depth not in DEPTHS:
         raise typer.BadParameter(f'{depth!r} is none of {" ".join(DEPTHS)}')
@@ -41,8 +41,8 @@ def with_depth(task: Task, depth: str) -> Task:
 
 
 def _rules(depth: str) -> Rules:
-    from safegen_ros.tasks.boxnet3d.analytic import ANALYTIC
-    from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
+    from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+    from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 
     if depth != 'physics':
         return ANALYTIC if depth == 'analytic' else KINEMATIC
@@ -53,7 +53,7 @@ def _rules(depth: str) -> Rules:
 
 def draw_task(task: Task, path: Path) -> None:
     """Draws a task, by MuJoCo where its arms have a shape."""
-    from safegen_ros.tasks.boxnet3d.model import SpatialTask
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
     if isinstance(task, SpatialTask):
         from safegen_ros.cells import pictures
@@ -67,7 +67,7 @@ def draw_task(task: Task, path: Path) -> None:
 
 def draw_judged(task: Task, judged: Judged, path: Path) -> None:
     """Draws the steps of a plan, and what is wrong in it, likewise."""
-    from safegen_ros.tasks.boxnet3d.model import SpatialTask
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
     if isinstance(task, SpatialTask):
         from safegen_ros.cells import pictures
@@ -94,8 +94,8 @@ def run(
     from safegen_ros.paths import data_path
     from safegen_ros.tasks.boxnet.model import plan_json, read_task
     from safegen_ros.tasks.boxnet.optimal import solve
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
     from safegen_ros.tasks.boxnet.verifier import verify
-    from safegen_ros.tasks.boxnet3d.model import SpatialTask
 
     asked = with_depth(read_task(data_path(task), id), 'kinematic')
     if not isinstance(asked, SpatialTask):

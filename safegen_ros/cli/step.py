@@ -59,8 +59,8 @@ def step(
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.loop import SEARCH
-    from safegen_ros.planning.proposer import ModelProposer
-    from safegen_ros.planning.stepwise import Limits
+    from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+    from safegen_ros.tasks.pddl3.planning.stepwise import Limits
     from safegen_ros.tasks.pddl3.prompts.styles import style_of
 
     levels = level_names(strategy)

@@ -21,10 +21,6 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Level
-from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.planning.replan import PlannedSteps, work_in_cell
-from safegen_ros.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
-from safegen_ros.planning.strategy import levels_of, search_level
 from safegen_ros.record.events import (
     EndEvent,
     FilesEvent,
@@ -53,6 +49,10 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
+from safegen_ros.tasks.pddl3.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of, search_level
 from safegen_ros.tasks.pddl3.task import Pddl3Task, conjuncts
 from safegen_ros.terminal import Console
 

@@ -17,10 +17,10 @@ from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.evaluation.kept import claim
 from safegen_ros.evaluation.statistics import Tally
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
-from safegen_ros.planning.boxnet import FULL, Options, plan_with_model
 from safegen_ros.tasks.boxnet.dataset.rows import Row
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism
+from safegen_ros.tasks.boxnet.planner import FULL, Options, plan_with_model
 from safegen_ros.tasks.boxnet.reward import reward
 from safegen_ros.tasks.boxnet.styles import Style
 from safegen_ros.tasks.pddl3.dataset.assemble import Notify

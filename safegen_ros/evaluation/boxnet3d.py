@@ -21,10 +21,10 @@ from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Step
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
+from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square
 from safegen_ros.tasks.boxnet.verifier import judge
-from safegen_ros.tasks.boxnet3d.analytic import ANALYTIC
-from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet3d.model import SpatialTask, square
 
 SIZES = tuple((width, height) for width in range(2, 5) for height in range(2, 5))
 OBJECTS = range(1, 5)

@@ -23,7 +23,10 @@ from safegen_ros.evaluation.boxnet import (
 from safegen_ros.evaluation.comparison import Comparison, Figures, Line
 from safegen_ros.evaluation.subjects import load_stages
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.planning.boxnet import (
+from safegen_ros.tasks.boxnet.beam import MOST_SCORED
+from safegen_ros.tasks.boxnet.dataset.rows import Row, read_rows
+from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.planner import (
     BEAM,
     FULL,
     HELD,
@@ -33,9 +36,6 @@ from safegen_ros.planning.boxnet import (
     WIDTHS,
     Options,
 )
-from safegen_ros.planning.boxnet_beam import MOST_SCORED
-from safegen_ros.tasks.boxnet.dataset.rows import Row, read_rows
-from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.styles import Style
 from safegen_ros.tasks.pddl3.dataset.assemble import Notify
 
@@ -48,7 +48,7 @@ SHIELDS = {
     'shielded': Options(shield=HELD, most_steps=MOST_STEPS),
     'beam': Options(shield=BEAM, most_steps=MOST_STEPS),
 }
-"""What keeps a model from bad moves, as the tables call it; see `planning.boxnet.SHIELDS`."""
+"""What keeps a model from bad moves, as the tables call it; see `tasks.boxnet.planner.SHIELDS`."""
 
 UNSOLVABLE = 'test_unsolvable'
 MEASURED = {

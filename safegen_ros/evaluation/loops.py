@@ -34,10 +34,10 @@ from safegen_ros.planning.loop import (
     Skipped,
     plan_with_levels,
 )
-from safegen_ros.planning.proposer import ModelProposer, Texts
-from safegen_ros.planning.retry import Temperatures
-from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Texts
+from safegen_ros.tasks.pddl3.planning.retry import Temperatures
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 
@@ -67,7 +67,7 @@ class LoopOptions:
     """How goals are planned; what is not said here is as the planner node has it by default.
 
     Attributes:
-        strategies: the strategies that are compared, see `planning.strategy`.
+        strategies: the strategies that are compared, see `tasks.pddl3.planning.strategy`.
         feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
         max_attempts: of the level `model`.
         time_budget_s: for each goal [s].
@@ -223,7 +223,7 @@ def plan_goal(
     Args:
         task: what to plan.
         subject: the model.
-        strategy: who is asked, as of `planning.strategy`.
+        strategy: who is asked, as of `tasks.pddl3.planning.strategy`.
         sampling: of the first attempt.
         options: how; its strategies play no part.
 

@@ -13,12 +13,12 @@ from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.paths import data_path
-from safegen_ros.planning.hierarchy.complexity import thresholds_of
 from safegen_ros.planning.loop import Level, Skipped
-from safegen_ros.planning.proposer import ModelProposer
-from safegen_ros.planning.retry import Temperatures
-from safegen_ros.planning.strategy import levels_of
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import thresholds_of
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+from safegen_ros.tasks.pddl3.planning.retry import Temperatures
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 

@@ -21,12 +21,12 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.loop import MODEL, Attempt, Deadline, Level, Verify
-from safegen_ros.planning.replan import PlannedSteps
-from safegen_ros.planning.stepwise import Ending, Limits, Moment, run_stepwise
 from safegen_ros.record.events import Event
 from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.ros import conversions
 from safegen_ros.ros import record_conversions as told
+from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps
+from safegen_ros.tasks.pddl3.planning.stepwise import Ending, Limits, Moment, run_stepwise
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import Asking, Chosen, StepTask

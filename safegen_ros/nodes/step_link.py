@@ -17,11 +17,11 @@ from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import State
-from safegen_ros.planning.stepwise import NotTaken
 from safegen_ros.record.events import Event, StepEvent
 from safegen_ros.robot.cell.job import JointStep
 from safegen_ros.ros import conversions
 from safegen_ros.ros import record_conversions as told
+from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
 
 _OF_A_STEP = (msg.ExecutionProgress.MOVING, msg.ExecutionProgress.OBSERVED)
 

@@ -186,7 +186,7 @@ def _own_cell(task: ActionTask, values: Mapping[str, Any], facts: Facts, look: L
     if values['cell'] == TWIN and isinstance(task, BoxnetGoal):
         # MuJoCo is needed for nothing else here.
         from safegen_ros.cells.box_twin import BoxTwin
-        from safegen_ros.tasks.boxnet3d.model import SpatialTask
+        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
         if isinstance(task.task, SpatialTask):
             return BoxTwin(task.task, factor, look)

@@ -11,13 +11,13 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.levels import sampling_of
 from safegen_ros.nodes.own_models import OwnModels
-from safegen_ros.planning.boxnet import held_plans
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import SHIELD, level_names
 from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
+from safegen_ros.tasks.boxnet.planner import held_plans
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.styles import InstructStyle, Style, WordStyle, style_of
-from safegen_ros.tasks.boxnet3d.model import SpatialTask
 from safegen_ros.tasks.pddl3.prompts import styles
 from safegen_ros.tasks.task import ActionTask, Asking
 

@@ -20,7 +20,6 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.record.history import recorded_task
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import NO_VERDICT, TWIN, AttemptRecord, ReplanRecord, RunRecord
@@ -31,6 +30,7 @@ from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.job import OneRobot, WorldJob
+from safegen_ros.tasks.pddl3.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task, plan_of
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask, CellTask, Chosen, JointCell, Pace, Steps, StepTask
@@ -310,7 +310,7 @@ def reexecute(
     if isinstance(task, BoxnetGoal) and record.cell == TWIN:
         # MuJoCo is needed for nothing else here.
         from safegen_ros.cells.box_twin import BoxTwin
-        from safegen_ros.tasks.boxnet3d.model import SpatialTask
+        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
         if isinstance(task.task, SpatialTask):
             with BoxTwin(task.task) as boxes:

@@ -21,9 +21,9 @@ from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.twin import render
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.prompts import example
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify
-from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet3d.prompts import example
 
 TASK, PLAN = example()
 

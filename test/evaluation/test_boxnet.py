@@ -14,12 +14,12 @@ from support.boxnet_planner import ScriptedPlanner
 from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.evaluation.boxnet import RUNS, Record, compare, figures, run_rows, spread
 from safegen_ros.llm.backend import Message, Sampling
-from safegen_ros.planning.boxnet import Options
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.dataset.draw import GRID, UNSOLVABLE
 from safegen_ros.tasks.boxnet.dataset.recipe import Block, Split
 from safegen_ros.tasks.boxnet.dataset.rows import Row, make_rows
 from safegen_ros.tasks.boxnet.model import Plan
+from safegen_ros.tasks.boxnet.planner import Options
 from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt
 
 SAMPLING = Sampling(seed=1)

@@ -27,7 +27,7 @@ from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.tasks.boxnet.dataset.draw import GRID, UNSOLVABLE
 from safegen_ros.tasks.boxnet.dataset.recipe import Block, Split
 from safegen_ros.tasks.boxnet.dataset.rows import Row, make_rows
-from safegen_ros.tasks.boxnet.steady import steady_plan
+from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.styles import WordStyle
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 

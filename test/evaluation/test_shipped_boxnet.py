@@ -11,9 +11,9 @@ from safegen_ros.evaluation.subjects import load_stages
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
-from safegen_ros.planning.boxnet import FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.tasks.boxnet.dataset.draw import tasks
 from safegen_ros.tasks.boxnet.model import Task
+from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.tasks.boxnet.styles import style_of
 
 MODEL = data_path('models/safegen-boxnet-mini')

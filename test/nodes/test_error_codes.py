@@ -29,7 +29,6 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
-from safegen_ros.planning.strategy import search_level
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import execute_plan
 from safegen_ros.robot.cell.rehearsal import rehearse
@@ -41,6 +40,7 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import actions as goal_sender
 from safegen_ros.ros import conversions
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.site import bind, read_site
 from safegen_ros.verify.run_monitor import RunMonitor

@@ -26,8 +26,8 @@ from safegen_ros.planning.loop import (
     Verify,
     plan_with_levels,
 )
-from safegen_ros.planning.strategy import search_level
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 

@@ -95,8 +95,8 @@ class BoxnetGoal:
     @cached_property
     def _judges(self) -> tuple[Task, ...]:
         """The task by all rules that a step has to pass: arms of real shape have some more."""
-        from safegen_ros.tasks.boxnet3d.kinematic import KINEMATIC
-        from safegen_ros.tasks.boxnet3d.model import SpatialTask
+        from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
         if not isinstance(self.task, SpatialTask):
             return (self.task,)

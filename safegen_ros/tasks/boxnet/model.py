@@ -336,7 +336,7 @@ def task_of(text: str, source: str) -> Task:
         if type(values[name]) is not int:
             raise BoxnetError(f'{source}: {name}: must be a whole number')
     if 'arm' in values:
-        from safegen_ros.tasks.boxnet3d.reading import task_of_values
+        from safegen_ros.tasks.boxnet.spatial.reading import task_of_values
 
         return task_of_values(values, source)
     points = {

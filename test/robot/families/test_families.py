@@ -18,7 +18,7 @@ from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.families.swing import places, swing, turns
 from safegen_ros.robot.families.ur5e import UR5E
 from safegen_ros.robot.kinematics import forward
-from safegen_ros.tasks.boxnet3d.kinematic import samples
+from safegen_ros.tasks.boxnet.spatial.kinematic import samples
 
 families = pytest.mark.parametrize('family', FAMILIES.values(), ids=list(FAMILIES))
 

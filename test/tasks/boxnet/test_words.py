@@ -20,7 +20,7 @@ from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, full_prompt
 from safegen_ros.tasks.boxnet.styles import InstructStyle, WordStyle, style_of
-from safegen_ros.tasks.boxnet.turned import TURNS, Turned
+from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import (
     NEXT_STEP,

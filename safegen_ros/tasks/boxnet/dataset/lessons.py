@@ -29,8 +29,8 @@ from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.lesson_reward import question
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.routes import Routes, certificate
-from safegen_ros.tasks.boxnet.steady import steady_plan
-from safegen_ros.tasks.boxnet.turned import TURNS, Turned
+from safegen_ros.tasks.boxnet.rule_planner import steady_plan
+from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
 from safegen_ros.tasks.pddl3.dataset.assemble import Notify, in_order

@@ -1,0 +1,144 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Beam search over moves of many arms: the model says how likely, the checker says what at all.
+
+What is searched are texts of `decoding_mask`: all moves in them may be made, and no state is
+entered twice. The model's probabilities alone decide where to look; no distance to the goal does.
+With random weights in place of the model the same search shows how much of a result is the model's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from safegen_ros.llm.backend import Cancelled, Message
+from safegen_ros.tasks.boxnet.decoding_mask import Joint, Moment, Words, step_of
+from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.words import THEN
+
+MOST_SCORED = 3_000
+"""Ways to go on that the model is asked about in one search."""
+
+_NEVER = float('-inf')
+
+
+class Scores(Protocol):
+    """See `WordWriter.scores`."""
+
+    def __call__(
+        self,
+        messages: Sequence[Message],
+        written: Sequence[str],
+        choices: Sequence[Sequence[str]],
+        cancelled: Cancelled,
+    ) -> tuple[list[float], float]:
+        """The logarithms of the probabilities of choices, and of the end."""
+
+
+class _Text(NamedTuple):
+    """A plan so far, or with the score of its end a whole one.
+
+    Attributes:
+        score: the logarithm of its probability.
+        at: where it stands.
+        steps: those that are said.
+        written: the words behind what was asked last.
+    """
+
+    score: float
+    at: Moment
+    steps: tuple[Step, ...]
+    written: Words
+
+
+class MoveBeam:
+    """Searches plans for one task.
+
+    Args:
+        joint: what may be said.
+        scores: of the model.
+        asked: the messages that ask for a plan from a state, or for the next step.
+        whole: whether a whole plan is asked for once; else the model is asked anew for each step,
+            in the state that those before lead to.
+        most_steps: longest plan that is looked for.
+    """
+
+    def __init__(
+        self,
+        joint: Joint,
+        scores: Scores,
+        asked: Callable[[State], Sequence[Message]],
+        *,
+        whole: bool,
+        most_steps: int,
+    ) -> None:
+        self._joint, self._scores, self._asked = joint, scores, asked
+        self._whole, self._most_steps = whole, most_steps
+
+    def search(self, width: int, cancelled: Cancelled) -> Plan | None:
+        """A plan; None where the search came to its end without one.
+
+        It goes move by move and keeps the most likely texts to different moments, never one to a
+        moment that an earlier one stood at. The first move with which plans are whole ends the
+        search with the most likely of them.
+
+        Args:
+            width: how many texts are followed at a time.
+            cancelled: whether the caller wants to stop.
+
+        Raises:
+            BackendError: the model cannot answer.
+            Canceled: `cancelled` said so.
+        """
+        start = Moment(self._joint.task.start)
+        beam, seen, scored = [_Text(0.0, start, (), ())], {start}, 0
+        while beam and scored < MOST_SCORED:
+            plans, others = dict[Moment, _Text](), dict[Moment, _Text]()
+            for text in beam:
+                for found in self._longer(text, seen, cancelled):
+                    scored += 1
+                    kept = plans if self._joint.solved(found.at) else others
+                    known = kept.get(found.at)
+                    if found.score > _NEVER and (known is None or known.score < found.score):
+                        kept[found.at] = found
+            whole = [self._ended(text, cancelled) for text in plans.values()]
+            if whole:
+                best = max(whole, key=lambda text: text.score)
+                return (*best.steps, step_of(best.at))
+            beam = heapq.nlargest(width, others.values(), key=lambda text: text.score)
+            seen.update(text.at for text in beam)
+        return None
+
+    def _longer(self, text: _Text, seen: set[Moment], cancelled: Cancelled) -> list[_Text]:
+        """A text with a move more, or with its step at its end."""
+        joint, at = self._joint, text.at
+        moves = {words: m for words, m in joint.moves(at).items() if m not in seen}
+        after = joint.taken(at)
+        begun = Moment(after) if after is not None else at
+        room = len(text.steps) + 1 < self._most_steps
+        may_go_on = begun not in seen and room
+        choices = [*moves, *([(THEN,)] if may_go_on and self._whole else [])]
+        scores, end = self._ask(text, choices, cancelled)
+        found = [
+            _Text(text.score + score, m, text.steps, (*text.written, *words))
+            for score, (words, m) in zip(scores, moves.items(), strict=False)
+        ]
+        if may_go_on:
+            steps = (*text.steps, step_of(at))
+            if self._whole:
+                found.append(_Text(text.score + scores[-1], begun, steps, (*text.written, THEN)))
+            else:
+                found.append(_Text(text.score + end, begun, steps, ()))
+        return found
+
+    def _ended(self, text: _Text, cancelled: Cancelled) -> _Text:
+        """A whole plan, with the score of its end."""
+        return text._replace(score=text.score + self._ask(text, [], cancelled)[1])
+
+    def _ask(
+        self, text: _Text, choices: Sequence[Words], cancelled: Cancelled
+    ) -> tuple[list[float], float]:
+        state = self._joint.task.start if self._whole else text.at.state
+        return self._scores(self._asked(state), text.written, choices, cancelled)

@@ -1,0 +1,276 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the depths of BoxNet3D have in common: one interface, and the checks that need no geometry.
+
+Within a step the checks come in this order: what each move carries, how far it reaches, then arms
+against arms, arms against boxes, boxes against boxes. The first fault is the verdict. Arms that do
+nothing are in the way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations, product
+from typing import TYPE_CHECKING
+
+from safegen_ros.robot.families.family import ArmFamily
+from safegen_ros.robot.families.swing import Place
+from safegen_ros.tasks.boxnet.findings import Fault, Finding
+from safegen_ros.tasks.boxnet.geometry import UNIT, Meeting, Point, meeting_text, point_text
+from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
+
+if TYPE_CHECKING:
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+
+
+Leg = tuple[Place, Place, float, bool]
+"""Where a tip starts and ends, from its base [m], by how much it turns about it [rad], and whether
+it carries; idle arms end where they start."""
+
+
+_Turned = tuple[Move, float]
+_Idle = tuple[int, Point]
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Where something collides.
+
+    Attributes:
+        x: from the base of the arm [m].
+        y: likewise.
+        height: above the table [m].
+        parts: what of either meets; None where only ways are looked at.
+    """
+
+    x: float
+    y: float
+    height: float = 0.0
+    parts: tuple[str, str] | None = None
+
+
+class Depth(ABC):
+    """How closely a step is looked at; a `Rules` of the tasks that it is given to.
+
+    Attributes:
+        name: of the depth.
+    """
+
+    name: str
+
+    def take_step(self, task: SpatialTask, state: State, step: Sequence[Move]) -> State | Fault:
+        """The state after a step, or what keeps it from being taken."""
+        fault = self.alone(task, state, step) or self.together(task, state, step)
+        return fault or after(task, state, step)
+
+    def alone(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+        """What is wrong with a move, whatever the others do."""
+        seen = set[int]()
+        for move in step:
+            name, tip = robot_name(move.robot), state.tips[move.robot]
+            if move.robot in seen:
+                reason = f'{name} moves twice: give it one move in a step'
+                return Fault(Finding.REPEATED_ROBOT, reason, robots=(move.robot,))
+            seen.add(move.robot)
+            if move.start != tip:
+                reason = (
+                    f'{name} begins at {point_text(move.start)}, but its arm is at '
+                    f'{point_text(tip)}: begin there'
+                )
+                return Fault(Finding.NOT_AT_START, reason, robots=(move.robot,))
+            carried = task.aligned(state, tip) if move.carry else None
+            if move.carry and carried is None:
+                reason = (
+                    f'{name} carries, but no object is closer than {task.apart / UNIT:g} to its '
+                    f'arm {point_text(tip)}: move the arm to the object in a step before'
+                )
+                return Fault(Finding.NOTHING_TO_CARRY, reason, robots=(move.robot,))
+            why = self.out_of_reach(task, move)
+            if why is not None:
+                reason = f'{name} cannot reach {point_text(move.end)}: {why}'
+                objects = () if carried is None else (carried,)
+                return Fault(Finding.UNREACHABLE, reason, robots=(move.robot,), objects=objects)
+        return None
+
+    def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+        """What collides in a step whose moves can each be made."""
+        first: Fault | None = None
+        for turned in self._turned(task, step):
+            fault = self._arms(task, state, turned) or self._arms_and_boxes(task, state, turned)
+            if fault is None:
+                return boxes(task, state, step)
+            first = first or fault
+        return first
+
+    def arms_touch(self, task: SpatialTask, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide; both moves are within reach."""
+        return all(
+            self._pair(task, turned[0], turned[1]) is not None
+            for turned in self._turned(task, (one, other))
+        )
+
+    @abstractmethod
+    def out_of_reach(self, task: SpatialTask, move: Move) -> str | None:
+        """Why a tip does not get to the end of its move, and what to do; None where it does."""
+
+    @abstractmethod
+    def turns(self, task: SpatialTask, move: Move) -> tuple[float, ...]:
+        """By how much an arm may turn in a move, the best first [rad]."""
+
+    @abstractmethod
+    def arms_meet(self, family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contact | None:
+        """Where two arms collide, from the base of the first; None where they do not.
+
+        Args:
+            family: of both.
+            offset: the second base from the first [m].
+            one: what the first does.
+            other: what the second does.
+        """
+
+    @abstractmethod
+    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> Contact | None:
+        """Where an arm, or what it carries, collides with a box; None where it does not.
+
+        Args:
+            family: of the arm.
+            leg: what it does.
+            place: of the box from the base [m].
+        """
+
+    def _turned(self, task: SpatialTask, step: Sequence[Move]) -> Iterator[tuple[_Turned, ...]]:
+        """All ways to turn in a step: where an arm goes to the opposite side there are two."""
+        turns = [[(move, turn) for turn in self.turns(task, move)] for move in step]
+        return product(*turns)
+
+    def _pair(self, task: SpatialTask, one: _Turned, other: _Turned | _Idle) -> Fault | None:
+        """How two arms collide: one that moves, and another that does, or is idle."""
+        move, second = one[0], other[0].robot if isinstance(other[0], Move) else other[0]
+        offset = task.from_base(move.robot, task.bases[second])
+        found = self.arms_meet(task.family, offset, _leg(task, *one), _leg(task, *other))
+        if found is None:
+            return None
+        a, b = robot_name(move.robot), robot_name(second)
+        cure = 'do these moves in different steps'
+        if not isinstance(other[0], Move):
+            what, cure = f'{b} does nothing', 'move that arm away before'
+        elif move.end == other[0].end:
+            what, cure = 'both end there', 'let one of them end elsewhere or wait'
+        else:
+            what = 'their ways come too close'
+        if found.parts is not None:
+            (part, against), z = found.parts, found.height
+            what += f'; the {part} of {a} meets the {against} of {b} {z:.2f} m above the table'
+        point = on_map(task, move.robot, found)
+        return Fault(
+            Finding.ROBOT_COLLISION,
+            f'{a} and {b} collide at {meeting_text(point)}: {what}: {cure}',
+            robots=(move.robot, second),
+            point=point,
+        )
+
+    def _arms(self, task: SpatialTask, state: State, turned: Sequence[_Turned]) -> Fault | None:
+        """The first pair of arms that collide, one of which moves at least."""
+        busy = {move.robot for move, _ in turned}
+        idle = [(robot, tip) for robot, tip in enumerate(state.tips) if robot not in busy]
+        pairs: Iterator[tuple[_Turned, _Turned | _Idle]] = chain(
+            combinations(turned, 2), product(turned, idle)
+        )
+        return next((f for pair in pairs if (f := self._pair(task, *pair)) is not None), None)
+
+    def _arms_and_boxes(
+        self, task: SpatialTask, state: State, turned: Sequence[_Turned]
+    ) -> Fault | None:
+        """How an arm collides with a box that it neither carries nor goes to."""
+        step = [move for move, _ in turned]
+        for move, turn in turned:
+            for box in others(task, state, step, move):
+                place = task.from_base(move.robot, state.objects[box])
+                found = self.box_met(task.family, _leg(task, move, turn), place)
+                if found is not None:
+                    return _box_fault(task, move.robot, box, found)
+        return None
+
+
+def after(task: SpatialTask, state: State, step: Iterable[Move]) -> State:
+    """The state that a step leads to, when nothing keeps it from being taken."""
+    tips, objects = list(state.tips), list(state.objects)
+    for move in step:
+        carried = task.aligned(state, state.tips[move.robot]) if move.carry else None
+        if carried is not None:
+            objects[carried] = move.end
+        tips[move.robot] = move.end
+    return State(tuple(tips), tuple(objects))
+
+
+def boxes(task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+    """Two boxes that overlap after a step."""
+    if not any(move.carry for move in step):
+        return None
+    reached = after(task, state, step).objects
+    for one, other in combinations(range(len(reached)), 2):
+        a, b = reached[one], reached[other]
+        if (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 < task.apart**2:
+            return Fault(
+                Finding.OBJECT_COLLISION,
+                f'{object_name(one)} and {object_name(other)} meet at {point_text(a)} after the '
+                'step: put one of them elsewhere first',
+                robots=tuple(m.robot for m in step if m.carry and m.end in (a, b)),
+                objects=(one, other),
+                point=exactly((a[0] + b[0]) / 2 / UNIT, (a[1] + b[1]) / 2 / UNIT),
+            )
+    return None
+
+
+def others(task: SpatialTask, state: State, step: Sequence[Move], move: Move) -> Iterator[int]:
+    """The boxes that a robot must keep away from: all that lie still and that it does not go to."""
+    carried = {task.aligned(state, each.start) for each in step if each.carry}
+    for index, place in enumerate(state.objects):
+        own = any(
+            (place[0] - at[0]) ** 2 + (place[1] - at[1]) ** 2 < task.apart**2
+            for at in (move.start, move.end)
+        )
+        if index not in carried and not own:
+            yield index
+
+
+def on_map(task: SpatialTask, robot: int, contact: Contact) -> Meeting:
+    """Where a contact is on the map."""
+    base = task.bases[robot]
+    return exactly(base[0] / UNIT + contact.x, base[1] / UNIT + contact.y)
+
+
+def _box_fault(task: SpatialTask, robot: int, box: int, found: Contact) -> Fault:
+    name, point = robot_name(robot), on_map(task, robot, found)
+    what = (
+        f'the way of {name} passes over it'
+        if found.parts is None
+        else f'the {found.parts[0]} of {name} meets it'
+    )
+    return Fault(
+        Finding.ROBOT_OBJECT_COLLISION,
+        f'{name} and {object_name(box)} collide at {meeting_text(point)}: {what}: go by another '
+        'point in two steps, or move the object first',
+        robots=(robot,),
+        objects=(box,),
+        point=point,
+    )
+
+
+def _leg(task: SpatialTask, who: Move | int, how: float | Point) -> Leg:
+    """What a move with its turn, or an idle robot with its tip, comes to."""
+    if isinstance(who, Move) and isinstance(how, float):
+        start, end = (task.from_base(who.robot, point) for point in (who.start, who.end))
+        return start, end, how, who.carry
+    if isinstance(who, int) and isinstance(how, tuple):
+        place = task.from_base(who, how)
+        return place, place, 0.0, False
+    raise TypeError(f'{who!r} does not go with {how!r}')
+
+
+def exactly(x: float, y: float) -> Meeting:
+    """A point [m] rounded to the unit of coordinates."""
+    return Fraction(round(x * UNIT), UNIT), Fraction(round(y * UNIT), UNIT)

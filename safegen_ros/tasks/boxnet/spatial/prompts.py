@@ -1,0 +1,140 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a model is told to plan for BoxNet3D: all steps at once, or the next one.
+
+The frame and the answers are those of BoxNet2D; the rules and the worked example are of this world,
+and the verifier accepts the example at every depth.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from safegen_ros.robot.families.known import FAMILIES
+from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
+from safegen_ros.tasks.boxnet.model import Plan, State, map_text, plan_json, step_json
+from safegen_ros.tasks.boxnet.prompts import FULL, NEXT, full_prompt, observation, step_prompt
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, rest_place
+
+
+@cache
+def example(arm: str = 'ur5e') -> tuple[SpatialTask, Plan]:
+    """A task with a plan, in which Object 0 is handed from one robot to the other.
+
+    Args:
+        arm: kind of the arms, a key of `FAMILIES`.
+    """
+    family = FAMILIES[arm]
+    side = round(family.cell * UNIT)
+    bases = (side, side), (2 * side, side)
+    tips = tuple(rest_place(base, family.rest) for base in bases)
+    left, middle, right = ((side // 2 + n * side, side // 2) for n in range(3))
+    above, corner = ((x, y + side) for x, y in (middle, right))
+    task = SpatialTask('example', 3, 2, bases, State(tips, (left, corner)), (right, above), arm)
+    return task, (
+        (task.move(0, tips[0], left, False), task.move(1, tips[1], corner, False)),
+        (task.move(0, left, middle, True), task.move(1, corner, above, True)),
+        (task.move(0, middle, tips[0], False),),
+        (task.move(1, above, middle, False),),
+        (task.move(1, middle, right, True),),
+    )
+
+
+_RULES = """\
+You direct several robot arms that stand on the joints of a grid, on a table, and carry boxes over \
+it. Bring every object to its target, in as few steps as you can, without a collision.
+
+The map
+- All places are points [x, y] in metres, seen from above; a cell of the grid is {side:g} by \
+{side:g}.
+- The base of a robot never moves. "arm" below is where the tip of the arm is.
+- Tips and objects are {radius:g} in radius. Objects stand in the middles of cells.
+
+A move
+- A robot swings its tip about its base to another point: angle and distance change evenly, the \
+shorter way round.
+- With d = sqrt((x - base x)^2 + (y - base y)^2) the new point must have \
+{near:g} < d < {far:g}{dead}. {reach}
+- With True the object at the tip is taken along; it must be less than {apart:g} from the tip, \
+and ends where the tip ends. With False only the arm moves. To fetch an object elsewhere, first \
+move the tip there with False, then carry in a later step.
+
+A step
+- All robots that are named in a step move at once, each of them once. Leave out those that do \
+nothing; they stay where they are, and are in the way.
+- Two arms collide when the ways of their tips come closer than {apart:g}, whenever that is, or \
+the way of one comes that close to the tip of an arm that does nothing. So two \
+arms cannot meet at \
+one object: the one that has put it down leaves in a step, the other comes in a later one.
+  - Two tips that end at the same point collide.
+  - A tip that comes to where another one leaves in the same step collides with it.
+  - An arm that has nothing to do and is in the way goes aside first, as with "Move [x, y], False".
+- Tips and what they carry must keep {apart:g} away from every object that they do not carry or \
+go to.
+- Two objects must be {apart:g} apart after a step, and straight lines from where they were to \
+where they are carried must not cross.
+- A step lasts as long as its longest way. So let robots that are far apart move in one step."""
+
+_FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip goes'
+
+
+@full_prompt.register
+def full_prompt_3d(task: SpatialTask) -> str:
+    """What asks for all steps of a plan (FULLPLAN)."""
+    shown, plan = example(task.arm)
+    asked = FULL.format(
+        form=_FORM,
+        refusal=REFUSAL,
+        example=map_text(shown, shown.start),
+        thoughts='Robot 0 reaches Object 0, Robot 1 its target; both reach '
+        f'{point_text(plan[1][0].end)}, so it is handed on there. Before Robot 1 comes to it, '
+        'Robot 0 goes aside. Robot 1 first brings Object 1 to its target.',
+        plan=plan_json(plan),
+        map=map_text(task, task.start),
+    )
+    return f'{_rules(task)}\n\n{asked}'
+
+
+@step_prompt.register
+def step_prompt_3d(task: SpatialTask) -> str:
+    """What asks for the first step, and tells that others will be asked for (REPLAN)."""
+    shown, plan = example(task.arm)
+    asked = NEXT.format(
+        form=_FORM,
+        refusal=REFUSAL,
+        example=observation(shown, shown.start),
+        step=step_json(plan[0]),
+        thoughts='Robot 0 reaches Object 0 and Robot 1 reaches Object 1; their ways stay apart.',
+        map=observation(task, task.start),
+    )
+    return f'{_rules(task)}\n\n{asked}'
+
+
+def _rules(task: SpatialTask) -> str:
+    family = task.family
+    shown, plan = example(task.arm)
+    near, far = family.reach
+    base, yes, no = shown.bases[0], plan[0][0].end, plan[0][1].end
+    reached, missed = (math.hypot(*shown.from_base(0, point)) for point in (yes, no))
+    dead = ''
+    if family.dead is not None:
+        low, high = (round(math.degrees(angle)) for angle in family.dead)
+        dead = (
+            f', and its direction from the base must not be between {low} and {high} degrees, '
+            'counter-clockwise from x; nor does the arm swing through there, but the other way '
+            'round'
+        )
+    return _RULES.format(
+        side=family.cell,
+        radius=family.radius,
+        apart=2 * family.radius,
+        near=near,
+        far=far,
+        dead=dead,
+        reach=(
+            f'A base {point_text(base)} reaches {point_text(yes)}, where d = {reached:.3f}; it '
+            f'does not reach {point_text(no)}, where d = {missed:.3f}.'
+        ),
+    )

@@ -1,0 +1,402 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Divide and conquer: sub-goals planned in order, put together, and the whole proved.
+
+The hierarchy of SafePilot (arXiv 2603.21523) for any PDDL3 domain. Each part is a problem of its
+own: from the state reached, to the sub-goals reached plus the next, over the objects that matter.
+Its constraints are those of the whole with what has happened counted in, which PDDL3 can say (see
+`verify.remaining`); only what no state can break, `sometime` and its like, is left to the end.
+So a planner that knows nothing of the whole, a small model for instance, can plan a part.
+
+What comes back is data, whoever made it. It is followed step by step by the shield of the whole
+problem, with the whole's constraints where they stand at that moment, and dropped with the first
+step that is not admissible. What is put together is proved once more by the validator, and nothing
+else is ever returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.bits import compile_test
+from safegen_ros.pddl.model import And, Constraint, Problem, State
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.writer import formula_text
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.solve import MEMORY_LIMIT_MB
+from safegen_ros.search.task import no_plan
+from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import (
+    LASTING,
+    PASSING,
+    SubGoal,
+    agendas,
+    atoms_of,
+)
+from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import Survey
+from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
+    ScopeTooSmall,
+    named,
+    restricted,
+    scopes,
+)
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.admissible import Shield, Situation
+from safegen_ros.verify.monitors import Standing
+from safegen_ros.verify.remaining import OBLIGATIONS, remaining_problem
+from safegen_ros.verify.validator import Validator
+
+PlanPart = Callable[[Problem, float, Callable[[], bool]], Plan]
+"""Plans a part: the problem, its time [s] and the cancel question; returns a plan or raises a
+`SafegenError`. A `BackendError` ends it all: who cannot answer is not asked again."""
+
+_SHARE = 0.25  # of the time left that one try of a part may take
+_PUT_OFF = 8  # sub-goals that are tried before one that shuts out the rest
+_LONGEST = 500  # characters of a failure in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that was planned and followed.
+
+    Attributes:
+        goals: the sub-goals that it added, as PDDL; empty for what only constraints asked for.
+        objects: number of objects of the problem that was put.
+        plan: its steps.
+        tries: how often a planner was asked until it was done.
+        seconds: wall-clock time of all tries [s].
+    """
+
+    goals: tuple[str, ...]
+    objects: int
+    plan: Plan
+    tries: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A plan put together from parts, and proved.
+
+    Attributes:
+        plan: the whole.
+        verdict: the validator's verdict on it, `SUCCESS`.
+        parts: its parts in order.
+        failures: what went wrong on the way, in order; not part of the plan.
+        seconds: wall-clock time [s].
+    """
+
+    plan: Plan
+    verdict: Verdict
+    parts: tuple[Part, ...]
+    failures: tuple[str, ...]
+    seconds: float
+
+
+class _Failed(Exception):
+    """Sub-goals in some order have led to no plan."""
+
+
+class _Moment(NamedTuple):
+    """How far the whole has been planned."""
+
+    situation: Situation
+    steps: int
+
+
+def divide_and_conquer(
+    problem: Problem,
+    plan_part: PlanPart,
+    *,
+    time_limit_s: float,
+    cancelled: Callable[[], bool] = lambda: False,
+    max_tries: int = 200,
+    memory_limit_mb: float = MEMORY_LIMIT_MB,
+) -> Division:
+    """Plans the sub-goals of a problem in order.
+
+    A part that fails is tried with more objects, then together with the sub-goals that follow it,
+    twice as many each time. One whose plan shuts out the rest is put off behind another one first.
+    When all that is left fails as one part, another order is tried, and at last the whole as one
+    part.
+
+    Args:
+        problem: what to plan.
+        plan_part: plans a part; it has a quarter of the time that is left, and is expected to
+            stop when told.
+        time_limit_s: wall-clock limit of everything [s].
+        cancelled: whether the caller wants to stop.
+        max_tries: how often `plan_part` may be asked.
+        memory_limit_mb: most memory for looking at the problem [MiB].
+
+    Raises:
+        Unsolvable: there is no plan, as the relaxed problem shows.
+        Canceled: `cancelled` said so.
+        BackendError: the planner of parts cannot answer.
+        SafegenError: time or memory was used up (`PLANNING_TIMEOUT`), or the tries, or the orders
+            (`ATTEMPTS_EXHAUSTED`); the validator refuses what the shield let through
+            (`PLAN_REFUSED`).
+    """
+    return _Conquest(
+        problem, plan_part, Budget(time_limit_s, memory_limit_mb, cancelled), cancelled, max_tries
+    ).run()
+
+
+class _Conquest:
+    """The state of one run of `divide_and_conquer`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan_part: PlanPart,
+        budget: Budget,
+        cancelled: Callable[[], bool],
+        max_tries: int,
+    ) -> None:
+        self._problem = problem
+        self._plan_part = plan_part
+        self._budget = budget
+        self._cancelled = cancelled
+        self._max_tries = max_tries
+        self._tries = 0
+        self._failures: list[str] = []
+        self._survey = Survey(problem, budget)
+        self._shield = Shield(problem)
+
+    def run(self) -> Division:
+        task = self._survey.task
+        if self._survey.steps(self._problem.init, task.start) is None:
+            raise no_plan(task, 'which shows before any search')
+        provisions = self._survey.provisions(atoms_of(task))
+        for agenda in agendas(task, self._budget, provisions):
+            try:
+                return self._proved(self._conquer(agenda))
+            except _Failed:
+                continue
+        raise self._given_up('no order of its sub-goals led to a plan, nor the whole at once')
+
+    def _proved(self, parts: Sequence[Part]) -> Division:
+        plan = Plan(tuple(step for part in parts for step in part.plan.steps))
+        verdict = Validator(self._problem).verify(plan)  # which knows nothing of the parts
+        if not verdict.ok:
+            raise SafegenError(
+                f'the shield followed the parts to the goal, and the validator says of the whole '
+                f'{verdict.category.name}: {verdict.reason}',
+                ErrorCode.PLAN_REFUSED,
+            )
+        return Division(plan, verdict, tuple(parts), tuple(self._failures), self._budget.seconds)
+
+    def _conquer(self, agenda: Sequence[SubGoal]) -> list[Part]:
+        """The parts of a plan that takes up sub-goals in order."""
+        moment = _Moment(self._shield.start, 0)
+        parts: list[Part] = []
+        done = 0
+        while done < len(agenda) or not self._shield.finished(moment.situation):
+            if done < len(agenda) and self._are_done(agenda[: done + 1], moment):
+                done += 1
+            else:
+                part, moment, agenda = self._next_part(agenda, done, moment)
+                done += len(part.goals)
+                parts.append(part)
+        return parts
+
+    def _are_done(self, goals: Sequence[SubGoal], moment: _Moment) -> bool:
+        """Whether goals hold, and what must hold at some time has held; see `_due`."""
+        state = self._survey.task.table.encode(self._shield.state(moment.situation))
+        rest = self._rest(moment).constraints
+        owed = [c.arguments[0] for c in rest if c.operator in PASSING]
+        return all(
+            compile_test(goal.condition)(state) if goal.kept else goal.formula not in owed
+            for goal in _due(goals)
+        )
+
+    def _next_part(
+        self, agenda: Sequence[SubGoal], done: int, moment: _Moment
+    ) -> tuple[Part, _Moment, Sequence[SubGoal]]:
+        """The part with the next sub-goals, as few as will do; where it leads, and their order.
+
+        One that shuts out the rest is put off, where another may come first.
+
+        Raises:
+            _Failed: there is no plan even for all of them at once.
+        """
+        started, tries = time.monotonic(), self._tries
+        size = 1
+        while True:
+            end = min(done + size, len(agenda))
+            for order in self._orders(agenda, done, moment) if size == 1 else (agenda,):
+                found, shut = self._part(order, done, end, moment)
+                if found is not None:
+                    objects, plan, after = found
+                    goals = tuple(formula_text(goal.formula) for goal in order[done:end])
+                    seconds = time.monotonic() - started
+                    return Part(goals, objects, plan, self._tries - tries, seconds), after, order
+                if not shut:
+                    break
+            if end == len(agenda):
+                raise _Failed
+            size *= 2
+
+    def _orders(
+        self, agenda: Sequence[SubGoal], done: int, moment: _Moment
+    ) -> Iterator[Sequence[SubGoal]]:
+        """An agenda, then with each of some others of its open sub-goals as the next one."""
+        yield agenda
+        if agenda[done : done + 1] and agenda[done].ready:
+            return  # what is ready has to be so before all else
+        open_ones = [
+            place
+            for place in range(done, len(agenda))
+            if not self._are_done([agenda[place]], moment)
+        ]
+        formulas = {agenda[place].formula for place in open_ones}
+        others = [place for place in open_ones[1:] if not agenda[place].waits & formulas]
+        for place in others[:_PUT_OFF]:
+            yield [*agenda[:done], agenda[place], *agenda[done:place], *agenda[place + 1 :]]
+
+    def _part(
+        self, agenda: Sequence[SubGoal], done: int, end: int, moment: _Moment
+    ) -> tuple[tuple[int, Plan, _Moment] | None, bool]:
+        """A plan for some sub-goals, over how many objects, and where it leads.
+
+        Returns:
+            None for these where there is no plan, and whether that is for want of one for the rest.
+        """
+        for problem in self._problems(agenda, done, end, moment):
+            plan = self._ask(problem)
+            after = None if plan is None else self._followed(plan, moment)
+            if plan is None or after is None:
+                continue
+            if not self._is_reached(agenda, end, after):
+                self._failures.append('the plan of a part ends short of its goal')
+                continue
+            if self._survey.steps(*self._seen(after)) is not None:
+                return (len(problem.objects), plan, after), False
+            # What the rest lacks is not asked of this part: more objects would not help.
+            self._failures.append('behind the plan of a part there is none for the rest')
+            return None, True
+        return None, False
+
+    def _is_reached(self, agenda: Sequence[SubGoal], end: int, moment: _Moment) -> bool:
+        if end == len(agenda):
+            return self._shield.finished(moment.situation)
+        return self._are_done(agenda[:end], moment)
+
+    def _problems(
+        self, agenda: Sequence[SubGoal], done: int, end: int, moment: _Moment
+    ) -> Iterator[Problem]:
+        """The problem of a part over more and more objects."""
+        group, last = agenda[done:end], end == len(agenda)
+        rest = self._rest(moment)
+        if not last:
+            rest = _part_problem(rest, agenda, done, end)
+        wanted = None if last else [goal.condition for goal in group]
+        objects = self._survey.objects(*self._seen(moment), wanted)
+        if objects is None:
+            return
+        for goal in group:
+            objects |= named(goal.formula, rest.objects)
+        for scope in scopes(rest, objects):
+            try:
+                yield restricted(rest, scope)
+            except ScopeTooSmall as error:
+                self._failures.append(error.message)
+
+    def _rest(self, moment: _Moment) -> Problem:
+        state, standing = self._seen(moment)
+        return remaining_problem(
+            self._problem, self._shield.monitors, standing, state, moment.steps
+        )
+
+    def _seen(self, moment: _Moment) -> tuple[State, Standing]:
+        return self._shield.state(moment.situation), moment.situation.standing
+
+    def _ask(self, problem: Problem) -> Plan | None:
+        """What the planner of parts says; None when it finds no plan."""
+        self._check()
+        if self._tries == self._max_tries:
+            raise self._given_up(f'parts were tried {self._tries} times')
+        self._tries += 1
+        limit_s = _SHARE * self._budget.left_s
+        end = time.monotonic() + limit_s
+        try:
+            return self._plan_part(
+                problem, limit_s, lambda: self._cancelled() or time.monotonic() >= end
+            )
+        except BackendError:
+            raise
+        except SafegenError as error:
+            self._check()
+            self._failures.append(error.message)
+            return None
+
+    def _followed(self, plan: Plan, moment: _Moment) -> _Moment | None:
+        """Where a plan leads to; None when one of its steps is not admissible in the whole."""
+        situation = moment.situation
+        for step in plan.steps:
+            after = self._shield.after(situation, step)
+            if after is None:
+                self._failures.append(f'{step} is not admissible where the plan of a part takes it')
+                return None
+            situation = after
+        return _Moment(situation, moment.steps + len(plan))
+
+    def _check(self) -> None:
+        """Raises when the caller wants to stop or the time is up; unlike `Budget`, at once."""
+        if self._cancelled():
+            raise Canceled('planning was cancelled', ErrorCode.PLANNING_CANCELED)
+        if self._budget.left_s <= 0:
+            raise SafegenError(
+                f'problem {self._problem.name}: its parts were not all planned within '
+                f'{self._budget.time_limit_s:g} s: allow more time',
+                ErrorCode.PLANNING_TIMEOUT,
+            )
+
+    def _given_up(self, why: str) -> SafegenError:
+        last = self._failures[-1] if self._failures else 'none'
+        return SafegenError(
+            f'problem {self._problem.name}: {why}; the last failure: {last[:_LONGEST]}: '
+            'let another planner plan its parts, or change the goal or the constraints',
+            ErrorCode.ATTEMPTS_EXHAUSTED,
+        )
+
+
+def _due(goals: Sequence[SubGoal]) -> list[SubGoal]:
+    """Those of some sub-goals in order that have to be done behind them.
+
+    What only has to be ready is due as long as nothing else has followed.
+    """
+    last = max((place for place, goal in enumerate(goals) if not goal.ready), default=-1)
+    return [goal for place, goal in enumerate(goals) if not goal.ready or place > last]
+
+
+def _part_problem(rest: Problem, agenda: Sequence[SubGoal], done: int, end: int) -> Problem:
+    """What remains, to be solved as far as a part goes.
+
+    What a later sub-goal brings about in passing is not asked of this part.
+
+    Args:
+        rest: what remains of the whole.
+        agenda: all sub-goals in order.
+        done: how many of them are done.
+        end: how many have to be done behind the part.
+    """
+    goals = [goal.formula for goal in _due(agenda[:end]) if goal.kept]
+    passing = [goal.formula for goal in agenda[done:end] if not goal.kept]
+    if len(passing) == end - done == 1:
+        goals += passing  # a goal is what any planner can be asked for
+    later = {(goal.formula, goal.kept) for goal in agenda[end:]}
+
+    def is_asked(constraint: Constraint) -> bool:
+        first = constraint.arguments[0]
+        if constraint.operator in OBLIGATIONS:
+            return constraint.operator in PASSING and first in passing
+        if constraint.operator in PASSING or constraint.operator == LASTING:
+            return (first, constraint.operator == LASTING) not in later
+        return True
+
+    constraints = tuple(filter(is_asked, rest.constraints))
+    return replace(rest, goal=And(tuple(goals)), constraints=constraints)

@@ -1,0 +1,195 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""BoxNet2D in the loop: retries with feedback, step by step, and shields that let nothing pass."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+
+import pytest
+from support.boxnet_planner import (
+    ChoosingPlanner,
+    ScriptedPlanner,
+    as_text,
+    observations,
+    random_moves,
+)
+
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.model import plan_json, step_json
+from safegen_ros.tasks.boxnet.planner import CHOICE, FILTER, NEXT, Options, plan_with_model
+from safegen_ros.tasks.boxnet.prompts import (
+    EXAMPLE,
+    EXAMPLE_PLAN,
+    answer_text,
+    full_prompt,
+    step_prompt,
+)
+from safegen_ros.tasks.boxnet.verifier import judge, verify
+from safegen_ros.verdict import Category
+
+PLAN = verify(EXAMPLE, EXAMPLE_PLAN).plan
+CRASH = as_text([{'Robot 0': '[1.25, 1.25] -> [1.75, 0.25], False',
+                  'Robot 1': '[2.25, 1.25] -> [1.25, 0.25], False'}])  # fmt: skip
+SAMPLING = Sampling()
+
+
+def right(whole: bool) -> ScriptedPlanner:
+    def script(messages: object, sampling: Sampling) -> str:
+        del sampling
+        steps = PLAN if whole else (PLAN[observations(messages)],)
+        return answer_text('so', steps, whole=whole)
+
+    return ScriptedPlanner(script)
+
+
+def test_the_worked_example_of_the_prompts_is_right() -> None:
+    found = verify(EXAMPLE, f'<think> a </think>\n```json\n{EXAMPLE_PLAN}\n```')
+    assert (found.verdict.ok, found.formatted, len(found.plan)) == (True, True, 4)
+    assert EXAMPLE_PLAN in full_prompt(EXAMPLE)
+    assert step_prompt(EXAMPLE).count('<observation>\n') == 2
+    assert '|x - base x| < 1' in step_prompt(EXAMPLE)
+
+
+def test_a_whole_plan_is_proved_before_anything_moves() -> None:
+    found = plan_with_model(EXAMPLE, right(whole=True), SAMPLING)
+    assert (found.judged.verdict.ok, len(found.attempts)) == (True, 1)
+    assert found.judged.states[-1].objects == EXAMPLE.targets
+
+
+def test_a_refused_plan_is_answered_with_who_collides_and_where() -> None:
+    answers = iter([CRASH, answer_text('so', PLAN, whole=True)])
+    backend = ScriptedPlanner(lambda messages, sampling: next(answers))
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(attempts=3))
+    assert found.judged.verdict.ok
+    assert [a.verdict.category for a in found.attempts] == [
+        Category.SAFETY_VIOLATION, Category.SUCCESS,
+    ]  # fmt: skip
+    told = backend.asked[1][-1]['content']
+    assert 'step 1: Robot 0 and Robot 1 collide at [' in told
+    assert 'Answer again' in told
+
+
+def test_feedback_can_be_less_than_the_diagnosis() -> None:
+    backend = ScriptedPlanner(lambda messages, sampling: CRASH)
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(attempts=2, feedback='category'))
+    assert found.judged.finding is Finding.ROBOT_COLLISION
+    told = backend.asked[1][-1]['content']
+    assert 'collision' in told
+    assert 'Robot 0' not in told
+
+
+def test_step_by_step_each_answer_follows_what_is_observed() -> None:
+    backend = right(whole=False)
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(NEXT))
+    assert (found.judged.verdict.ok, found.judged.plan, found.judged.formatted) == (
+        True, PLAN, True,
+    )  # fmt: skip
+    assert [attempt.number for attempt in found.attempts] == [1, 2, 3, 4]
+    assert 'Robot 0: base [1.0, 1.0], arm [0.25, 0.25]' in backend.asked[1][-1]['content']
+
+
+def test_a_step_that_is_refused_ends_the_run_where_it_is() -> None:
+    def script(messages: object, sampling: Sampling) -> str:
+        done = observations(messages)
+        return answer_text('so', (PLAN[done],), whole=False) if done < 2 else '{"Robot 0": "up"}'
+
+    found = plan_with_model(EXAMPLE, ScriptedPlanner(script), SAMPLING, Options(NEXT, attempts=2))
+    assert found.judged.finding is Finding.UNPARSEABLE
+    assert (found.judged.verdict.failing_step, len(found.judged.states)) == (2, 3)
+    assert len(found.attempts) == 4
+    assert judge(EXAMPLE, found.judged.plan).finding is Finding.INCOMPLETE
+
+
+def test_a_run_step_by_step_ends() -> None:
+    backend = ScriptedPlanner(lambda messages, sampling: '{}')
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(NEXT, most_steps=3))
+    assert (found.judged.finding, len(found.attempts)) == (Finding.INCOMPLETE, 3)
+
+
+def test_a_refusal_is_told_apart() -> None:
+    for mode in ('full', NEXT):
+        backend = ScriptedPlanner(lambda messages, sampling: f'<think>no</think> {REFUSAL}')
+        found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(mode))
+        assert (found.judged.finding, found.judged.formatted) == (Finding.REFUSED, True)
+
+
+@pytest.mark.parametrize('mode', ['full', NEXT])
+def test_no_bad_move_passes_the_filter(mode: str) -> None:
+    rng = Random(5)
+    changed = 0
+    for task in islice(tasks((4, 4), 3, 'filter'), 6):
+        texts = [as_text(random_moves(task, 6, rng))]
+        if mode == NEXT:
+            texts = [as_text(random_moves(task, 1, rng)[0]) for _ in range(8)]
+        script = ScriptedPlanner(lambda messages, sampling, texts=texts: texts[sampling.seed])
+        options = Options(mode, FILTER, most_steps=len(texts))
+        found = plan_with_model(task, script, SAMPLING, options)
+        assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
+        assert not [step for step in found.judged.plan if len({m.robot for m in step}) < len(step)]
+        assert {attempt.source for attempt in found.attempts} == {FILTER}
+        changed += any(a.text != t for a, t in zip(found.attempts, texts, strict=False))
+    assert changed > 3
+
+
+def test_choosing_among_good_moves_solves_what_chance_alone_can() -> None:
+    task = next(tasks((2, 2), 1, 'choice'))
+    backend = ChoosingPlanner(lambda messages, sampling: '')
+    options = Options(NEXT, CHOICE, most_steps=400)
+    found = plan_with_model(task, backend, SAMPLING, options)
+    assert found.judged.verdict.ok
+    assert {attempt.source for attempt in found.attempts} == {
+        CHOICE
+    }  # no answer of the model's own
+    large = next(tasks((5, 5), 4, 'choice'))
+    found = plan_with_model(large, backend, SAMPLING, Options(NEXT, CHOICE, most_steps=10))
+    assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
+    assert max(map(len, found.judged.plan)) > 1
+
+
+def test_a_model_that_cannot_choose_or_answer_says_so() -> None:
+    with pytest.raises(SafegenError, match='cannot be held to given texts') as raised:
+        plan_with_model(EXAMPLE, right(whole=False), SAMPLING, Options(NEXT, CHOICE))
+    assert raised.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+    def broken(messages: object, sampling: Sampling) -> str:
+        raise BackendError('no model')
+
+    with pytest.raises(SafegenError, match='no model') as raised:
+        plan_with_model(EXAMPLE, ScriptedPlanner(broken), SAMPLING, Options(attempts=3))
+    assert raised.value.code is ErrorCode.BACKEND_FAILED
+    with pytest.raises(SafegenError) as raised:
+        plan_with_model(EXAMPLE, right(whole=True), SAMPLING, cancelled=lambda: True)
+    assert raised.value.code is ErrorCode.PLANNING_CANCELED
+
+
+@pytest.mark.parametrize(
+    ('mode', 'shield', 'attempts', 'feedback'),
+    [
+        ('half', 'plain', 1, 'diagnosis'),
+        ('full', 'none', 1, 'diagnosis'),
+        ('full', CHOICE, 1, 'diagnosis'),
+        ('full', 'plain', 0, 'diagnosis'),
+        ('full', 'plain', 1, 'loud'),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    mode: str, shield: str, attempts: int, feedback: str
+) -> None:
+    with pytest.raises(SafegenError) as raised:
+        Options(mode, shield, attempts, feedback=feedback)
+    assert raised.value.code is ErrorCode.UNKNOWN_STRATEGY
+
+
+def test_a_shield_leaves_out_strangers_and_what_a_robot_does_again() -> None:
+    first, second = (step_json(step)[1:-1] for step in (PLAN[0], PLAN[0][:1]))
+    strange = f'[{{{first}, "Robot 7": "x", {second}}}, {plan_json(PLAN[1:])[1:]}'
+    backend = ScriptedPlanner(lambda messages, sampling: strange)
+    plain = plan_with_model(EXAMPLE, backend, SAMPLING)
+    assert plain.judged.finding is Finding.UNKNOWN_ROBOT
+    assert plan_with_model(EXAMPLE, backend, SAMPLING, Options(shield=FILTER)).judged.verdict.ok
