@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from safegen_ros.search.draft import Draft, Mark
-from safegen_ros.search.facts import TRUE, Formula, Literal
+from safegen_ros.search.nnf import TRUE, Formula, Literal
+from safegen_ros.search.sas_builder import Draft, Mark
 
 
 class Counter:

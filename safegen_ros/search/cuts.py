@@ -14,10 +14,10 @@ from collections.abc import Iterable
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.counters import Counters
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.rules import AXIOM
-from safegen_ros.search.supplies import Supplies
 
 Cuts = tuple[frozenset[int], ...]
 """Sets of action numbers of which no two have one in common."""

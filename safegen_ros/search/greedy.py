@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.landmarks import Landmarks
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.successors import Successors
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask, no_plan
 from safegen_ros.verify.monitors import Standing
 

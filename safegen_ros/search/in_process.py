@@ -7,10 +7,10 @@ from __future__ import annotations
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.search.best_first import OptimalSearch
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.first import FirstShortest
+from safegen_ros.search.canonical_plan import FirstShortest
 from safegen_ros.search.greedy import GreedySearch
-from safegen_ros.search.optimal import OptimalSearch
 from safegen_ros.search.outcome import IN_PROCESS, Solution
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.shorten import shortened

@@ -19,8 +19,7 @@ from safegen_ros.pddl.bits import AtomTable, Condition, condition
 from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.search.clock import Clock, Counter
-from safegen_ros.search.draft import Draft, DraftOperator
-from safegen_ros.search.facts import (
+from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
     Formula,
@@ -32,6 +31,7 @@ from safegen_ros.search.facts import (
 )
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.sas import SasTask
+from safegen_ros.search.sas_builder import Draft, DraftOperator
 
 
 def compile_constraints(

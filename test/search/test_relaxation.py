@@ -13,12 +13,12 @@ from support import exhaustive, strategies
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.cuts import CutFinder
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.landmarks import Landmarks
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask
 
 

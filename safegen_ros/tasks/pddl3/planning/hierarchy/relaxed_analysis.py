@@ -10,9 +10,9 @@ from math import inf
 from safegen_ros.pddl.bits import Condition, Literals, single_bits
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 

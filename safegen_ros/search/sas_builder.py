@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from safegen_ros.search.facts import (
+from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
     Formula,

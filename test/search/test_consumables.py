@@ -14,10 +14,10 @@ from support import exhaustive, strategies
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask
 from safegen_ros.tasks.pddl3.domains import builtin_domain
 

@@ -9,10 +9,10 @@ from heapq import heappop, heappush
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.cuts import CutFinder, Cuts
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.successors import Successors
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask, no_plan
 from safegen_ros.verify.monitors import Standing
 

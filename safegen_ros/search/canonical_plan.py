@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.pddl.bits import bit_numbers
+from safegen_ros.search.best_first import OptimalSearch
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.consumables import Supplies
 from safegen_ros.search.cuts import CutFinder
-from safegen_ros.search.optimal import OptimalSearch
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.successors import Successors
-from safegen_ros.search.supplies import Supplies
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 

@@ -10,7 +10,7 @@ from itertools import product
 from hypothesis import given, settings
 from support import strategies
 
-from safegen_ros.search.facts import (
+from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
     Formula,
