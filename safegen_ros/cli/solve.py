@@ -22,7 +22,7 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.files import ReadAs, read_task
 from safegen_ros.cli.verdicts import ranking_values
-from safegen_ros.search.outcome import SearchLimit, Solution, Unsolvable
+from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.verify.cost import Ranking, rank
 
 _NOT_OPTIMISED = 'the search minimises the number of steps, not this metric'

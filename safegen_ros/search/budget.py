@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.plan import Plan
 
 _POLL_S = 0.01  # how often the caller is asked; asking may cost more than a step of the search
 _MEGABYTE = 1 << 20
@@ -96,3 +97,40 @@ class Budget:
             f'the search ended at its memory limit of {self.memory_limit_mb:g} MiB: '
             'allow more memory, or make the problem smaller'
         )
+
+
+IN_PROCESS = 'in-process'
+FAST_DOWNWARD = 'fast-downward'
+
+
+class Unsolvable(SafegenError):
+    """There is no plan, and that is proved."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.UNSOLVABLE)
+
+
+class SearchLimit(SafegenError):
+    """The search ended at its limit of time or of memory; nothing is known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.PLANNING_TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A plan that the validator accepts, and how it was found.
+
+    Attributes:
+        plan: the plan.
+        route: who answered, `IN_PROCESS` or `FAST_DOWNWARD`.
+        optimal: whether no plan is shorter, which the search proved.
+        seconds: what the search took, grounding and proof included [s].
+        expanded: how many situations were expanded; 0 where the route does not tell.
+    """
+
+    plan: Plan
+    route: str
+    optimal: bool
+    seconds: float
+    expanded: int

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.pddl.bits import bit_numbers
-from safegen_ros.search.best_first import OptimalSearch
+from safegen_ros.search.best_first import OptimalSearch, Search
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.consumables import Supplies
+from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.cuts import CutFinder
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.successors import Successors
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 
@@ -30,28 +29,18 @@ class _Node:
     actions: Iterator[int] = field(default_factory=lambda: iter(()))
 
 
-class FirstShortest:
+class CanonicalSearch(Search):
     """Depth first, in the order of the words of the steps, up to the length of a shortest plan.
 
     Two plans are compared as lists of steps, and two steps as lists of words. What A* finds among
     the shortest plans hangs on the order in which it meets them; this hangs on the problem alone.
 
-    Attributes:
-        expanded: how many nodes were expanded, those of A* included.
-
-    Args:
-        task: the task.
-        relaxation: its relaxed task.
-        budget: asked at every node.
+    `expanded` counts the nodes of A*, too.
     """
 
     def __init__(self, task: SearchTask, relaxation: Relaxation, budget: Budget) -> None:
-        self.expanded = 0
-        self._task = task
-        self._budget = budget
-        self._relaxation = relaxation
-        self._finder = CutFinder(relaxation, Supplies(task, relaxation), budget)
-        self._successors = Successors(task, relaxation.impossible, budget)
+        super().__init__(task, relaxation, budget)
+        self._finder = CutFinder(relaxation, Consumables(task, relaxation), budget)
         order = sorted(range(len(task.actions)), key=lambda action: task.actions[action].step)
         self._rank = {action: place for place, action in enumerate(order)}
         # Steps left at which a situation has failed. Of two ways to one situation the earlier one
@@ -59,13 +48,7 @@ class FirstShortest:
         self._failed: dict[tuple[int, int], int] = {}
 
     def plan(self) -> list[int]:
-        """The numbers of the actions of the first of the shortest plans.
-
-        Raises:
-            Unsolvable: there is none.
-            SearchLimit: time or memory ran out.
-            Canceled: the caller wants to stop.
-        """
+        """The numbers of the actions of the first of the shortest plans."""
         task = self._task
         shortest = OptimalSearch(task, self._relaxation, self._budget)
         length = len(shortest.plan())

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from safegen_ros.search.nnf import TRUE, Formula, Literal
-from safegen_ros.search.sas_builder import Draft, Mark
+from safegen_ros.search.sas_builder import Mark, SasBuilder
 
 
 class Counter:
@@ -16,7 +16,7 @@ class Counter:
         largest: the largest value that is asked for; it may wrap around behind that.
     """
 
-    def __init__(self, draft: Draft, largest: int) -> None:
+    def __init__(self, draft: SasBuilder, largest: int) -> None:
         self._logic = draft.logic
         self._bits = [draft.flag('count', False) for _ in range(largest.bit_length())]
 
@@ -51,7 +51,7 @@ class Clock:
         draft: the task that it becomes part of.
     """
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft
         self._flags: dict[int, Literal] = {}
 

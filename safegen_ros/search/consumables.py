@@ -17,7 +17,7 @@ from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 
 
-class Supplies:
+class Consumables:
     """The goals of a task that need supplies.
 
     Args:

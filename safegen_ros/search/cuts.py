@@ -14,9 +14,8 @@ from collections.abc import Iterable
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.consumables import Supplies
-from safegen_ros.search.counters import Counters
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.consumables import Consumables
+from safegen_ros.search.relaxation import Counters, Relaxation
 from safegen_ros.search.rules import AXIOM
 
 Cuts = tuple[frozenset[int], ...]
@@ -28,12 +27,12 @@ class CutFinder:
 
     Args:
         relaxation: the relaxed task.
-        supplies: the goals that need some.
+        consumables: the goals that need some.
         budget: asked now and then.
     """
 
-    def __init__(self, relaxation: Relaxation, supplies: Supplies, budget: Budget) -> None:
-        self._supplies = supplies
+    def __init__(self, relaxation: Relaxation, consumables: Consumables, budget: Budget) -> None:
+        self._consumables = consumables
         self._budget = budget
         self._start, self._goal = relaxation.width, relaxation.width + 1
         self._width = relaxation.width + 2
@@ -67,7 +66,7 @@ class CutFinder:
         while True:
             self._budget.tick()
             distance, dearest = self._explore(there, costs)
-            if distance < 0 or self._supplies.are_short(facts, [fact < 0 for fact in dearest]):
+            if distance < 0 or self._consumables.are_short(facts, [fact < 0 for fact in dearest]):
                 return None
             if not distance:
                 return tuple(cuts)
@@ -118,7 +117,7 @@ class CutFinder:
                                 now.append(given)
             if distance < 0 and reached[self._goal]:
                 distance = price
-                if not distance and not self._supplies:
+                if not distance and not self._consumables:
                     break
             price += 1
             now = []

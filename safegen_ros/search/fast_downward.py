@@ -21,8 +21,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.programs import Ended, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.search.best_first import OptimalSearch
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.canonical_plan import FirstShortest
-from safegen_ros.search.greedy import GreedySearch
-from safegen_ros.search.outcome import IN_PROCESS, Solution
+from safegen_ros.search.best_first import GreedySearch, OptimalSearch, Search
+from safegen_ros.search.budget import IN_PROCESS, Budget, Solution
+from safegen_ros.search.canonical_plan import CanonicalSearch
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.shorten import shortened
 from safegen_ros.search.task import SearchTask
+from safegen_ros.verify.monitors import Standing
 from safegen_ros.verify.validator import verify
 
 
@@ -37,18 +37,18 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
     return _solution(problem, budget, OptimalSearch if optimal else GreedySearch)
 
 
-def first_shortest(problem: Problem, budget: Budget) -> Solution:
+def canonical_plan(problem: Problem, budget: Budget) -> Solution:
     """Of all the shortest plans the first one, as steps and their words are ordered.
 
     Args, what is returned and what is raised are those of `solve_in_process`.
     """
-    return _solution(problem, budget, FirstShortest)
+    return _solution(problem, budget, CanonicalSearch)
 
 
 def _solution(
     problem: Problem,
     budget: Budget,
-    kind: type[GreedySearch] | type[OptimalSearch] | type[FirstShortest],
+    kind: type[Search],
 ) -> Solution:
     task = SearchTask(problem, budget)
     relaxation = Relaxation(task, budget)
@@ -62,3 +62,45 @@ def _solution(
     if not verdict.ok:
         raise SafegenError(f'the search made a plan that does not verify: {verdict.reason}')
     return Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded)
+
+
+_MOST_TRIED = 200_000  # actions that are applied in all; some tenths of a second
+
+
+def shortened(task: SearchTask, actions: Sequence[int]) -> list[int]:
+    """A plan without the actions, and those that depend on them, that it also works without.
+
+    One action after the other is left out with whatever becomes inapplicable by that (Nakhost and
+    Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010). A long plan is shortened
+    only as far as that is done quickly.
+
+    Args:
+        task: the task.
+        actions: a plan.
+    """
+    plan = list(actions)
+    state, standing = task.init, task.start
+    place = tried = 0
+    while place < len(plan) and tried <= _MOST_TRIED:
+        rest = _without_first(task, plan[place:], state, standing)
+        tried += len(plan) - place
+        if rest is not None:
+            plan[place:] = rest
+            continue
+        state, standing = task.follow(plan[place], state, standing)
+        place += 1
+    return plan
+
+
+def _without_first(
+    task: SearchTask, actions: Sequence[int], state: int, standing: Standing
+) -> list[int] | None:
+    """The actions that still apply when the first one is left out, None if they are no plan."""
+    kept = []
+    for action in actions[1:]:
+        if task.actions[action].applicable(state):
+            state, standing = task.follow(action, state, standing)
+            if task.monitors.broken(standing):
+                return None
+            kept.append(action)
+    return kept if task.finished(state, standing) else None

@@ -55,7 +55,7 @@ class _Units:
         return found
 
 
-class Logic:
+class NnfFormulas:
     """Builds and simplifies formulas.
 
     Args:

@@ -18,6 +18,7 @@ from safegen_ros.pddl import bits
 from safegen_ros.pddl.bits import AtomTable, Condition, condition
 from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.clock import Clock, Counter
 from safegen_ros.search.nnf import (
     FALSE,
@@ -25,13 +26,12 @@ from safegen_ros.search.nnf import (
     Formula,
     Junction,
     Literal,
-    Logic,
+    NnfFormulas,
     conjuncts,
     holds,
 )
-from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.sas import SasTask
-from safegen_ros.search.sas_builder import Draft, DraftOperator
+from safegen_ros.search.sas_builder import OperatorBuilder, SasBuilder
 
 
 def compile_constraints(
@@ -52,7 +52,7 @@ def compile_constraints(
     Raises:
         Unsolvable: the initial state breaks a constraint, or the goal is false in itself.
     """
-    draft = Draft(task, checkpoint)
+    draft = SasBuilder(task, checkpoint)
     compiler = _Compiler(problem, task, draft)
     for constraint in problem.constraints:
         checkpoint()
@@ -70,17 +70,17 @@ def compile_constraints(
 class Regression:
     """What must hold before an operator for a formula to hold after it."""
 
-    def __init__(self, logic: Logic) -> None:
+    def __init__(self, logic: NnfFormulas) -> None:
         self._logic = logic
 
-    def after(self, formula: Formula, operator: DraftOperator) -> Formula:
+    def after(self, formula: Formula, operator: OperatorBuilder) -> Formula:
         """Holds before the operator where the formula holds after it."""
         if isinstance(formula, Literal):
             return self._literal(formula, operator)
         parts = [self.after(part, operator) for part in formula.parts]
         return self._logic.join(parts, formula.conjunctive)
 
-    def _literal(self, literal: Literal, operator: DraftOperator) -> Formula:
+    def _literal(self, literal: Literal, operator: OperatorBuilder) -> Formula:
         logic = self._logic
         changes = operator.changes.get(literal.variable)
         if changes is None:
@@ -93,7 +93,7 @@ class Regression:
         equal = logic.restrict(logic.either(makes, kept), operator.precondition)
         return equal if literal.positive else logic.negate(equal)
 
-    def gained(self, formula: Formula, operator: DraftOperator) -> Formula:
+    def gained(self, formula: Formula, operator: OperatorBuilder) -> Formula:
         """The same of a formula that is known to be false before the operator, but shorter."""
         if isinstance(formula, Literal):
             after = self._literal(formula, operator)
@@ -112,7 +112,7 @@ class _Compiler:
     There is a method for each operator of PDDL3; it returns whether the initial state allows it.
     """
 
-    def __init__(self, problem: Problem, task: SasTask, draft: Draft) -> None:
+    def __init__(self, problem: Problem, task: SasTask, draft: SasBuilder) -> None:
         self.draft = draft
         self.clock = Clock(draft)
         self._problem = problem
@@ -164,14 +164,14 @@ class _Compiler:
                 operator.demands.append(self._regression.after(part, operator))
         return True
 
-    def _gaining(self, formula: Formula) -> Iterator[tuple[DraftOperator, Formula]]:
+    def _gaining(self, formula: Formula) -> Iterator[tuple[OperatorBuilder, Formula]]:
         """The operators that may make a formula true, and when they do if it is false before."""
         for operator in self.draft.gaining(formula):
             gained = self._regression.gained(formula, operator)
             if gained != FALSE:
                 yield operator, gained
 
-    def _losing(self, formula: Formula) -> Iterator[tuple[DraftOperator, Formula]]:
+    def _losing(self, formula: Formula) -> Iterator[tuple[OperatorBuilder, Formula]]:
         """The operators that may make a formula false, and when they do if it is true before."""
         return self._gaining(self._logic.negate(formula))
 
@@ -315,7 +315,7 @@ class _Compiler:
                 broken = logic.negate(regression.after(formula, operator))
                 self._forbid(operator, logic.both(entering, broken))
 
-    def _forbid(self, operator: DraftOperator, when: Formula) -> None:
+    def _forbid(self, operator: OperatorBuilder, when: Formula) -> None:
         """Makes an operator that is applied in some situation leave the goal out of reach."""
         operator.marks.append((when, self._logic.opposite(self.draft.alive)))
 

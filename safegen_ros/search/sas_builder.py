@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A finite-domain task under construction, whose conditions may be any formulas over its facts.
 
-`Draft.finish` writes it as a task again. A condition that is no conjunction of facts is written, in
-this order of preference, as several operators, as an effect that makes the goal unreachable, or
-as an axiom; none of them grows faster than its formula.
+`SasBuilder.finish` writes it as a task again. A condition that is no conjunction of facts is
+written, in this order of preference, as several operators, as an effect that makes the goal
+unreachable, or as an axiom; none of them grows faster than its formula.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from safegen_ros.search.nnf import (
     Formula,
     Junction,
     Literal,
-    Logic,
+    NnfFormulas,
     conjuncts,
     literals,
 )
@@ -44,7 +44,7 @@ Mark = tuple[Formula, Literal]
 
 
 @dataclass(slots=True)
-class DraftOperator:
+class OperatorBuilder:
     """An operator under construction.
 
     Attributes:
@@ -64,7 +64,7 @@ class DraftOperator:
     marks: list[Mark] = field(default_factory=list)
 
 
-class Draft:
+class SasBuilder:
     """A task under construction.
 
     Args:
@@ -76,7 +76,7 @@ class Draft:
         self._checkpoint = checkpoint
         self.variables = list(task.variables)
         self._sizes = [len(variable.values) for variable in task.variables]
-        self.logic = Logic(self._sizes)
+        self.logic = NnfFormulas(self._sizes)
         self.goals: list[Formula] = []
         self.mutexes = list(task.mutexes)
         self._defined = _Definitions(task, self.logic)
@@ -87,12 +87,12 @@ class Draft:
         self.alive = self.flag('alive', True)
         self.goals.append(self.alive)
 
-    def _operator(self, operator: Operator) -> DraftOperator:
+    def _operator(self, operator: Operator) -> OperatorBuilder:
         plain, needs = self._defined.split(operator.precondition.items())
         changes: dict[int, list[tuple[Formula, int]]] = {}
         for condition, variable, value in operator.effects:
             changes.setdefault(variable, []).append((self._defined.formula(condition), value))
-        return DraftOperator(operator.name, plain, changes, needs)
+        return OperatorBuilder(operator.name, plain, changes, needs)
 
     def _index(self) -> None:
         """Notes which operators may make a fact true, and which may make it false."""
@@ -107,7 +107,7 @@ class Draft:
                     if targets != {value}:
                         self._leaving.setdefault((variable, value), []).append(number)
 
-    def gaining(self, *formulas: Formula) -> Iterator[DraftOperator]:
+    def gaining(self, *formulas: Formula) -> Iterator[OperatorBuilder]:
         """The operators that may make some formula true, and perhaps a few more."""
         numbers: set[int] = set()
         waiting = list(formulas)
@@ -122,7 +122,7 @@ class Draft:
             self._checkpoint()
             yield self.operators[number]
 
-    def every(self) -> Iterator[DraftOperator]:
+    def every(self) -> Iterator[OperatorBuilder]:
         """All operators."""
         for operator in self.operators:
             self._checkpoint()
@@ -151,7 +151,7 @@ class Draft:
 class _Definitions:
     """What the derived variables of a task stand for."""
 
-    def __init__(self, task: SasTask, logic: Logic) -> None:
+    def __init__(self, task: SasTask, logic: NnfFormulas) -> None:
         self._task = task
         self._logic = logic
         self._rules: dict[int, list[Rule]] = {}
@@ -205,7 +205,7 @@ class _Copy:
 class _Writer:
     """Writes a draft as a task."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft
         self._logic = draft.logic
         self._derived: dict[Formula, Literal] = {}
@@ -233,7 +233,7 @@ class _Writer:
             tuple(rules),
         )
 
-    def _copies(self, operator: DraftOperator) -> list[_Copy]:
+    def _copies(self, operator: OperatorBuilder) -> list[_Copy]:
         logic = self._logic
         known = [logic.literal(*fact) for fact in operator.precondition.items()]
         if not operator.needs and not operator.demands:
@@ -264,7 +264,7 @@ class _Writer:
                 found = [each for each in dict.fromkeys(merged) if each != FALSE]
         return found, large
 
-    def _copy(self, operator: DraftOperator, cube: _Cube, rest: list[Junction]) -> _Copy:
+    def _copy(self, operator: OperatorBuilder, cube: _Cube, rest: list[Junction]) -> _Copy:
         logic = self._logic
         facts = {literal.variable: literal.value for literal in cube if literal.positive}
         dead = logic.opposite(self._draft.alive)

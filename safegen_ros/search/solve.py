@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import FAST_DOWNWARD, IN_PROCESS, Budget, SearchLimit, Solution
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import FAST_DOWNWARD, IN_PROCESS, SearchLimit, Solution
 
 Route = Literal['auto', 'in-process', 'fast-downward']
 

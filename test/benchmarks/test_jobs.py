@@ -12,7 +12,7 @@ import pytest
 from safegen_ros.benchmarks import jobs
 from safegen_ros.benchmarks.jobs import Job, Journal, Outcome, run_jobs
 from safegen_ros.errors import SafegenError
-from safegen_ros.search.outcome import IN_PROCESS
+from safegen_ros.search.budget import IN_PROCESS
 
 JOB = Job('blocksworld', 'none', {'blocks': 3}, 1, IN_PROCESS, True, 20.0, 1024)
 JOBS = [replace(JOB, seed=seed) for seed in range(3)]

@@ -15,7 +15,7 @@ from safegen_ros.benchmarks import figure3, planner
 from safegen_ros.benchmarks.figure3 import REGIMES, Regime, figure_jobs
 from safegen_ros.benchmarks.jobs import Job, Outcome
 from safegen_ros.benchmarks.planner import Settings, paper_jobs
-from safegen_ros.search.outcome import IN_PROCESS
+from safegen_ros.search.budget import IN_PROCESS
 from safegen_ros.tasks.pddl3.domains import kits
 
 PAPER = Settings(3, (IN_PROCESS,), 0, 20.0, 1024, 1)

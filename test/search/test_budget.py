@@ -10,8 +10,7 @@ import pytest
 
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.search import budget as module
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import Budget, SearchLimit
 
 
 class _Clock:

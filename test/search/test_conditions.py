@@ -12,7 +12,7 @@ from support import exhaustive, strategies
 from safegen_ros.pddl.bits import AtomTable, Condition, compile_test, condition
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.conditions import assume, follows, negation, regress
+from safegen_ros.search.rules import assume, follows, negation, regress
 
 
 def _drawn(seed: int) -> tuple[random.Random, Problem, AtomTable, Condition]:

@@ -13,10 +13,9 @@ from support import exhaustive, strategies
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.consumables import Supplies
+from safegen_ros.search.budget import Budget, Unsolvable
+from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import Unsolvable
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.tasks.pddl3.domains import builtin_domain
@@ -80,8 +79,8 @@ def test_no_problem_with_enough_is_given_up(seed: int) -> None:
 
 def test_what_can_be_made_again_is_no_supply() -> None:
     task = SearchTask(_spanners([1], 1, 2), Budget(60.0, 500.0))
-    assert Supplies(task, Relaxation(task, Budget(60.0, 500.0)))
+    assert Consumables(task, Relaxation(task, Budget(60.0, 500.0)))
     text = """(define (problem again) (:domain blocksworld) (:objects a b)
       (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b)) (:goal (on a b)))"""
     task = SearchTask(read_problem(text, builtin_domain('blocksworld')), Budget(60.0, 500.0))
-    assert not Supplies(task, Relaxation(task, Budget(60.0, 500.0)))
+    assert not Consumables(task, Relaxation(task, Budget(60.0, 500.0)))

@@ -27,9 +27,8 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search import fast_downward
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.programs import Ended
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import Rule, SasTask

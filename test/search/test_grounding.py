@@ -14,9 +14,8 @@ from safegen_ros.errors import Canceled
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.search.grounding import reachable_actions
-from safegen_ros.search.outcome import SearchLimit
 
 
 def _names(problem: Problem, budget: Budget | None = None) -> list[str]:

@@ -18,9 +18,8 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import in_process
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.in_process import first_shortest, solve_in_process
-from safegen_ros.search.outcome import IN_PROCESS, SearchLimit, Unsolvable
+from safegen_ros.search.budget import IN_PROCESS, Budget, SearchLimit, Unsolvable
+from safegen_ros.search.in_process import canonical_plan, solve_in_process
 from safegen_ros.verdict import Category
 from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.validator import Validator, verify
@@ -72,7 +71,7 @@ def test_a_problem_with_a_plan_is_solved(seed: int) -> None:
 def test_of_the_shortest_plans_the_first_one_is_found(seed: int) -> None:
     problem = exhaustive.solvable_problem(seed)
     space = exhaustive.explore(problem)
-    plan = first_shortest(problem, Budget(60.0, 500.0)).plan
+    plan = canonical_plan(problem, Budget(60.0, 500.0)).plan
     assert verify(problem, plan).ok
     if space.complete:
         assert list(plan.steps) == _first_steps(problem, space)

@@ -16,7 +16,7 @@ from safegen_ros.search.nnf import (
     Formula,
     Junction,
     Literal,
-    Logic,
+    NnfFormulas,
     conjuncts,
     holds,
     literals,
@@ -36,7 +36,7 @@ def _formula(rng: random.Random, depth: int) -> Formula:
     return Junction(rng.random() < 0.5, parts)
 
 
-def _simplified(logic: Logic, formula: Formula) -> Formula:
+def _simplified(logic: NnfFormulas, formula: Formula) -> Formula:
     if isinstance(formula, Literal):
         return logic.literal(*formula)
     return logic.join((_simplified(logic, part) for part in formula.parts), formula.conjunctive)
@@ -49,7 +49,7 @@ def _truth(formula: Formula) -> list[bool]:
 @settings(strategies.SUITE, max_examples=300)
 @given(strategies.SEEDS)
 def test_nothing_changes_the_meaning(seed: int) -> None:
-    rng, logic = random.Random(seed), Logic(SIZES)
+    rng, logic = random.Random(seed), NnfFormulas(SIZES)
     raw = _formula(rng, 3)
     formula = _simplified(logic, raw)
     truth = _truth(formula)
@@ -74,7 +74,7 @@ def test_nothing_changes_the_meaning(seed: int) -> None:
 
 
 def test_literals_simplify_each_other() -> None:
-    logic = Logic(SIZES)
+    logic = NnfFormulas(SIZES)
     one, other = logic.literal(1, 0), logic.literal(1, 1)
     assert logic.both(one, other) == FALSE
     assert logic.either(logic.negate(one), logic.negate(other)) == TRUE

@@ -16,7 +16,7 @@ from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import sas_builder as draft
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask
 from safegen_ros.verify.validator import Validator

@@ -12,12 +12,10 @@ from support import exhaustive, strategies
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.consumables import Supplies
+from safegen_ros.search.budget import Budget, Unsolvable
+from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.cuts import CutFinder
-from safegen_ros.search.heuristic import RelaxedPlanner
-from safegen_ros.search.landmarks import Landmarks
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 
@@ -41,7 +39,7 @@ def test_estimates_in_every_situation(seed: int) -> None:
     except Unsolvable:
         return
     space = exhaustive.explore(task.problem, 300, task.table)
-    supplies = Supplies(task, relaxation)
+    supplies = Consumables(task, relaxation)
     planner = RelaxedPlanner(relaxation, supplies, budget)
     finder = CutFinder(relaxation, supplies, budget)
     nodes = list(space.distances)
@@ -115,7 +113,7 @@ def test_actions_that_always_break_a_constraint_are_impossible() -> None:
 def test_relaxed_plans_see_what_a_constraint_asks_for(constraints: str, length: int) -> None:
     task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
     facts = relaxation.facts(task.init, task.start)
-    estimate = RelaxedPlanner(relaxation, Supplies(task, relaxation), budget).estimate(facts)
+    estimate = RelaxedPlanner(relaxation, Consumables(task, relaxation), budget).estimate(facts)
     assert estimate is not None
     assert estimate.length == length
 
@@ -132,5 +130,5 @@ def test_relaxed_plans_see_what_a_constraint_asks_for(constraints: str, length: 
 def test_some_contradictions_are_seen_without_search(constraints: str) -> None:
     task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
     facts = relaxation.facts(task.init, task.start)
-    assert RelaxedPlanner(relaxation, Supplies(task, relaxation), budget).estimate(facts) is None
-    assert CutFinder(relaxation, Supplies(task, relaxation), budget).find(facts, ()) is None
+    assert RelaxedPlanner(relaxation, Consumables(task, relaxation), budget).estimate(facts) is None
+    assert CutFinder(relaxation, Consumables(task, relaxation), budget).find(facts, ()) is None

@@ -13,7 +13,7 @@ from support import strategies
 from support.finite_domain import Simulator, Translator, positions
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import (
     Effect,

@@ -9,10 +9,10 @@ from support import exhaustive, strategies
 
 from safegen_ros.pddl.plan import Plan, make_plan
 from safegen_ros.pddl.reader import read_problem
+from safegen_ros.search.best_first import GreedySearch
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.greedy import GreedySearch
+from safegen_ros.search.in_process import shortened
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.shorten import shortened
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.validator import verify
 

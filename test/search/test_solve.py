@@ -16,9 +16,8 @@ from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem
 from safegen_ros.pddl.plan import Plan, make_plan
 from safegen_ros.search import solve as module
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import FAST_DOWNWARD, IN_PROCESS, Budget, SearchLimit, Unsolvable
 from safegen_ros.search.fast_downward import fast_downward_available
-from safegen_ros.search.outcome import FAST_DOWNWARD, IN_PROCESS, SearchLimit, Unsolvable
 from safegen_ros.search.solve import Route, solve
 from safegen_ros.verify.validator import verify
 

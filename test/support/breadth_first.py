@@ -19,7 +19,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.search.budget import SearchLimit, Unsolvable
 from safegen_ros.verify.monitors import MonitorSet, Standing
 from safegen_ros.verify.validator import verify
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.planetarium.graphs import Bijection, Scenes, never_stop
 
 _MOST_ROUNDS = 8

@@ -7,9 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.answers import Draft, conformed, read_draft
 from safegen_ros.tasks.planetarium.domains import rules_for

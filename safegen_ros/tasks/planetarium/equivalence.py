@@ -21,9 +21,8 @@ from typing import Literal
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import And, Constraint, Formula, Not, Or, Problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.generic import Specification, literals_of
 from safegen_ros.tasks.planetarium.graphs import Bijection, renamed

@@ -13,8 +13,7 @@ from typing import Literal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.writer import formula_text
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.alignment import Kinds, aligned, alike
 from safegen_ros.tasks.planetarium.equivalence import compare

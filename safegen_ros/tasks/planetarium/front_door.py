@@ -21,7 +21,7 @@ from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import atom_text, problem_text
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
+from safegen_ros.search.budget import SearchLimit, Unsolvable
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.planetarium.coverage import left_out
 from safegen_ros.tasks.planetarium.equivalence import compare

@@ -18,10 +18,9 @@ from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Not, Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.tasks.planetarium.invariants import exactly_one, forced
 from safegen_ros.tasks.planetarium.rules import GoalRules
 

@@ -18,7 +18,7 @@ import networkx as nx
 from networkx.algorithms.isomorphism import DiGraphMatcher
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import SearchLimit
 
 Bijection = dict[str, str]
 """The objects of one problem, each with the one of another problem that stands for it."""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.planetarium.graphs import (
     Bijection,
     embeddings,

@@ -11,9 +11,8 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import And, Formula, Not, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.outcome import SearchLimit, Unsolvable
 from safegen_ros.search.solve import MEMORY_LIMIT_MB, solve
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.generic import NOT, as_formula, literals_of

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.tasks.planetarium.graphs import (
     Scenes,
     embeddings,

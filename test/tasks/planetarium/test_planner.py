@@ -14,7 +14,7 @@ from support import planetarium_small as small
 
 from safegen_ros.pddl.model import And, Not, Problem
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.budget import Unsolvable
 from safegen_ros.tasks.planetarium import planner
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Answer, compare

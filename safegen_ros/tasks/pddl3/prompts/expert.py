@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.in_process import first_shortest
+from safegen_ros.search.in_process import canonical_plan
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem
 
@@ -25,4 +25,4 @@ def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
     Raises:
         SafegenError: there is none, or the search has found none in its time.
     """
-    return first_shortest(slotted.problem, Budget(time_limit_s, MEMORY_LIMIT_MB)).plan
+    return canonical_plan(slotted.problem, Budget(time_limit_s, MEMORY_LIMIT_MB)).plan

@@ -12,7 +12,7 @@ import pytest
 from support.datasets_small import small_recipe
 
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.pddl3.dataset import candidates
 from safegen_ros.tasks.pddl3.dataset.candidates import REFUSALS, candidate, drawn
 from safegen_ros.tasks.pddl3.dataset.failures import DatasetError

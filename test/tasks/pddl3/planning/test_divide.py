@@ -18,7 +18,7 @@ from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step, make_plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.planning.hierarchy import divide

@@ -19,8 +19,7 @@ from safegen_ros.pddl.model import AtomFormula, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import Unsolvable
+from safegen_ros.search.budget import Budget, Unsolvable
 from safegen_ros.search.solve import solve
 from safegen_ros.search.task import SearchTask
 from safegen_ros.tasks.pddl3.domains import kits

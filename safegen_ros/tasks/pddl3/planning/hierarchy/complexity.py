@@ -15,8 +15,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.outcome import SearchLimit
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.search.task import no_plan
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import Survey

@@ -21,7 +21,7 @@ from safegen_ros.pddl.bits import FALSE, Condition, Literals, bit_numbers, condi
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import AtomFormula, Formula, Problem, conjuncts
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.conditions import assume, follows
+from safegen_ros.search.rules import assume, follows
 from safegen_ros.search.task import SearchTask
 
 PASSING = ('sometime', 'within')

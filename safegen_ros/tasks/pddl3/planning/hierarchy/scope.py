@@ -36,7 +36,7 @@ from safegen_ros.pddl.model import (
     conjuncts,
 )
 from safegen_ros.pddl.writer import formula_text
-from safegen_ros.search.conditions import assume, negation
+from safegen_ros.search.rules import assume, negation
 
 _WORDS = re.compile(r'[^\s()]+')
 _QUANTIFIERS = {'forall', 'exists'}
