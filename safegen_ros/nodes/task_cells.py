@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path
-from safegen_ros.pddl.mentions import constraint_objects
-from safegen_ros.pddl.model import State
+from safegen_ros.pddl.model import State, constraint_objects
 from safegen_ros.record.run import SYMBOLIC, TWIN
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.execution import Cell

@@ -10,6 +10,7 @@ error, so that no constraint is ever left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from safegen_ros.errors import ErrorCode, PddlError
@@ -26,8 +27,13 @@ from safegen_ros.pddl.model import (
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
+    Exists,
+    Forall,
+    Variables,
+    walk,
 )
 from safegen_ros.pddl.sexpr import Group, Reader
+from safegen_ros.pddl.writer import variables_text
 
 MAX_TIME = 1_000_000
 """Latest time that a constraint may name [steps]."""
@@ -162,3 +168,45 @@ def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
         known = ('and', 'forall', *sorted(TRAJECTORY_OPERATORS))
         cure = f'{suggestion(head, known)}constraints are {" ".join(known)}'
     return reader.error(group, f'{head[:40] or "a list"!r} is not a trajectory constraint', cure)
+
+
+_MOST = 20  # notes of one problem
+
+
+def vacuous_constraints(
+    trees: Iterable[ConstraintTree], objects: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """A note for every quantifier of some constraints that ranges over no object, with its place.
+
+    Args:
+        trees: the constraints, with their quantifiers.
+        objects: the objects of each type.
+    """
+    found: list[str] = []
+    for tree in trees:
+        for place, head, variables in _quantifiers(tree):
+            if not all(objects[kind] for _, kind in variables):
+                text = f'({head} ({variables_text(variables)}) ...)'
+                found.append(f'{place}: {text} ranges over no object')
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _quantifiers(tree: ConstraintTree) -> Iterator[tuple[str, str, Variables]]:
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ConstraintAnd):
+            waiting += reversed(each.parts)
+        elif isinstance(each, ConstraintForall):
+            yield each.place, 'forall', each.variables
+            waiting.append(each.body)
+        else:
+            yield from _inside(each)
+
+
+def _inside(constraint: Constraint) -> Iterator[tuple[str, str, Variables]]:
+    for argument in constraint.arguments:
+        for formula in walk(argument):
+            if isinstance(formula, (Forall, Exists)):
+                head = 'forall' if isinstance(formula, Forall) else 'exists'
+                yield constraint.place, head, formula.variables

@@ -27,8 +27,15 @@ from difflib import get_close_matches
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, parse_plan, read_steps
-from safegen_ros.pddl.plan_faults import ONLY_STEPS, found_at, place_of
+from safegen_ros.pddl.plan import (
+    MAX_PLAN_TEXT,
+    ONLY_STEPS,
+    Plan,
+    found_at,
+    parse_plan,
+    place_of,
+    read_steps,
+)
 
 _THOUGHTS = re.compile(
     r'\s*(?:<think>.*?</think>\s*)*(?P<open><think>)?', re.DOTALL | re.IGNORECASE

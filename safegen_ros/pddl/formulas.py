@@ -28,6 +28,9 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     Variables,
+    subformulas,
+    terms_of,
+    with_subformulas,
 )
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
@@ -267,18 +270,11 @@ def substitute(formula: Formula, binding: Mapping[str, str]) -> Formula:
     if isinstance(formula, AtomFormula):
         return AtomFormula(formula.predicate, tuple(binding.get(t, t) for t in formula.terms))
     if isinstance(formula, Equals):
-        return Equals(
-            binding.get(formula.left, formula.left), binding.get(formula.right, formula.right)
-        )
-    if isinstance(formula, Not):
-        return Not(substitute(formula.body, binding))
-    if isinstance(formula, (And, Or)):
-        return type(formula)(tuple(substitute(p, binding) for p in formula.parts))
-    if isinstance(formula, Imply):
-        return Imply(substitute(formula.premise, binding), substitute(formula.conclusion, binding))
-    shadowed = {name for name, _ in formula.variables}
-    inner = {k: v for k, v in binding.items() if k not in shadowed}
-    return type(formula)(formula.variables, substitute(formula.body, inner))
+        return Equals(*(binding.get(t, t) for t in terms_of(formula)))
+    if isinstance(formula, (Forall, Exists)):
+        shadowed = {name for name, _ in formula.variables}
+        binding = {k: v for k, v in binding.items() if k not in shadowed}
+    return with_subformulas(formula, lambda part: substitute(part, binding))
 
 
 def bindings(variables: Variables, objects: Objects) -> Iterator[dict[str, str]]:
@@ -355,17 +351,10 @@ def _maker(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Formu
 
 def _free(formula: Formula) -> set[str]:
     """The terms of a formula but for the variables that it binds itself."""
-    if isinstance(formula, AtomFormula):
-        return set(formula.terms)
-    if isinstance(formula, Equals):
-        return {formula.left, formula.right}
-    if isinstance(formula, Not):
-        return _free(formula.body)
-    if isinstance(formula, (And, Or)):
-        return set[str]().union(*map(_free, formula.parts))
-    if isinstance(formula, Imply):
-        return _free(formula.premise) | _free(formula.conclusion)
-    return _free(formula.body) - {name for name, _ in formula.variables}
+    found = set(terms_of(formula)).union(*map(_free, subformulas(formula)))
+    if isinstance(formula, (Forall, Exists)):
+        found -= {name for name, _ in formula.variables}
+    return found
 
 
 def _instance(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Formula]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from safegen_ros.pddl.costs import is_number, read_function, read_number
+from safegen_ros.pddl.effects import is_number, read_function, read_number
 from safegen_ros.pddl.formulas import CONNECTIVES, Scope, count_arguments, read_atom
 from safegen_ros.pddl.model import Atom, ObjectsByType, State
 from safegen_ros.pddl.sexpr import Group

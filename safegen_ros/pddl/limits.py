@@ -12,18 +12,15 @@ from collections.abc import Iterable, Mapping
 
 from safegen_ros.pddl.model import (
     Action,
-    And,
-    AtomFormula,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
-    Equals,
+    Exists,
+    Forall,
     Formula,
-    Imply,
-    Not,
-    Or,
     Problem,
     Variables,
+    subformulas,
 )
 
 MAX_CONSTRAINTS = 100_000
@@ -55,17 +52,10 @@ def binding_count(variables: Variables, objects: Objects) -> int:
 
 def formula_size(formula: Formula, objects: Objects) -> int:
     """Number of connectives and atoms of a formula once its quantifiers are written out."""
-    if isinstance(formula, (AtomFormula, Equals)):
-        return 1
-    if isinstance(formula, Not):
-        return 1 + formula_size(formula.body, objects)
-    if isinstance(formula, (And, Or)):
-        return 1 + sum(formula_size(part, objects) for part in formula.parts)
-    if isinstance(formula, Imply):
-        sides = (formula.premise, formula.conclusion)
-        return 1 + sum(formula_size(side, objects) for side in sides)
-    copies = binding_count(formula.variables, objects)
-    return 1 + min(copies * formula_size(formula.body, objects), _CAP)
+    size = sum(formula_size(part, objects) for part in subformulas(formula))
+    if isinstance(formula, (Forall, Exists)):
+        size = min(binding_count(formula.variables, objects) * size, _CAP)
+    return 1 + size
 
 
 def constraint_size(tree: ConstraintTree, objects: Objects) -> tuple[int, int]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -301,3 +301,67 @@ def conjuncts(formula: Formula) -> Iterator[Formula]:
             yield from conjuncts(part)
     else:
         yield formula
+
+
+def subformulas(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas that a formula is made of directly, in order."""
+    if isinstance(formula, (And, Or)):
+        return formula.parts
+    if isinstance(formula, Imply):
+        return formula.premise, formula.conclusion
+    if isinstance(formula, (Not, Forall, Exists)):
+        return (formula.body,)
+    return ()
+
+
+def walk(formula: Formula) -> Iterator[Formula]:
+    """A formula and every formula in it, from the outside in, in order."""
+    yield formula
+    for part in subformulas(formula):
+        yield from walk(part)
+
+
+def with_subformulas(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """The formula with each of its direct parts changed; one without parts is left as it is."""
+    if isinstance(formula, (And, Or)):
+        return type(formula)(tuple(map(change, formula.parts)))
+    if isinstance(formula, Imply):
+        return Imply(change(formula.premise), change(formula.conclusion))
+    if isinstance(formula, Not):
+        return Not(change(formula.body))
+    if isinstance(formula, (Forall, Exists)):
+        return type(formula)(formula.variables, change(formula.body))
+    return formula
+
+
+def terms_of(formula: Formula) -> tuple[str, ...]:
+    """The terms of an atom or an equality; none of any other formula."""
+    if isinstance(formula, AtomFormula):
+        return formula.terms
+    return (formula.left, formula.right) if isinstance(formula, Equals) else ()
+
+
+def quantified(formula: Formula) -> list[Variables]:
+    """The variable lists of the quantifiers in a formula, from the outside in."""
+    return [each.variables for each in walk(formula) if isinstance(each, (Forall, Exists))]
+
+
+def named_objects(problem: Problem, formulas: Iterable[Formula]) -> frozenset[str]:
+    """The objects that formulas name; all of them where a formula quantifies."""
+    found: set[str] = set()
+    for formula in formulas:
+        if quantified(formula):
+            return frozenset(problem.objects)
+        found.update(term for part in walk(formula) for term in terms_of(part))
+    return frozenset(problem.objects) & found
+
+
+def constraint_objects(problem: Problem) -> frozenset[str]:
+    """The objects that constraints name; all of them where one of them quantifies inside."""
+    arguments = (formula for each in problem.constraints for formula in each.arguments)
+    return named_objects(problem, arguments)
+
+
+def goal_objects(problem: Problem) -> frozenset[str]:
+    """The objects that the goal names; all of them where it quantifies."""
+    return named_objects(problem, [problem.goal])

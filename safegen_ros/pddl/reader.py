@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.collector import collector_paused
-from safegen_ros.pddl.constraints import read_constraints
-from safegen_ros.pddl.costs import read_functions, read_metric
+from safegen_ros.pddl.constraints import read_constraints, vacuous_constraints
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.effects import read_effect
+from safegen_ros.pddl.effects import read_effect, read_functions, read_metric
 from safegen_ros.pddl.formulas import (
     CONNECTIVES,
     Scope,
@@ -32,9 +30,8 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.pddl.sexpr import Group, Reader, Word, read_sexpr
+from safegen_ros.pddl.sexpr import Group, Reader, Word, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
-from safegen_ros.pddl.vacuous import vacuous_constraints
 
 REQUIREMENTS = frozenset(
     {

@@ -10,10 +10,12 @@ a text is bounded by a limit and never by Python's stack.
 
 from __future__ import annotations
 
+import gc
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -321,3 +323,20 @@ def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> Pddl
     if chunk == ')':
         return reader.error(place, "')' closes nothing", 'remove it')
     return reader.error(place, f'expected (define ...), found {found!r}', 'start with (define')
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pauses the collector in the block, unless it is off already.
+
+    A large text becomes hundreds of thousands of small values, none of them in a circle, and going
+    through all of them again and again takes longer than making them. How long the pause is is
+    bounded, as the length of a text is.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()

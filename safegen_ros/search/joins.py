@@ -23,10 +23,12 @@ from safegen_ros.pddl.model import (
     Exists,
     Forall,
     Formula,
-    Imply,
     Not,
     Or,
     conjuncts,
+    subformulas,
+    terms_of,
+    walk,
 )
 from safegen_ros.search.budget import Budget
 
@@ -175,7 +177,7 @@ class Body:
         """Whether no action changes its truth; other formulas are looked at in ground actions."""
         if isinstance(formula, AtomFormula):
             return formula.predicate not in self._table.fluents
-        return all(map(self._is_static, _parts(formula)))
+        return all(map(self._is_static, subformulas(formula)))
 
     def pattern(self, atom: AtomFormula, bound: list[str]) -> Pattern:
         """How an atom is read when some variables are known."""
@@ -259,24 +261,9 @@ class RuleMaker:
         return lambda row: accepts(pick(row))
 
 
-def _parts(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas that a formula is made of."""
-    if isinstance(formula, (And, Or)):
-        return formula.parts
-    if isinstance(formula, Imply):
-        return formula.premise, formula.conclusion
-    if isinstance(formula, (Not, Forall, Exists)):
-        return (formula.body,)
-    return ()
-
-
 def _names(formula: Formula) -> set[str]:
     """Every name in a formula, whether it is bound there or not."""
-    if isinstance(formula, AtomFormula):
-        return set(formula.terms)
-    if isinstance(formula, Equals):
-        return {formula.left, formula.right}
-    return {name for part in _parts(formula) for name in _names(part)}
+    return {term for part in walk(formula) for term in terms_of(part)}
 
 
 def _static_test(formula: Formula, names: tuple[str, ...], table: AtomTable) -> _Test:
@@ -285,7 +272,7 @@ def _static_test(formula: Formula, names: tuple[str, ...], table: AtomTable) -> 
         pick, predicate = _terms(formula.terms, names), formula.predicate
         return lambda row: table.initially((predicate, *pick(row)))
     if isinstance(formula, Equals):
-        pick = _terms((formula.left, formula.right), names)
+        pick = _terms(terms_of(formula), names)
 
         def same(row: Row) -> bool:
             left, right = pick(row)
@@ -299,7 +286,7 @@ def _static_test(formula: Formula, names: tuple[str, ...], table: AtomTable) -> 
         if isinstance(formula, Forall):
             return lambda row: all(body(row + more) for more in values)
         return lambda row: any(body(row + more) for more in values)
-    tests = [_static_test(part, names, table) for part in _parts(formula)]
+    tests = [_static_test(part, names, table) for part in subformulas(formula)]
     if isinstance(formula, And):
         return lambda row: all(test(row) for test in tests)
     if isinstance(formula, Or):

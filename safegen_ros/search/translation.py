@@ -22,10 +22,10 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Imply,
-    Not,
-    Or,
     Problem,
     Variables,
+    quantified,
+    with_subformulas,
 )
 
 _ROOT = 'object'
@@ -113,9 +113,9 @@ class _Types:
         """Every type that some variable has."""
         found: dict[str, None] = {}
         for action in self._domain.actions.values():
-            lists = [action.parameters, *_quantified(action.precondition)]
+            lists = [action.parameters, *quantified(action.precondition)]
             for effect in action.effects:
-                lists += [effect.variables, *_quantified(effect.condition)]
+                lists += [effect.variables, *quantified(effect.condition)]
             found.update((kind, None) for variables in lists for _, kind in variables)
         return list(found)
 
@@ -134,12 +134,6 @@ class _Types:
 
     def formula(self, formula: Formula) -> Formula:
         """A formula with plain types."""
-        if isinstance(formula, Not):
-            return Not(self.formula(formula.body))
-        if isinstance(formula, (And, Or)):
-            return type(formula)(tuple(map(self.formula, formula.parts)))
-        if isinstance(formula, Imply):
-            return Imply(self.formula(formula.premise), self.formula(formula.conclusion))
         if isinstance(formula, Exists):
             body = self._guarded(formula.variables, self.formula(formula.body))
             return Exists(self._variables(formula.variables), body)
@@ -149,7 +143,7 @@ class _Types:
             return Forall(
                 self._variables(formula.variables), Imply(And(guards), body) if guards else body
             )
-        return formula
+        return with_subformulas(formula, self.formula)
 
     def _variables(self, variables: Variables) -> Variables:
         return tuple(
@@ -166,16 +160,3 @@ class _Types:
     def _guarded(self, variables: Variables, formula: Formula) -> Formula:
         guards = self._guards(variables)
         return And((*guards, formula)) if guards else formula
-
-
-def _quantified(formula: Formula) -> list[Variables]:
-    """The variable lists of the quantifiers in a formula."""
-    if isinstance(formula, Not):
-        return _quantified(formula.body)
-    if isinstance(formula, (And, Or)):
-        return [variables for part in formula.parts for variables in _quantified(part)]
-    if isinstance(formula, Imply):
-        return _quantified(formula.premise) + _quantified(formula.conclusion)
-    if isinstance(formula, (Forall, Exists)):
-        return [formula.variables, *_quantified(formula.body)]
-    return []

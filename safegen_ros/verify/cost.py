@@ -10,7 +10,7 @@ from decimal import Decimal, DecimalException
 from functools import reduce
 
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
-from safegen_ros.pddl.costs import TOTAL_COST, TOTAL_TIME
+from safegen_ros.pddl.effects import TOTAL_COST, TOTAL_TIME
 from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Arithmetic, Atom, Expression, Problem

@@ -25,9 +25,10 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Imply,
-    Not,
     Or,
     Problem,
+    subformulas,
+    terms_of,
 )
 
 _Colours = list[int]
@@ -100,14 +101,14 @@ class _Graph:
     def _formula(self, formula: Formula, bound: Mapping[str, int]) -> int:
         node = self._node(_head(formula))
         if isinstance(formula, (AtomFormula, Equals)):
-            terms = [bound[t] if t in bound else self._numbers[t] for t in _terms(formula)]
+            terms = [bound[t] if t in bound else self._numbers[t] for t in terms_of(formula)]
             self._link(node, terms, 0 if isinstance(formula, Equals) else _ORDERED)
         elif isinstance(formula, (Forall, Exists)):
             inner = {name: self._node(f'variable {kind}') for name, kind in formula.variables}
             self._link(node, inner.values(), _ORDERED)
             self._link(node, [self._formula(formula.body, {**bound, **inner})], 0)
         else:
-            parts = [self._formula(part, bound) for part in _parts(formula)]
+            parts = [self._formula(part, bound) for part in subformulas(formula)]
             self._link(node, parts, _ORDERED if isinstance(formula, Imply) else 0)
         return node
 
@@ -246,24 +247,10 @@ def _head(formula: Formula) -> str:
     return type(formula).__name__.lower()
 
 
-def _terms(formula: AtomFormula | Equals) -> tuple[str, ...]:
-    if isinstance(formula, Equals):
-        return formula.left, formula.right
-    return formula.terms
-
-
-def _parts(formula: Not | And | Or | Imply) -> tuple[Formula, ...]:
-    if isinstance(formula, Not):
-        return (formula.body,)
-    if isinstance(formula, Imply):
-        return formula.premise, formula.conclusion
-    return formula.parts
-
-
 def _text(formula: Formula, rank: Mapping[str, str], depth: int = 0) -> str:
     """A formula with objects and variables renamed, and sorted where order does not matter."""
     if isinstance(formula, (AtomFormula, Equals)):
-        words = [rank[term] for term in _terms(formula)]
+        words = [rank[term] for term in terms_of(formula)]
         if isinstance(formula, Equals):
             words.sort()
     elif isinstance(formula, (Forall, Exists)):
@@ -271,7 +258,7 @@ def _text(formula: Formula, rank: Mapping[str, str], depth: int = 0) -> str:
         body = _text(formula.body, {**rank, **inner}, depth + len(inner))
         words = [*(kind for _, kind in formula.variables), body]
     else:
-        words = [_text(part, rank, depth) for part in _parts(formula)]
+        words = [_text(part, rank, depth) for part in subformulas(formula)]
         if isinstance(formula, (And, Or)):
             words.sort()
     return f'({" ".join((_head(formula), *words))})'

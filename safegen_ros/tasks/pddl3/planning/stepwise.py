@@ -18,8 +18,7 @@ from typing import Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.mentions import constraint_objects, goal_objects
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import Problem, State, constraint_objects, goal_objects
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict

@@ -26,6 +26,7 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     conjuncts,
+    with_subformulas,
 )
 from safegen_ros.pddl.writer import constraint_text, formula_text
 
@@ -73,12 +74,8 @@ def in_order(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
 
 def paired(formula: Formula) -> Formula:
     """The formula with `and` and `or` of two parts each, which no bracket is needed to read."""
-    if isinstance(formula, Not):
-        return Not(paired(formula.body))
-    if isinstance(formula, Imply):
-        return Imply(paired(formula.premise), paired(formula.conclusion))
     if not isinstance(formula, (And, Or)) or not formula.parts:
-        return formula
+        return with_subformulas(formula, paired)
     *first, last = map(paired, formula.parts)
     for part in reversed(first):
         last = type(formula)((part, last))
