@@ -10,7 +10,7 @@ from math import inf
 from safegen_ros.pddl.bits import Condition, Literals, single_bits
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.consumables import Supplies
+from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
@@ -37,7 +37,7 @@ class Survey:
         self.task = SearchTask(problem, budget)
         self._problem = problem
         self._relaxation = Relaxation(self.task, budget)
-        supplies = Supplies(self.task, self._relaxation)
+        supplies = Consumables(self.task, self._relaxation)
         self._planner = RelaxedPlanner(self._relaxation, supplies, budget)
 
     def steps(self, state: State, standing: Standing) -> int | None:
