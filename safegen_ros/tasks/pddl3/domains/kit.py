@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from random import Random
 
@@ -56,6 +56,14 @@ class Instance:
     goal: tuple[Atom, ...]
     constraints: tuple[str, ...] = ()
     witness: tuple[Step, ...] = ()
+
+    def constrained(self, constraints: Sequence[str], witness: Sequence[Step]) -> Instance:
+        """The instance with constraints and a plan that obeys them."""
+        return replace(self, constraints=tuple(constraints), witness=tuple(witness))
+
+
+Constrain = Callable[[Random, Instance], Instance | None]
+"""Adds constraints and their witness to an instance; None where they do not fit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +110,30 @@ class Family:
     name: str
     operators: tuple[str, ...]
     summary: str
-    constrain: Callable[[Random, Instance], Instance | None]
+    constrain: Constrain
     paper: bool = False
     rules: tuple[Rule, ...] = ()
+
+
+class Families(dict[str, Family]):
+    """The constraint families of a domain by name, in order."""
+
+    def add(
+        self, *operators: str, paper: bool = False, rules: tuple[Rule, ...] = ()
+    ) -> Callable[[Constrain], Constrain]:
+        """Makes a function `_big_load` the family `big-load`.
+
+        The first line of its docstring is the summary. The arguments are those of `Family`.
+        """
+
+        def register(constrain: Constrain) -> Constrain:
+            name = constrain.__name__.strip('_').replace('_', '-')
+            summary = (constrain.__doc__ or '').split('\n')[0].rstrip('.')
+            summary = summary[:1].lower() + summary[1:]
+            self[name] = Family(name, operators, summary, constrain, paper, rules)
+            return constrain
+
+        return register
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +348,3 @@ def _objects_text(objects: Sequence[tuple[str, str]], typed: bool) -> str:
 def at_least(name: str, value: int) -> Rule:
     """A rule for one parameter: at least so many."""
     return Rule(f'at least {value} {name}', lambda size: size[name] >= value)
-
-
-def by_name(*families: Family) -> dict[str, Family]:
-    """Families under their names, in order."""
-    return {family.name: family for family in families}

@@ -88,10 +88,10 @@ SPOILT = [
     (KIT, 'families=FAMILIES', 'families={}', 'families: there are none: add one'),
     (KIT, 'families=FAMILIES', "families={'fast': FAMILIES['express']}",
      "family 'fast': the family there is named 'express': make them equal"),
-    (FAMILIES, "('within',)", "('soon',)", "family 'express': 'soon' is no operator of PDDL3: use"),
-    (FAMILIES, "('within',)", "('always',)",
+    (FAMILIES, "add('within'", "add('soon'", "family 'express': 'soon' is no operator of PDDL3: use"),
+    (FAMILIES, "add('within'", "add('always'",
      "'express', seed 0: its constraints use within, its operators are always: make them equal"),
-    (FAMILIES, "('within',)", "('within', 'always')", 'its operators are always and within'),
+    (FAMILIES, "add('within'", "add('within', 'always'", 'its operators are always and within'),
     (FAMILIES, "at_least('things', 2)", "at_least('things', 9)",
      "no size in the ranges of its parameters is one that family 'express' can have: give a"),
     # What is drawn.
@@ -142,7 +142,8 @@ def test_what_can_be_done_without_is_noted(courier: Path) -> None:
         '',
     )
     _spoil(courier, WORDS, "        'place': ('place', 'places'),\n", '')
-    _spoil(courier, FAMILIES, "'a certain thing is delivered within a number of steps'", "''")
+    summary = '    """A certain thing is delivered within a number of steps."""\n'
+    _spoil(courier, FAMILIES, summary, '')
     found = _found()
     assert all(finding.note for finding in found)
     assert [finding.message.split(': ')[1] for finding in found] == [

@@ -9,14 +9,20 @@ to obey them too.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 from safegen_ros.tasks.pddl3.domains._template.problems import Robot, Scene
-from safegen_ros.tasks.pddl3.domains.kit import Family, Instance, at_least, by_name
+from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, at_least
+
+FAMILIES = Families()
+"""The constraint families of this domain."""
+
+_TWO = at_least('things', 2)
 
 
+@FAMILIES.add('sometime-before', rules=(_TWO,))
 def _delivery_order(rng: Random, instance: Instance) -> Instance | None:
+    """A certain thing is delivered only after another one."""
     robot = Robot(Scene.of(instance))
     goal = robot.scene.goal
     if len(robot.scene.moving) < 2:
@@ -24,11 +30,15 @@ def _delivery_order(rng: Random, instance: Instance) -> Instance | None:
     first, second = rng.sample(robot.scene.moving, 2)
     robot.deliver(first, second)
     text = f'(sometime-before (thing-at {second} {goal[second]}) (thing-at {first} {goal[first]}))'
-    return _made(instance, text, robot)
+    return instance.constrained([text], robot.finish())
 
 
+@FAMILIES.add('always', rules=(_TWO,))
 def _never_together(rng: Random, instance: Instance) -> Instance | None:
-    """The thing that lies at the place leaves before the other one arrives."""
+    """Two things never lie at the same place at the same time.
+
+    The thing that lies at the place leaves before the other one arrives.
+    """
     robot = Robot(Scene.of(instance))
     scene = robot.scene
     pairs = [
@@ -43,44 +53,14 @@ def _never_together(rng: Random, instance: Instance) -> Instance | None:
     place = scene.start[leaving]
     robot.deliver(leaving)
     both = f'(and (thing-at {leaving} {place}) (thing-at {coming} {place}))'
-    return _made(instance, f'(always (not {both}))', robot)
+    return instance.constrained([f'(always (not {both}))'], robot.finish())
 
 
+@FAMILIES.add('within', rules=(_TWO,))
 def _express(rng: Random, instance: Instance) -> Instance:
+    """A certain thing is delivered within a number of steps."""
     robot = Robot(Scene.of(instance))
     thing = rng.choice(robot.scene.moving)
     robot.deliver(thing)
     text = f'(within {len(robot.steps)} (thing-at {thing} {robot.scene.goal[thing]}))'
-    return _made(instance, text, robot)
-
-
-def _made(instance: Instance, constraint: str, robot: Robot) -> Instance:
-    return replace(instance, constraints=(constraint,), witness=robot.finish())
-
-
-_TWO = at_least('things', 2)
-
-FAMILIES = by_name(
-    Family(
-        'delivery-order',
-        ('sometime-before',),
-        'a certain thing is delivered only after another one',
-        _delivery_order,
-        rules=(_TWO,),
-    ),
-    Family(
-        'never-together',
-        ('always',),
-        'two things never lie at the same place at the same time',
-        _never_together,
-        rules=(_TWO,),
-    ),
-    Family(
-        'express',
-        ('within',),
-        'a certain thing is delivered within a number of steps',
-        _express,
-        rules=(_TWO,),
-    ),
-)
-"""The constraint families of this domain."""
+    return instance.constrained([text], robot.finish())

@@ -4,23 +4,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.pddl3.domains.blocksworld.problems import (
     Arm,
     Towers,
     direct_steps,
     standing,
 )
-from safegen_ros.tasks.pddl3.domains.kit import Family, Instance, at_least, by_name
+from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, at_least
+
+FAMILIES = Families()
+"""The constraint families of this domain."""
+
+_THREE = at_least('blocks', 3)
+_FOUR = at_least('blocks', 4)
 
 
+@FAMILIES.add('sometime-before', paper=True, rules=(_FOUR,))
 def _table_order(rng: Random, instance: Instance) -> Instance | None:
-    """A block above another one in a tower must not come to the table before it.
+    """A block comes to the table only after another one has been there.
+
+    A block above another one in a tower must not come to the table before it.
 
     The upper block belongs on the table, so every direct plan breaks this. Upper blocks wait on a
     tower that no lower block is in; with three blocks there is no such tower.
@@ -47,11 +54,14 @@ def _table_order(rng: Random, instance: Instance) -> Instance | None:
     for tower in towers:
         for block in reversed(tower[1:] if tower is not aside else ()):
             arm.move(block, (aside[0], *arm.now.over(aside[0]))[-1] if block in kept else None)
-    return _made(instance, found, arm.finish())
+    return instance.constrained(found, arm.finish()) if found else None
 
 
+@FAMILIES.add('sometime-before', paper=True, rules=(_THREE,))
 def _support_first(rng: Random, instance: Instance) -> Instance | None:
-    """A supporting block is laid on the table before another one is stacked on it.
+    """A block is stacked on its support only after the support has been on the table.
+
+    A supporting block is laid on the table before another one is stacked on it.
 
     Half of the time the supporting block stands where it belongs at first, which makes every
     direct plan wrong.
@@ -75,11 +85,15 @@ def _support_first(rng: Random, instance: Instance) -> Instance | None:
         ]
         supports = rng.sample(held_up, min(count, len(held_up)))
     found = [f'(sometime-before (on {goal.above[s]} {s}) (on-table {s}))' for s in supports]
-    return _made(instance, found, Arm.at(instance).finish())
+    return instance.constrained(found, Arm.at(instance).finish()) if found else None
 
 
+@FAMILIES.add('sometime-before', rules=(_FOUR,))
 def _building_order(rng: Random, instance: Instance) -> Instance | None:
-    """Blocks are stacked in an order that goes to and fro between the towers of the goal."""
+    """A block is stacked in one tower only after one is stacked in another tower.
+
+    Blocks are stacked in an order that goes to and fro between the towers of the goal.
+    """
     arm = Arm.at(instance)
     left = [list(pairwise(tower)) for tower in arm.goal.towers()]
     order: list[tuple[str, str]] = []
@@ -100,11 +114,15 @@ def _building_order(rng: Random, instance: Instance) -> Instance | None:
     arm.flatten()
     for lower, upper in order:
         arm.move(upper, lower)
-    return _made(instance, found, arm.build())
+    return instance.constrained(found, arm.build()) if found else None
 
 
+@FAMILIES.add('always', rules=(_FOUR,))
 def _off_the_table(rng: Random, instance: Instance) -> Instance | None:
-    """The block waits on another one until what belongs under it is built."""
+    """A certain block is never on the table.
+
+    The block waits on another one until what belongs under it is built.
+    """
     arm = Arm.at(instance)
     now, goal = arm.now, arm.goal
     choices = [
@@ -126,11 +144,15 @@ def _off_the_table(rng: Random, instance: Instance) -> Instance | None:
             arm.uncover(base)
     arm.build_under(block)
     arm.move(block, goal.below[block])
-    return _made(instance, [f'(always (not (on-table {block})))'], arm.build())
+    return instance.constrained([f'(always (not (on-table {block})))'], arm.build())
 
 
+@FAMILIES.add('always', rules=(_FOUR,))
 def _apart_on_the_table(rng: Random, instance: Instance) -> Instance | None:
-    """The upper block belongs on the table, and the lower one, which is there, must leave first."""
+    """Two blocks are never on the table at the same time.
+
+    The upper block belongs on the table, and the lower one, which is there, must leave first.
+    """
     arm = Arm.at(instance)
     now, goal = arm.now, arm.goal
     choices = [
@@ -154,11 +176,15 @@ def _apart_on_the_table(rng: Random, instance: Instance) -> Instance | None:
     arm.move(lower, goal.below[lower])
     arm.move(upper, None)
     both = f'(and (on-table {upper}) (on-table {lower}))'
-    return _made(instance, [f'(always (not {both}))'], arm.build())
+    return instance.constrained([f'(always (not {both}))'], arm.build())
 
 
+@FAMILIES.add('at-most-once', rules=(_FOUR,))
 def _lifted_once(rng: Random, instance: Instance) -> Instance | None:
-    """The block, which a direct plan lifts twice, is lifted when what belongs under it is built."""
+    """A certain block is lifted at most once.
+
+    The block, which a direct plan lifts twice, is lifted when what belongs under it is built.
+    """
     arm = Arm.at(instance)
     now, goal = arm.now, arm.goal
     steps = direct_steps(rng, instance)
@@ -180,10 +206,12 @@ def _lifted_once(rng: Random, instance: Instance) -> Instance | None:
     arm.move(block, goal.below[block])
     if bottom != block:
         arm.uncover(bottom)
-    return _made(instance, [f'(at-most-once (holding {block}))'], arm.build())
+    return instance.constrained([f'(at-most-once (holding {block}))'], arm.build())
 
 
+@FAMILIES.add('sometime', rules=(_THREE,))
 def _weighed(rng: Random, instance: Instance) -> Instance | None:
+    """A certain block is laid on a certain other one at some time."""
     arm = Arm.at(instance)
     block = rng.choice(list(arm.now.below))
     taken = (block, arm.now.below[block], arm.goal.below[block])
@@ -193,10 +221,12 @@ def _weighed(rng: Random, instance: Instance) -> Instance | None:
     scale = rng.choice(scales)
     arm.flatten()
     arm.move(block, scale)
-    return _made(instance, [f'(sometime (on {block} {scale}))'], arm.finish())
+    return instance.constrained([f'(sometime (on {block} {scale}))'], arm.finish())
 
 
+@FAMILIES.add('sometime-after')
 def _wiped_after(rng: Random, instance: Instance) -> Instance | None:
+    """After one block was held, another one is held."""
     arm = Arm.at(instance)
     dirty, cloth = rng.choice(list(arm.now.below)), rng.choice(arm.goal.tops())
     if dirty == cloth:
@@ -204,11 +234,15 @@ def _wiped_after(rng: Random, instance: Instance) -> Instance | None:
     arm.finish()
     arm.touch(cloth)
     text = f'(sometime-after (holding {dirty}) (holding {cloth}))'
-    return _made(instance, [text], arm.build())
+    return instance.constrained([text], arm.build())
 
 
+@FAMILIES.add('always-within', rules=(_THREE,))
 def _wiped_within(rng: Random, instance: Instance) -> Instance | None:
-    """The cloth stays at hand on the table until all other blocks are in place."""
+    """Within a few steps after one block was held, another one is held.
+
+    The cloth stays at hand on the table until all other blocks are in place.
+    """
     arm = Arm.at(instance)
     dirty, cloth = rng.choice(list(arm.now.below)), rng.choice(arm.goal.tops())
     if cloth in (dirty, *arm.now.under(dirty)):
@@ -228,11 +262,15 @@ def _wiped_within(rng: Random, instance: Instance) -> Instance | None:
                 arm.touch(cloth)
     delay = rng.choice((2, 2, 3))
     text = f'(always-within {delay} (holding {dirty}) (holding {cloth}))'
-    return _made(instance, [text], arm.build())
+    return instance.constrained([text], arm.build())
 
 
-def _place_at_end(rng: Random, instance: Instance) -> Instance | None:
-    """The goal is silent about one block; the constraint asks for a place it would not stay in."""
+@FAMILIES.add('at end', rules=(_THREE,))
+def _place_at_end(rng: Random, instance: Instance) -> Instance:
+    """A block that the goal does not name ends on the table, or off it.
+
+    The goal is silent about one block; the constraint asks for a place it would not stay in.
+    """
     block = rng.choice(Towers.of(instance.goal).tops())
     instance = replace(instance, goal=tuple(a for a in instance.goal if a[1] != block))
     arm = Arm.at(instance)
@@ -241,10 +279,12 @@ def _place_at_end(rng: Random, instance: Instance) -> Instance | None:
     if arm.at(instance).now.below[block] is None:
         arm.move(block, next(top for top in arm.now.tops() if top != block))
         text, steps = f'(not {text})', tuple(arm.steps)
-    return _made(instance, [f'(at end {text})'], steps)
+    return instance.constrained([f'(at end {text})'], steps)
 
 
+@FAMILIES.add('within', rules=(_THREE,))
 def _stacked_within(rng: Random, instance: Instance) -> Instance | None:
+    """A certain block is stacked on another one within a number of steps."""
     arm = Arm.at(instance)
     pairs = [
         (block, below)
@@ -258,11 +298,15 @@ def _stacked_within(rng: Random, instance: Instance) -> Instance | None:
     arm.uncover(below)
     arm.move(block, below)
     deadline = len(arm.steps) + rng.randint(0, 1)
-    return _made(instance, [f'(within {deadline} (on {block} {below}))'], arm.finish())
+    return instance.constrained([f'(within {deadline} (on {block} {below}))'], arm.finish())
 
 
+@FAMILIES.add('hold-during', rules=(_THREE,))
 def _drying(rng: Random, instance: Instance) -> Instance | None:
-    """Another block is lifted and put back until the wet one is dry."""
+    """A certain block is not touched during a time.
+
+    Another block is lifted and put back until the wet one is dry.
+    """
     arm = Arm.at(instance)
     tops = arm.now.tops()
     block = rng.choice(tops)
@@ -273,10 +317,12 @@ def _drying(rng: Random, instance: Instance) -> Instance | None:
     while len(arm.steps) < end:
         arm.touch(others[0])
     text = f'(hold-during {rng.randint(0, 1)} {end} (not (holding {block})))'
-    return _made(instance, [text], arm.finish())
+    return instance.constrained([text], arm.finish())
 
 
+@FAMILIES.add('hold-after', rules=(_FOUR,))
 def _settled_after(rng: Random, instance: Instance) -> Instance | None:
+    """A certain block is on the table from a certain step on."""
     arm = Arm.at(instance)
     choices = [block for block in arm.goal.bases() if arm.now.below[block]]
     if not choices:
@@ -285,112 +331,4 @@ def _settled_after(rng: Random, instance: Instance) -> Instance | None:
     arm.uncover(block)
     arm.move(block, None)
     text = f'(hold-after {len(arm.steps) + rng.randint(0, 1)} (on-table {block}))'
-    return _made(instance, [text], arm.finish())
-
-
-def _made(
-    instance: Instance, constraints: Sequence[str], witness: tuple[Step, ...]
-) -> Instance | None:
-    if not constraints:
-        return None
-    return replace(instance, constraints=tuple(constraints), witness=witness)
-
-
-_THREE = at_least('blocks', 3)
-_FOUR = at_least('blocks', 4)
-
-FAMILIES = by_name(
-    Family(
-        'table-order',
-        ('sometime-before',),
-        'a block comes to the table only after another one has been there',
-        _table_order,
-        paper=True,
-        rules=(_FOUR,),
-    ),
-    Family(
-        'support-first',
-        ('sometime-before',),
-        'a block is stacked on its support only after the support has been on the table',
-        _support_first,
-        paper=True,
-        rules=(_THREE,),
-    ),
-    Family(
-        'building-order',
-        ('sometime-before',),
-        'a block is stacked in one tower only after one is stacked in another tower',
-        _building_order,
-        rules=(_FOUR,),
-    ),
-    Family(
-        'off-the-table',
-        ('always',),
-        'a certain block is never on the table',
-        _off_the_table,
-        rules=(_FOUR,),
-    ),
-    Family(
-        'apart-on-the-table',
-        ('always',),
-        'two blocks are never on the table at the same time',
-        _apart_on_the_table,
-        rules=(_FOUR,),
-    ),
-    Family(
-        'lifted-once',
-        ('at-most-once',),
-        'a certain block is lifted at most once',
-        _lifted_once,
-        rules=(_FOUR,),
-    ),
-    Family(
-        'weighed',
-        ('sometime',),
-        'a certain block is laid on a certain other one at some time',
-        _weighed,
-        rules=(_THREE,),
-    ),
-    Family(
-        'wiped-after',
-        ('sometime-after',),
-        'after one block was held, another one is held',
-        _wiped_after,
-    ),
-    Family(
-        'wiped-within',
-        ('always-within',),
-        'within a few steps after one block was held, another one is held',
-        _wiped_within,
-        rules=(_THREE,),
-    ),
-    Family(
-        'place-at-end',
-        ('at end',),
-        'a block that the goal does not name ends on the table, or off it',
-        _place_at_end,
-        rules=(_THREE,),
-    ),
-    Family(
-        'stacked-within',
-        ('within',),
-        'a certain block is stacked on another one within a number of steps',
-        _stacked_within,
-        rules=(_THREE,),
-    ),
-    Family(
-        'drying',
-        ('hold-during',),
-        'a certain block is not touched during a time',
-        _drying,
-        rules=(_THREE,),
-    ),
-    Family(
-        'settled-after',
-        ('hold-after',),
-        'a certain block is on the table from a certain step on',
-        _settled_after,
-        rules=(_FOUR,),
-    ),
-)
-"""The constraint families of this domain."""
+    return instance.constrained([text], arm.finish())

@@ -4,16 +4,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
 from safegen_ros.tasks.pddl3.domains.ferry.problems import Pilot, crossing
-from safegen_ros.tasks.pddl3.domains.kit import Family, Instance, at_least, by_name
+from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, at_least
+
+FAMILIES = Families()
+"""The constraint families of this domain."""
+
+_CARS = at_least('cars', 2)
+_LOCATIONS = at_least('locations', 3)
 
 
+@FAMILIES.add('sometime-before', paper=True, rules=(_LOCATIONS,))
 def _stop_before_delivery(rng: Random, instance: Instance) -> Instance | None:
-    """Every stop is visited with no car on board; then cars are delivered in any order."""
+    """Each car is delivered only after the ferry has stopped at a certain location.
+
+    Every stop is visited with no car on board; then cars are delivered in any order.
+    """
     pilot = Pilot(crossing(instance))
     scene, found, stops = pilot.scene, [], []
     for car in scene.moving:
@@ -24,11 +33,15 @@ def _stop_before_delivery(rng: Random, instance: Instance) -> Instance | None:
             found.append(f'(sometime-before (at {car} {scene.goal[car]}) (at-ferry {stop}))')
     for stop in stops:
         pilot.sail(stop)
-    return _made(instance, found, pilot)
+    return instance.constrained(found, pilot.finish()) if found else None
 
 
+@FAMILIES.add('sometime-before', paper=True, rules=(_LOCATIONS, _CARS))
 def _delivery_before_return(rng: Random, instance: Instance) -> Instance | None:
-    """Along a random order of deliveries, a location is closed until the car before it is home."""
+    """The ferry may go to a location only after a certain car is at its destination.
+
+    Along a random order of deliveries, a location is closed until the car before it is home.
+    """
     pilot = Pilot(crossing(instance))
     scene, found = pilot.scene, []
     order = rng.sample(scene.moving, len(scene.moving))
@@ -41,10 +54,12 @@ def _delivery_before_return(rng: Random, instance: Instance) -> Instance | None:
             delivered = f'(at {car} {scene.goal[car]})'
             found.append(f'(sometime-before (at-ferry {rng.choice(closed)}) {delivered})')
     pilot.deliver(*order)
-    return _made(instance, found, pilot)
+    return instance.constrained(found, pilot.finish()) if found else None
 
 
+@FAMILIES.add('sometime-before', rules=(_CARS,))
 def _delivery_order(rng: Random, instance: Instance) -> Instance | None:
+    """Cars reach their destinations in a certain order."""
     pilot = Pilot(crossing(instance))
     scene, found = pilot.scene, []
     count = min(len(scene.moving), rng.choice((2, 3)) + len(scene.moving) // 6)
@@ -54,11 +69,15 @@ def _delivery_order(rng: Random, instance: Instance) -> Instance | None:
         comes = f'(at {first} {scene.goal[first]})'
         found.append(f'(sometime-before {waits} {comes})')
     pilot.deliver(*order)
-    return _made(instance, found, pilot)
+    return instance.constrained(found, pilot.finish()) if found else None
 
 
+@FAMILIES.add('always', rules=(_CARS,))
 def _never_together(rng: Random, instance: Instance) -> Instance | None:
-    """The car that stands at the location leaves before the other one arrives."""
+    """Two cars never stand at the same location at the same time.
+
+    The car that stands at the location leaves before the other one arrives.
+    """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     pairs = [
@@ -73,11 +92,15 @@ def _never_together(rng: Random, instance: Instance) -> Instance | None:
     place = scene.start[leaving]
     pilot.deliver(leaving)
     both = f'(and (at {leaving} {place}) (at {coming} {place}))'
-    return _made(instance, [f'(always (not {both}))'], pilot)
+    return instance.constrained([f'(always (not {both}))'], pilot.finish())
 
 
+@FAMILIES.add('sometime-before', 'at-most-once', rules=(_LOCATIONS,))
 def _inspected_once(rng: Random, instance: Instance) -> Instance | None:
-    """An inspection at a location that nobody starts from or goes to, visited first and once."""
+    """Cars are delivered after an inspection, and the ferry goes there at most once.
+
+    An inspection at a location that nobody starts from or goes to, visited first and once.
+    """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     used = [*scene.start.values(), *scene.goal.values()]
@@ -88,10 +111,12 @@ def _inspected_once(rng: Random, instance: Instance) -> Instance | None:
     cars = rng.sample(scene.moving, rng.randint(1, len(scene.moving)))
     found = [f'(sometime-before (at {c} {scene.goal[c]}) (at-ferry {place}))' for c in cars]
     pilot.sail(place)
-    return _made(instance, [*found, f'(at-most-once (at-ferry {place}))'], pilot)
+    return instance.constrained([*found, f'(at-most-once (at-ferry {place}))'], pilot.finish())
 
 
-def _shown_at(rng: Random, instance: Instance) -> Instance | None:
+@FAMILIES.add('sometime', rules=(_LOCATIONS,))
+def _shown_on_board(rng: Random, instance: Instance) -> Instance:
+    """At some time the ferry is at a certain location with a certain car on board."""
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     car = rng.choice(scene.moving)
@@ -99,38 +124,50 @@ def _shown_at(rng: Random, instance: Instance) -> Instance | None:
     pilot.board(car)
     pilot.sail(place)
     pilot.debark(car)
-    return _made(instance, [f'(sometime (and (at-ferry {place}) (on {car})))'], pilot)
+    return instance.constrained([f'(sometime (and (at-ferry {place}) (on {car})))'], pilot.finish())
 
 
-def _cleaned_after(rng: Random, instance: Instance) -> Instance | None:
+@FAMILIES.add('sometime-after')
+def _cleaned_after(rng: Random, instance: Instance) -> Instance:
+    """After a certain car was on board, the ferry goes to be cleaned."""
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     car = rng.choice(scene.moving)
     place = rng.choice(scene.others(scene.goal[car]))
     pilot.finish()
     pilot.sail(place)
-    return _made(instance, [f'(sometime-after (on {car}) (at-ferry {place}))'], pilot)
+    return instance.constrained([f'(sometime-after (on {car}) (at-ferry {place}))'], pilot.finish())
 
 
-def _moored_at_end(rng: Random, instance: Instance) -> Instance | None:
+@FAMILIES.add('at end')
+def _moored_at_end(rng: Random, instance: Instance) -> Instance:
+    """The ferry ends at a certain location."""
     pilot = Pilot(crossing(instance))
     place = rng.choice(pilot.scene.locations)
     pilot.finish()
     pilot.sail(place)
-    return _made(instance, [f'(at end (at-ferry {place}))'], pilot)
+    return instance.constrained([f'(at end (at-ferry {place}))'], pilot.finish())
 
 
-def _express(rng: Random, instance: Instance) -> Instance | None:
+@FAMILIES.add('within', rules=(_CARS,))
+def _express(rng: Random, instance: Instance) -> Instance:
+    """A certain car is delivered within a number of steps."""
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     car = rng.choice(scene.moving)
     pilot.deliver(car)
     deadline = len(pilot.steps) + rng.randint(0, 1)
-    return _made(instance, [f'(within {deadline} (at {car} {scene.goal[car]}))'], pilot)
+    return instance.constrained(
+        [f'(within {deadline} (at {car} {scene.goal[car]}))'], pilot.finish()
+    )
 
 
-def _quarantine(rng: Random, instance: Instance) -> Instance | None:
-    """After every visit the ferry goes to the depot, with or without a car on board."""
+@FAMILIES.add('always-within', rules=(_LOCATIONS,))
+def _quarantine(rng: Random, instance: Instance) -> Instance:
+    """Whenever the ferry is at a certain location, it is at the depot within a few steps.
+
+    After every visit the ferry goes to the depot, with or without a car on board.
+    """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     place = rng.choice(scene.locations)
@@ -146,11 +183,15 @@ def _quarantine(rng: Random, instance: Instance) -> Instance | None:
             pilot.sail(depot)
     delay = rng.choice((2, 2, 3))
     text = f'(always-within {delay} (at-ferry {place}) (at-ferry {depot}))'
-    return _made(instance, [text], pilot)
+    return instance.constrained([text], pilot.finish())
 
 
+@FAMILIES.add('hold-during', rules=(_LOCATIONS,))
 def _closed_at_first(rng: Random, instance: Instance) -> Instance | None:
-    """The ferry sails to and fro elsewhere until the location opens."""
+    """The ferry stays away from a location during a time.
+
+    The ferry sails to and fro elsewhere until the location opens.
+    """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     busy = [p for p in scene.others(scene.ferry) if scene.cars_at(p)]
@@ -162,11 +203,15 @@ def _closed_at_first(rng: Random, instance: Instance) -> Instance | None:
     while len(pilot.steps) < end:
         pilot.sail(elsewhere if pilot.here == scene.ferry else scene.ferry)
     text = f'(hold-during {rng.randint(0, 1)} {end} (not (at-ferry {place})))'
-    return _made(instance, [text], pilot)
+    return instance.constrained([text], pilot.finish())
 
 
+@FAMILIES.add('hold-after', rules=(_LOCATIONS, _CARS))
 def _closed_later(rng: Random, instance: Instance) -> Instance | None:
-    """What has to be done at the location is done first."""
+    """The ferry stays away from a location from a certain step on.
+
+    What has to be done at the location is done first.
+    """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene
     busy = [p for p in scene.locations if 0 < len(scene.cars_at(p)) < len(scene.moving)]
@@ -178,97 +223,4 @@ def _closed_later(rng: Random, instance: Instance) -> Instance | None:
     if pilot.here == place:
         pilot.sail(rng.choice(scene.others(place)))
     text = f'(hold-after {len(pilot.steps)} (not (at-ferry {place})))'
-    return _made(instance, [text], pilot)
-
-
-def _made(instance: Instance, constraints: list[str], pilot: Pilot) -> Instance | None:
-    if not constraints:
-        return None
-    return replace(instance, constraints=tuple(constraints), witness=pilot.finish())
-
-
-_CARS = at_least('cars', 2)
-_LOCATIONS = at_least('locations', 3)
-
-FAMILIES = by_name(
-    Family(
-        'stop-before-delivery',
-        ('sometime-before',),
-        'each car is delivered only after the ferry has stopped at a certain location',
-        _stop_before_delivery,
-        paper=True,
-        rules=(_LOCATIONS,),
-    ),
-    Family(
-        'delivery-before-return',
-        ('sometime-before',),
-        'the ferry may go to a location only after a certain car is at its destination',
-        _delivery_before_return,
-        paper=True,
-        rules=(_LOCATIONS, _CARS),
-    ),
-    Family(
-        'delivery-order',
-        ('sometime-before',),
-        'cars reach their destinations in a certain order',
-        _delivery_order,
-        rules=(_CARS,),
-    ),
-    Family(
-        'never-together',
-        ('always',),
-        'two cars never stand at the same location at the same time',
-        _never_together,
-        rules=(_CARS,),
-    ),
-    Family(
-        'inspected-once',
-        ('sometime-before', 'at-most-once'),
-        'cars are delivered after an inspection, and the ferry goes there at most once',
-        _inspected_once,
-        rules=(_LOCATIONS,),
-    ),
-    Family(
-        'shown-on-board',
-        ('sometime',),
-        'at some time the ferry is at a certain location with a certain car on board',
-        _shown_at,
-        rules=(_LOCATIONS,),
-    ),
-    Family(
-        'cleaned-after',
-        ('sometime-after',),
-        'after a certain car was on board, the ferry goes to be cleaned',
-        _cleaned_after,
-    ),
-    Family('moored-at-end', ('at end',), 'the ferry ends at a certain location', _moored_at_end),
-    Family(
-        'express',
-        ('within',),
-        'a certain car is delivered within a number of steps',
-        _express,
-        rules=(_CARS,),
-    ),
-    Family(
-        'quarantine',
-        ('always-within',),
-        'whenever the ferry is at a certain location, it is at the depot within a few steps',
-        _quarantine,
-        rules=(_LOCATIONS,),
-    ),
-    Family(
-        'closed-at-first',
-        ('hold-during',),
-        'the ferry stays away from a location during a time',
-        _closed_at_first,
-        rules=(_LOCATIONS,),
-    ),
-    Family(
-        'closed-later',
-        ('hold-after',),
-        'the ferry stays away from a location from a certain step on',
-        _closed_later,
-        rules=(_LOCATIONS, _CARS),
-    ),
-)
-"""The constraint families of this domain."""
+    return instance.constrained([text], pilot.finish())

@@ -9,7 +9,13 @@ from itertools import pairwise
 from random import Random
 
 from safegen_ros.tasks.pddl3.domains.grippers.problems import Crew, house
-from safegen_ros.tasks.pddl3.domains.kit import Family, Instance, at_least, by_name
+from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, at_least
+
+FAMILIES = Families()
+"""The constraint families of this domain."""
+
+_ROOMS = at_least('rooms', 3)
+_OBJECTS = at_least('objects', 2)
 
 
 def _worker(rng: Random, crew: Crew) -> tuple[str, str]:
@@ -18,8 +24,12 @@ def _worker(rng: Random, crew: Crew) -> tuple[str, str]:
     return robot, rng.choice(crew.scene.hands[robot])
 
 
+@FAMILIES.add('always', paper=True)
 def _restricted_gripper(rng: Random, instance: Instance) -> Instance:
-    """Of some robots one gripper may carry nothing; the other one of such a robot works."""
+    """Certain grippers never carry anything.
+
+    Of some robots one gripper may carry nothing; the other one of such a robot works.
+    """
     crew = Crew(house(instance))
     robots = list(crew.scene.robots)
     found = []
@@ -27,10 +37,12 @@ def _restricted_gripper(rng: Random, instance: Instance) -> Instance:
         worker = robot
         banned, allowed = rng.sample(crew.scene.hands[robot], 2)
         found.append(f'(always (forall (?o - object) (not (carry {robot} ?o {banned}))))')
-    return _made(instance, found, crew, worker, allowed)
+    return instance.constrained(found, crew.finish(worker, allowed))
 
 
+@FAMILIES.add('always', paper=True)
 def _reserved_gripper(rng: Random, instance: Instance) -> Instance:
+    """A critical object is carried with one certain gripper only."""
     crew = Crew(house(instance))
     robot, gripper = _worker(rng, crew)
     balls = rng.sample(crew.scene.moving, 1 + len(crew.scene.moving) // 6)
@@ -38,11 +50,15 @@ def _reserved_gripper(rng: Random, instance: Instance) -> Instance:
         f'(always (forall (?r - robot ?g - gripper) (imply (carry ?r {ball} ?g) (= ?g {gripper}))))'
         for ball in balls
     ]
-    return _made(instance, found, crew, robot, gripper)
+    return instance.constrained(found, crew.finish(robot, gripper))
 
 
+@FAMILIES.add('always', paper=True, rules=(at_least('robots', 2),))
 def _narrow_room(rng: Random, instance: Instance) -> Instance | None:
-    """The robot that is in the narrow room, or any one, does all the work."""
+    """Two robots are never in the narrow room at the same time.
+
+    The robot that is in the narrow room, or any one, does all the work.
+    """
     crew = Crew(house(instance))
     inside = list(crew.here.values())
     rooms = [room for room in crew.scene.rooms if inside.count(room) < 2]
@@ -55,22 +71,30 @@ def _narrow_room(rng: Random, instance: Instance) -> Instance | None:
         f'(always (forall (?r ?s - robot) '
         f'(imply (and (at-robby ?r {room}) (at-robby ?s {room})) (= ?r ?s))))'
     )
-    return _made(instance, [text], crew, robot, crew.scene.hands[robot][0])
+    return instance.constrained([text], crew.finish(robot, crew.scene.hands[robot][0]))
 
 
-def _one_load(rng: Random, instance: Instance) -> Instance:
-    """One gripper does all the work."""
+@FAMILIES.add('always', paper=True, rules=(_OBJECTS,))
+def _one_load_in_narrow_room(rng: Random, instance: Instance) -> Instance:
+    """A robot in the narrow room has at least one gripper free.
+
+    One gripper does all the work.
+    """
     crew = Crew(house(instance))
     room = rng.choice(crew.scene.rooms)
     found = []
     for robot, (one, other) in crew.scene.hands.items():
         free = f'(or (free {robot} {one}) (free {robot} {other}))'
         found.append(f'(always (imply (at-robby {robot} {room}) {free}))')
-    return _made(instance, found, crew, *_worker(rng, crew))
+    return instance.constrained(found, crew.finish(*_worker(rng, crew)))
 
 
+@FAMILIES.add('always', rules=(_OBJECTS,))
 def _apart_on_the_way(rng: Random, instance: Instance) -> Instance | None:
-    """One gripper does all the work; the two objects start in the same room."""
+    """Two objects are never carried by the same robot at the same time.
+
+    One gripper does all the work; the two objects start in the same room.
+    """
     crew = Crew(house(instance))
     start = crew.scene.start
     mixed = rng.sample(crew.waiting, len(crew.waiting))
@@ -83,10 +107,12 @@ def _apart_on_the_way(rng: Random, instance: Instance) -> Instance | None:
         f'(not (and (carry ?r {one} ?g) (carry ?r {other} ?h)))))'
         for one, other in rng.sample(pairs, 1 + len(pairs) // 4)
     ]
-    return _made(instance, found, crew, *_worker(rng, crew))
+    return instance.constrained(found, crew.finish(*_worker(rng, crew)))
 
 
+@FAMILIES.add('sometime-before', rules=(_OBJECTS,))
 def _delivery_order(rng: Random, instance: Instance) -> Instance:
+    """Objects reach their rooms in a certain order."""
     crew = Crew(house(instance))
     goal, waiting = crew.scene.goal, crew.waiting
     order = rng.sample(waiting, min(len(waiting), rng.choice((2, 3)) + len(waiting) // 6))
@@ -96,20 +122,28 @@ def _delivery_order(rng: Random, instance: Instance) -> Instance:
     ]
     robot, gripper = _worker(rng, crew)
     crew.deliver(robot, gripper, *order)
-    return _made(instance, found, crew, robot, gripper)
+    return instance.constrained(found, crew.finish(robot, gripper))
 
 
+@FAMILIES.add('at-most-once', rules=(_OBJECTS,))
 def _worn_gripper(rng: Random, instance: Instance) -> Instance:
-    """The worn gripper stays empty."""
+    """A worn gripper carries something at most once.
+
+    The worn gripper stays empty.
+    """
     crew = Crew(house(instance))
     robot, gripper = _worker(rng, crew)
     worn = next(hand for hand in crew.scene.hands[robot] if hand != gripper)
     text = f'(at-most-once (exists (?o - object) (carry {robot} ?o {worn})))'
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('sometime', rules=(_ROOMS,))
 def _laid_down(rng: Random, instance: Instance) -> Instance | None:
-    """The object is laid down in another room, picked again and delivered."""
+    """A certain object is laid down in a certain room on its way.
+
+    The object is laid down in another room, picked again and delivered.
+    """
     crew = Crew(house(instance))
     scene = crew.scene
     ball = rng.choice(crew.waiting)
@@ -122,10 +156,12 @@ def _laid_down(rng: Random, instance: Instance) -> Instance | None:
     detour.deliver(robot, gripper, ball)
     onward = Crew(replace(scene, robots=detour.here, start={**scene.start, ball: room}))
     onward.steps += detour.steps
-    return _made(instance, [f'(sometime (at {ball} {room}))'], onward, robot, gripper)
+    return instance.constrained([f'(sometime (at {ball} {room}))'], onward.finish(robot, gripper))
 
 
+@FAMILIES.add('sometime-after')
 def _cleaned_after(rng: Random, instance: Instance) -> Instance:
+    """A robot that has carried a certain object goes to be cleaned."""
     crew = Crew(house(instance))
     ball, room = rng.choice(crew.waiting), rng.choice(crew.scene.rooms)
     robot, gripper = _worker(rng, crew)
@@ -135,10 +171,12 @@ def _cleaned_after(rng: Random, instance: Instance) -> Instance:
         f'(forall (?r - robot) (sometime-after '
         f'(exists (?g - gripper) (carry ?r {ball} ?g)) (at-robby ?r {room})))'
     )
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('at end')
 def _parked_at_end(rng: Random, instance: Instance) -> Instance:
+    """All robots end in a certain room."""
     crew = Crew(house(instance))
     room = rng.choice(crew.scene.rooms)
     robot, gripper = _worker(rng, crew)
@@ -146,21 +184,27 @@ def _parked_at_end(rng: Random, instance: Instance) -> Instance:
     for each in crew.scene.robots:
         crew.move(each, room)
     text = f'(at end (forall (?r - robot) (at-robby ?r {room})))'
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('within', rules=(_OBJECTS,))
 def _express(rng: Random, instance: Instance) -> Instance:
+    """A certain object is delivered within a number of steps."""
     crew = Crew(house(instance))
     ball = rng.choice(crew.waiting)
     robot, gripper = _worker(rng, crew)
     crew.deliver(robot, gripper, ball)
     deadline = len(crew.steps) + rng.randint(0, 1)
     text = f'(within {deadline} (at {ball} {crew.scene.goal[ball]}))'
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('always-within', rules=(_ROOMS,))
 def _cold_room(rng: Random, instance: Instance) -> Instance | None:
-    """After everything that is done in the cold room the robot goes to the warm one."""
+    """A robot in the cold room is in the warm room within a few steps.
+
+    After everything that is done in the cold room the robot goes to the warm one.
+    """
     crew = Crew(house(instance))
     scene = crew.scene
     rooms = scene.others(*crew.here.values())
@@ -180,11 +224,15 @@ def _cold_room(rng: Random, instance: Instance) -> Instance | None:
         f'(forall (?r - robot) (always-within {rng.choice((2, 2, 3))} '
         f'(at-robby ?r {cold}) (at-robby ?r {warm})))'
     )
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('hold-during', rules=(_ROOMS,))
 def _closed_at_first(rng: Random, instance: Instance) -> Instance | None:
-    """A robot goes to and fro elsewhere until the room opens."""
+    """No robot is in a certain room during a time.
+
+    A robot goes to and fro elsewhere until the room opens.
+    """
     crew = Crew(house(instance))
     scene = crew.scene
     busy = [room for room in scene.others(*crew.here.values()) if scene.balls_at(room)]
@@ -199,11 +247,15 @@ def _closed_at_first(rng: Random, instance: Instance) -> Instance | None:
         crew.move(robot, elsewhere if crew.here[robot] == home else home)
     empty = f'(forall (?r - robot) (not (at-robby ?r {room})))'
     text = f'(hold-during {rng.randint(0, 1)} {end} {empty})'
-    return _made(instance, [text], crew, robot, gripper)
+    return instance.constrained([text], crew.finish(robot, gripper))
 
 
+@FAMILIES.add('hold-after', rules=(_ROOMS, _OBJECTS))
 def _closed_later(rng: Random, instance: Instance) -> Instance | None:
-    """What has to be done in the room is done first, and all robots leave it."""
+    """No robot is in a certain room from a certain step on.
+
+    What has to be done in the room is done first, and all robots leave it.
+    """
     crew = Crew(house(instance))
     scene = crew.scene
     busy = [room for room in scene.rooms if 0 < len(scene.balls_at(room)) < len(scene.moving)]
@@ -218,112 +270,4 @@ def _closed_later(rng: Random, instance: Instance) -> Instance | None:
             crew.move(each, rng.choice(scene.others(room)))
     empty = f'(forall (?r - robot) (not (at-robby ?r {room})))'
     text = f'(hold-after {len(crew.steps)} {empty})'
-    return _made(instance, [text], crew, robot, gripper)
-
-
-def _made(
-    instance: Instance, constraints: list[str], crew: Crew, robot: str, gripper: str
-) -> Instance:
-    witness = crew.finish(robot, gripper)
-    return replace(instance, constraints=tuple(constraints), witness=witness)
-
-
-_ROOMS = at_least('rooms', 3)
-_OBJECTS = at_least('objects', 2)
-
-FAMILIES = by_name(
-    Family(
-        'restricted-gripper',
-        ('always',),
-        'certain grippers never carry anything',
-        _restricted_gripper,
-        paper=True,
-    ),
-    Family(
-        'reserved-gripper',
-        ('always',),
-        'a critical object is carried with one certain gripper only',
-        _reserved_gripper,
-        paper=True,
-    ),
-    Family(
-        'narrow-room',
-        ('always',),
-        'two robots are never in the narrow room at the same time',
-        _narrow_room,
-        paper=True,
-        rules=(at_least('robots', 2),),
-    ),
-    Family(
-        'one-load-in-narrow-room',
-        ('always',),
-        'a robot in the narrow room has at least one gripper free',
-        _one_load,
-        paper=True,
-        rules=(_OBJECTS,),
-    ),
-    Family(
-        'apart-on-the-way',
-        ('always',),
-        'two objects are never carried by the same robot at the same time',
-        _apart_on_the_way,
-        rules=(_OBJECTS,),
-    ),
-    Family(
-        'delivery-order',
-        ('sometime-before',),
-        'objects reach their rooms in a certain order',
-        _delivery_order,
-        rules=(_OBJECTS,),
-    ),
-    Family(
-        'worn-gripper',
-        ('at-most-once',),
-        'a worn gripper carries something at most once',
-        _worn_gripper,
-        rules=(_OBJECTS,),
-    ),
-    Family(
-        'laid-down',
-        ('sometime',),
-        'a certain object is laid down in a certain room on its way',
-        _laid_down,
-        rules=(_ROOMS,),
-    ),
-    Family(
-        'cleaned-after',
-        ('sometime-after',),
-        'a robot that has carried a certain object goes to be cleaned',
-        _cleaned_after,
-    ),
-    Family('parked-at-end', ('at end',), 'all robots end in a certain room', _parked_at_end),
-    Family(
-        'express',
-        ('within',),
-        'a certain object is delivered within a number of steps',
-        _express,
-        rules=(_OBJECTS,),
-    ),
-    Family(
-        'cold-room',
-        ('always-within',),
-        'a robot in the cold room is in the warm room within a few steps',
-        _cold_room,
-        rules=(_ROOMS,),
-    ),
-    Family(
-        'closed-at-first',
-        ('hold-during',),
-        'no robot is in a certain room during a time',
-        _closed_at_first,
-        rules=(_ROOMS,),
-    ),
-    Family(
-        'closed-later',
-        ('hold-after',),
-        'no robot is in a certain room from a certain step on',
-        _closed_later,
-        rules=(_ROOMS, _OBJECTS),
-    ),
-)
-"""The constraint families of this domain."""
+    return instance.constrained([text], crew.finish(robot, gripper))
