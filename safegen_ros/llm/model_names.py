@@ -1,13 +1,24 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The names of models: a folder, `http://HOST:PORT/v1#MODEL`, or `vllm:FOLDER`."""
+"""The names of models: a folder, `http://HOST:PORT/v1#MODEL`, or `vllm:FOLDER`.
+
+A folder may say in `safegen.json` how its model is asked: `{"prompt_style": "words"}`.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 
+from safegen_ros.errors import BackendError
 from safegen_ros.paths import data_path
+
+SETTINGS = 'safegen.json'
+
+INSTRUCT = 'instruct'
+"""The prompt style of chat models, and of a folder that says nothing of one."""
 
 KEY_ENV = 'SAFEGEN_API_KEY'
 """The environment variable with the key of a server, where no other one is named."""
@@ -40,3 +51,35 @@ def named_model(spec: str) -> str:
 def model_folder(spec: str) -> Path | None:
     """The folder in the name of a model; None for a server."""
     return None if is_server(spec) else Path(split_name(spec)[1])
+
+
+def prompt_style(folder: Path | None) -> str:
+    """The style that a model folder asks for; `instruct` without one, and for a server.
+
+    Raises:
+        BackendError: the settings of the folder are not what they should be.
+    """
+    if folder is None or not (path := folder / SETTINGS).exists():
+        return INSTRUCT
+    try:
+        return str(json.loads(path.read_text(encoding='utf-8'))['prompt_style'])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(
+            f'{path}: expected {{"prompt_style": NAME}}: write the style of the model there'
+        ) from error
+
+
+def words_of_model(folder: Path) -> Collection[str]:
+    """Every word that a model knows whose tokens are words.
+
+    Raises:
+        BackendError: its tokenizer cannot be read.
+    """
+    path = folder / 'tokenizer.json'
+    try:
+        found: dict[str, int] = json.loads(path.read_text(encoding='utf-8'))['model']['vocab']
+        return found
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(
+            f'{path}: the words of the model cannot be read: {error}: copy the whole model folder'
+        ) from error

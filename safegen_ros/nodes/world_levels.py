@@ -17,7 +17,7 @@ from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, S
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.boxnet.planner import held_plans
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
-from safegen_ros.tasks.boxnet.styles import InstructStyle, Style, WordStyle, style_of
+from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
 from safegen_ros.tasks.pddl3.prompts import styles
 from safegen_ros.tasks.task import ActionTask, Asking
 
@@ -46,13 +46,13 @@ class ArmsModel:
         self._model: tuple[Style, Backend] | None = None
         if values['arms_model']:
             self._model = self._own.opened(values['arms_model'])
-        elif isinstance(style, styles.InstructStyle):
-            self._model = InstructStyle(), backend
+        elif isinstance(style, styles.ChatStyle):
+            self._model = ChatStyle(), backend
 
     @property
     def source(self) -> str:
         """What its plans are labelled with: the shield, where it chooses among admissible moves."""
-        chat = self._model is not None and not isinstance(self._model[0], WordStyle)
+        chat = self._model is not None and not isinstance(self._model[0], MapStyle)
         return MODEL if chat else SHIELD
 
     def plans(
@@ -72,7 +72,7 @@ class ArmsModel:
         style, backend = self._model or self._own.opened(SHIPPED)
         show = feedback_named(goal.feedback or self._values['feedback'])
         ask = Asking(backend, sampling_of(self._values, goal), show, deadline.over)
-        if not isinstance(style, WordStyle):
+        if not isinstance(style, MapStyle):
             yield from task.proposals(ask, history)
             return
         if isinstance(task.task, SpatialTask):

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
 from safegen_ros.llm.model_folder import LOCAL
-from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS
+from safegen_ros.llm.model_names import SETTINGS
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder

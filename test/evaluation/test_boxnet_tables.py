@@ -28,7 +28,7 @@ from safegen_ros.tasks.boxnet.dataset.draw import GRID, UNSOLVABLE
 from safegen_ros.tasks.boxnet.dataset.recipe import Block, Split
 from safegen_ros.tasks.boxnet.dataset.rows import Row, make_rows
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
-from safegen_ros.tasks.boxnet.styles import WordStyle
+from safegen_ros.tasks.boxnet.styles import MapStyle
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 SIZES = (3, 2), (2, 2)
@@ -111,7 +111,7 @@ def test_a_model_may_come_without_its_untrained_network(tmp_path: Path) -> None:
 
 
 def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -> None:
-    style = WordStyle({*KNOWN, 'next'})
+    style = MapStyle({*KNOWN, 'next'})
     models = [
         Asked('mini', Right(), style, MEASURED),
         Asked(UNTRAINED, ScriptedPlanner(lambda *_: 'so so'), style, {SPLITS[0]: ('plain',)}),
@@ -141,7 +141,7 @@ def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -
 
 def test_runs_that_are_kept_are_not_made_again(study: Study) -> None:
     backend = Right()
-    models = [Asked('mini', backend, WordStyle({*KNOWN, 'next'}), MEASURED)]
+    models = [Asked('mini', backend, MapStyle({*KNOWN, 'next'}), MEASURED)]
     before = tables(models, study, 'DATA', (), ignore)
     asked = len(backend.asked)
     assert tables(models, study, 'DATA', (), ignore)[0].lines == before[0].lines

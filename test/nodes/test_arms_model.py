@@ -68,6 +68,6 @@ def test_a_model_of_another_world_is_refused() -> None:
     backend = TransformersBackend(data_path('models/safegen-mini'))
     values = {parameter.name: parameter.default for parameter in PARAMETERS}
     named = {**values, 'arms_model': 'models/safegen-words'}
-    with pytest.raises(BackendError, match='a model that was trained for BoxNet2D'):
+    with pytest.raises(BackendError, match='one that was trained for BoxNet2D'):
         ArmsModel(named, InstructStyle(), backend)
     backend.close()

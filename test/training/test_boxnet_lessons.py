@@ -14,7 +14,7 @@ from support.training_small import reports, train, write_recipe
 
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons
-from safegen_ros.tasks.boxnet.styles import WordStyle, style_of
+from safegen_ros.tasks.boxnet.styles import MapStyle, style_of
 from safegen_ros.tasks.pddl3.dataset.workers import local_workers
 
 TINY = {'width': 32, 'layers': 1, 'heads': 2, 'mlp': 64, 'compiled': False}
@@ -42,7 +42,7 @@ def test_both_stages_learn_from_lessons(tmp_path: Path) -> None:
     sft['optimizer'] |= {'batch': 8, 'warmup': 1, 'precision': 'float32'}
     model = train(write_recipe(tmp_path / 'sft.yaml', sft), tmp_path / 'sft')
     style = style_of(str(model))
-    assert isinstance(style, WordStyle)
+    assert isinstance(style, MapStyle)
     grpo['model']['base'] = str(model)
     grpo['data']['folder'] = str(tmp_path / 'data')
     grpo['budget'] |= {'steps': 2, 'log_steps': 1, 'save_steps': 2}

@@ -39,7 +39,7 @@ from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import Held, Joint
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
-from safegen_ros.tasks.boxnet.styles import InstructStyle, Style, WordStyle
+from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style
 from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
 from safegen_ros.tasks.task import Asking
 from safegen_ros.verdict import Verdict
@@ -133,14 +133,14 @@ def plan_with_model(
         SafegenError: `cancelled` said so (`PLANNING_CANCELED`), or the backend cannot choose.
     """
     planner = _Planner(
-        task, backend, sampling, options or Options(), cancelled, style or InstructStyle()
+        task, backend, sampling, options or Options(), cancelled, style or ChatStyle()
     )
     if planner.options.shield == BEAM:
         return planner.by_beams()
     return planner.whole() if planner.full else planner.by_steps()
 
 
-def held_plans(task: Task, ask: Asking, style: WordStyle) -> Generator[str, None, None]:
+def held_plans(task: Task, ask: Asking, style: MapStyle) -> Generator[str, None, None]:
     """Whole plans of a model of words that is held to moves that may be made, without an end.
 
     Args:
@@ -213,7 +213,7 @@ class _Planner:
     @cached_property
     def _words(self) -> WordWriter:
         """The model, held to words."""
-        if not isinstance(self.backend, TokenBackend) or not isinstance(self.style, WordStyle):
+        if not isinstance(self.backend, TokenBackend) or not isinstance(self.style, MapStyle):
             raise SafegenError(
                 f'this model cannot be held to words: use shield {FILTER} or {CHOICE}',
                 ErrorCode.UNSUPPORTED_FEATURE,

@@ -9,18 +9,21 @@ it is now. A model folder chooses the latter with `safegen.json`: `{"prompt_styl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message
-from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.model_names import (
+    INSTRUCT,
+    SETTINGS,
+    model_folder,
+    prompt_style,
+    words_of_model,
+)
 from safegen_ros.tasks.boxnet.model import State, Task
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, observation, step_prompt
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text, map_words
-from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS
 from safegen_ros.verdict import Verdict
 
 STYLE = 'boxnet'
@@ -55,7 +58,7 @@ class Style(Protocol):
         ...
 
 
-class InstructStyle:
+class ChatStyle:
     """The conversation as the paper has it, for any instruction-tuned chat model."""
 
     def asked(self, task: Task, *, whole: bool) -> list[Message]:
@@ -79,7 +82,7 @@ class InstructStyle:
         return text
 
 
-class WordStyle:
+class MapStyle:
     """The map as it is now, in one message; what was refused is not told.
 
     Args:
@@ -128,21 +131,15 @@ def style_of(model: str) -> Style:
         BackendError: its `safegen.json` names another style, or its words are missing.
     """
     folder = model_folder(model)
-    if folder is None or not (folder / SETTINGS).exists():
-        return InstructStyle()
-    path = Path(folder) / SETTINGS
-    try:
-        name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
-        if name == 'instruct':
-            return InstructStyle()
-        if name != STYLE:
-            raise ValueError(f'this model is for another world: {name!r:.40}')
-        tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
-        return WordStyle(tokenizer['model']['vocab'])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    name = prompt_style(folder)
+    if folder is None or name == INSTRUCT:
+        return ChatStyle()
+    if name != STYLE:
         raise BackendError(
-            f'{path}: {error}: name a model that was trained for BoxNet2D, or a chat model'
-        ) from error
+            f'{folder / SETTINGS}: this model is for another world: {name!r:.40}: name one that was '
+            'trained for BoxNet2D, or a chat model'
+        )
+    return MapStyle(words_of_model(folder))
 
 
 def _user(text: str) -> Message:

@@ -9,19 +9,16 @@ latter with `safegen.json`: `{"prompt_style": "planetarium"}`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Generator, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Protocol
 
-from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message
-from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style, words_of_model
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text, domain_text
-from safegen_ros.tasks.pddl3.prompts.styles import SETTINGS
 from safegen_ros.tasks.planetarium.dataset.wording import END, START
 from safegen_ros.tasks.planetarium.request import Request
 from safegen_ros.tasks.planetarium.words import Lexicon, clauses, halves, spelt_out
@@ -201,18 +198,7 @@ def translation_style_of(
         BackendError: its `safegen.json` cannot be read, or its words are missing.
     """
     folder = model_folder(model)
-    path = None if folder is None else Path(folder) / SETTINGS
-    if path is None or not path.exists():
-        return InstructTranslation()
-    try:
-        name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
-        if name == STYLE:
-            tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
-            known = tokenizer['model']['vocab']
-            return WordTranslation(known, strict=strict, shield=shield)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BackendError(
-            f'{path}: expected {{"prompt_style": NAME}} and a tokenizer.json beside it: mend the '
-            'folder'
-        ) from error
-    return InstructTranslation() if name == 'instruct' else None
+    name = prompt_style(folder)
+    if folder is not None and name == STYLE:
+        return WordTranslation(words_of_model(folder), strict=strict, shield=shield)
+    return InstructTranslation() if name == INSTRUCT else None

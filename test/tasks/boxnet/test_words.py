@@ -19,7 +19,7 @@ from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, full_prompt
-from safegen_ros.tasks.boxnet.styles import InstructStyle, WordStyle, style_of
+from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, style_of
 from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import (
@@ -118,11 +118,11 @@ def write_style(folder: Path, name: str, words: list[str]) -> str:
 
 
 def test_a_model_is_asked_in_its_own_style(tmp_path: Path) -> None:
-    assert isinstance(style_of('http://127.0.0.1:1/v1#m'), InstructStyle)
-    assert isinstance(style_of(str(tmp_path)), InstructStyle)
+    assert isinstance(style_of('http://127.0.0.1:1/v1#m'), ChatStyle)
+    assert isinstance(style_of(str(tmp_path)), ChatStyle)
     known = map_words(EXAMPLE, EXAMPLE.start, WHOLE)
     style = style_of(write_style(tmp_path, 'boxnet', known))
-    assert isinstance(style, WordStyle)
+    assert isinstance(style, MapStyle)
     assert style.asked(EXAMPLE, whole=True) == [{'role': 'user', 'content': ' '.join(known)}]
     with pytest.raises(SafegenError, match="does not know 'next'") as caught:
         style.asked(EXAMPLE, whole=False)
@@ -135,4 +135,4 @@ def test_a_model_is_asked_in_its_own_style(tmp_path: Path) -> None:
 
 
 def test_a_chat_model_reads_the_prompt_of_the_paper_s_kind() -> None:
-    assert InstructStyle().asked(EXAMPLE, whole=True)[0]['content'] == full_prompt(EXAMPLE)
+    assert ChatStyle().asked(EXAMPLE, whole=True)[0]['content'] == full_prompt(EXAMPLE)

@@ -9,14 +9,19 @@ this package. A model folder chooses with `safegen.json`: `{"prompt_style": "wor
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.model_names import (
+    INSTRUCT,
+    SETTINGS,
+    model_folder,
+    prompt_style,
+    words_of_model,
+)
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text
@@ -36,7 +41,8 @@ from safegen_ros.verdict import Category, Verdict
 History = Sequence[tuple[str, Verdict]]
 Message = dict[str, str]
 
-SETTINGS = 'safegen.json'
+STYLE = 'words'
+"""What `safegen.json` says of a model that reads and writes `words`."""
 
 
 class PromptStyle(Protocol):
@@ -209,22 +215,16 @@ def load_style(model_dir: str | Path) -> PromptStyle:
     Raises:
         BackendError: the file is not what it should be, or the tokenizer's words are missing.
     """
-    path = Path(model_dir) / SETTINGS
-    if not path.exists():
+    folder = Path(model_dir)
+    name = prompt_style(folder)
+    if name == INSTRUCT:
         return InstructStyle()
-    try:
-        name = json.loads(path.read_text(encoding='utf-8'))['prompt_style']
-        if name == 'instruct':
-            return InstructStyle()
-        if name != 'words':
-            raise ValueError(name)
-        tokenizer = json.loads((path.parent / 'tokenizer.json').read_text(encoding='utf-8'))
-        return WordStyle(tokenizer['model']['vocab'])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    if name != STYLE:
         raise BackendError(
-            f'{path}: expected {{"prompt_style": NAME}} with NAME instruct or words, and for words '
-            'a tokenizer.json beside it: mend the folder'
-        ) from error
+            f'{folder / SETTINGS}: the prompt_style {name!r:.40} is not one of planning in PDDL: '
+            f'use {INSTRUCT} or {STYLE}'
+        )
+    return WordStyle(words_of_model(folder))
 
 
 def style_of(model: str) -> PromptStyle:

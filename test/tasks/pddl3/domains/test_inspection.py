@@ -88,7 +88,7 @@ SPOILT = [
     (KIT, 'families=FAMILIES', 'families={}', 'families: there are none: add one'),
     (KIT, 'families=FAMILIES', "families={'fast': FAMILIES['express']}",
      "family 'fast': the family there is named 'express': make them equal"),
-    (FAMILIES, "add('within'", "add('soon'", "family 'express': 'soon' is no operator of PDDL3: use"),
+    (FAMILIES, "add('within'", "add('soon'", "family 'express': 'soon' is no operator of PDDL3"),
     (FAMILIES, "add('within'", "add('always'",
      "'express', seed 0: its constraints use within, its operators are always: make them equal"),
     (FAMILIES, "add('within'", "add('within', 'always'", 'its operators are always and within'),
