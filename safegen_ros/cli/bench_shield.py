@@ -25,8 +25,12 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import GeneratedProblem
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style
+from safegen_ros.tasks.pddl3.prompts.styles import (
+    InstructStyle,
+    PromptStyle,
+    load_style,
+    plan_syntax,
+)
 from safegen_ros.verify.admissible import Shield
 
 MODEL = 'models/safegen-mini'
@@ -124,7 +128,7 @@ def _taken(
             scores.new_full(scores.shape, float('-inf')).put_(torch.tensor([0]), scores[0, :1])
         taken: list[float] = []
         for number, each in enumerate(drawn, start=1):
-            written = spelling(style, each.problem)
+            written = plan_syntax(style, each.problem)
             shield = TextShield(
                 Shield(each.problem), written, trie, {tokenizer.eos_token_id}, avoid_visited=True
             )

@@ -65,7 +65,7 @@ def prompt_style(folder: Path | None) -> str:
         return str(json.loads(path.read_text(encoding='utf-8'))['prompt_style'])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackendError(
-            f'{path}: expected {{"prompt_style": NAME}}: write the style of the model there'
+            f'{path}: expected {{"prompt_style": NAME}}: write a NAME such as instruct or words'
         ) from error
 
 

@@ -46,7 +46,7 @@ class ArmsModel:
         self._model: tuple[Style, Backend] | None = None
         if values['arms_model']:
             self._model = self._own.opened(values['arms_model'])
-        elif isinstance(style, styles.ChatStyle):
+        elif isinstance(style, styles.InstructStyle):
             self._model = ChatStyle(), backend
 
     @property

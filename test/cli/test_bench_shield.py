@@ -17,8 +17,7 @@ from safegen_ros.llm.decoding.shield import TextShield
 from safegen_ros.llm.decoding.token_trie import token_trie
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, plan_syntax
 from safegen_ros.verify.admissible import Shield
 
 MADE = kits()['blocksworld'].problem(0)
@@ -34,7 +33,7 @@ def small() -> Any:
 
 
 def _written(tokenizer: Any, plan: Plan) -> tuple[TextShield, list[int]]:
-    written = spelling(InstructStyle(), MADE.problem)
+    written = plan_syntax(InstructStyle(), MADE.problem)
     ends = {tokenizer.eos_token_id}
     shield = TextShield(
         Shield(MADE.problem), written, token_trie(tokenizer), ends, avoid_visited=True

@@ -23,8 +23,7 @@ from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
-from safegen_ros.tasks.pddl3.prompts.styles import load_style
+from safegen_ros.tasks.pddl3.prompts.styles import load_style, plan_syntax
 from safegen_ros.verify.admissible import Shield
 
 TASK = 'domain blocksworld init on-table block1 on block2 block1 goal on block1 block2 constraints'
@@ -371,7 +370,7 @@ def test_shielded_plans_of_several_problems_share_a_batch(
 
     def guides(backend: TransformersBackend) -> list[Any]:
         return [
-            backend.guide(style.messages(p, []), Shield(p), spelling(style, p)) for p in problems
+            backend.guide(style.messages(p, []), Shield(p), plan_syntax(style, p)) for p in problems
         ]
 
     alone = [guide.shielded(replace(DRAWN, seed=i)) for i, guide in enumerate(guides(plain))]

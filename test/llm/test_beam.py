@@ -21,7 +21,7 @@ from safegen_ros.llm.decoding.guide import BeamResult, Outcome
 from safegen_ros.llm.decoding.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import plan_syntax
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
 
@@ -39,7 +39,7 @@ def searched(problem: Problem, style: str, kind: str, seed: int = 0, **options: 
         tokenizer,
         llm_small.prompt(tokenizer, problem),
         Shield(problem),
-        spelling(llm_small.style(style), problem),
+        plan_syntax(llm_small.style(style), problem),
         [tokenizer.eos_token_id],
         **chosen,
     )

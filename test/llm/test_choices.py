@@ -32,8 +32,7 @@ from safegen_ros.llm.decoding.shield import Ending
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.tasks.pddl3.prompts.step_text import next_step, spelling
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, next_step, plan_syntax
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
@@ -44,7 +43,7 @@ from safegen_ros.verify.validator import Validator
 def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visited: bool) -> None:
     rng = random.Random(seed)
     problem = strategies.toggles(rng) if seed % 2 else strategies.generated(rng)
-    own = spelling(InstructStyle(), problem)
+    own = plan_syntax(InstructStyle(), problem)
     choices = StepChoices(Shield(problem), own, go_on=go_on, avoid_visited=avoid_visited)
     shield = Shield(problem)
     situation, seen, answer = shield.start, {shield.start}, ''
@@ -77,11 +76,11 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visit
 @pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.', END])
 def test_an_answer_that_was_not_offered_changes_nothing(answer: str) -> None:
     problem = llm_small.lamps()
-    choices = StepChoices(Shield(problem), spelling(InstructStyle(), problem))
+    choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
     choices.take('(on l2)')
     before = choices.offered
     choices.take('(on l11)')
-    choices = StepChoices(Shield(problem), spelling(InstructStyle(), problem))
+    choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
     with pytest.raises(BackendError, match='ask again'):
         choices.take(answer)
     assert (choices.text, choices.ending) == ('', Ending.CUT)
@@ -91,7 +90,7 @@ def test_an_answer_that_was_not_offered_changes_nothing(answer: str) -> None:
 
 def test_a_solution_ends_the_plan() -> None:
     problem = llm_small.lamps()
-    choices = StepChoices(Shield(problem), spelling(llm_small.style('words'), problem))
+    choices = StepChoices(Shield(problem), plan_syntax(llm_small.style('words'), problem))
     for text in ('off object1', 'on object2'):
         assert text in choices.offered
         assert END not in choices.offered
@@ -144,7 +143,7 @@ class Chat:
 def by_steps(model: Chat, problem: Problem, **options: int) -> ChoiceGuide:
     style = InstructStyle()
     ask = partial(next_step, style, style.messages(problem, []))
-    return ChoiceGuide(model, ask, Shield(problem), spelling(style, problem), **options)
+    return ChoiceGuide(model, ask, Shield(problem), plan_syntax(style, problem), **options)
 
 
 def test_a_server_that_keeps_to_choices_is_asked_for_one_step_after_the_other() -> None:

@@ -20,8 +20,7 @@ from safegen_ros.llm.decoding.guide import Outcome, TokenBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, plan_syntax
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 
@@ -31,7 +30,7 @@ AMPLE_S = 3600.0
 
 def guided(backend: TransformersBackend, style: PromptStyle, problem: Problem) -> TransformersGuide:
     messages = style.messages(problem, [])
-    return backend.guide(messages, Shield(problem), spelling(style, problem))
+    return backend.guide(messages, Shield(problem), plan_syntax(style, problem))
 
 
 def test_only_a_model_in_this_process_is_guided(word_backend: TransformersBackend) -> None:
@@ -145,7 +144,7 @@ def test_several_threads_have_their_turns(
 def test_what_the_model_cannot_be_asked_is_an_error(
     word_backend: TransformersBackend, word_style: PromptStyle
 ) -> None:
-    own = spelling(word_style, THREE.problem)
+    own = plan_syntax(word_style, THREE.problem)
     with pytest.raises(BackendError, match='prompt_style'):
         word_backend.guide([{'role': 'user', 'content': 'Stack them!'}], Shield(THREE.problem), own)
     long = [{'role': 'user', 'content': 'clear block1 ' * 300}]

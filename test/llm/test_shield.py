@@ -23,7 +23,7 @@ from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.prompts.step_text import spelling
+from safegen_ros.tasks.pddl3.prompts.styles import plan_syntax
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.validator import Validator
@@ -45,7 +45,7 @@ def trie(kind: str) -> TokenTrie:
 
 def text_shield(problem: Problem, style: str, kind: str, **options: bool) -> TextShield:
     tokenizer = llm_small.tokenizer(kind)
-    own = spelling(llm_small.style(style), problem)
+    own = plan_syntax(llm_small.style(style), problem)
     return TextShield(Shield(problem), own, trie(kind), [tokenizer.eos_token_id], **options)
 
 
@@ -136,7 +136,7 @@ def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str,
     """Found by trying every token at every place of a text, against all plans there are."""
     problem = llm_small.lamps(names='l1 l11')
     shield = text_shield(problem, *pair, go_on=True)
-    own, tokenizer = spelling(llm_small.style(pair[0]), problem), llm_small.tokenizer(pair[1])
+    own, tokenizer = plan_syntax(llm_small.style(pair[0]), problem), llm_small.tokenizer(pair[1])
     once, twice = (
         [tokenizer.decode([token] * count) for token in range(len(tokenizer))] for count in (1, 2)
     )
@@ -253,7 +253,7 @@ def test_tokens_that_were_not_let_through_are_told() -> None:
 def test_names_that_tokens_cannot_spell_are_refused() -> None:
     lamps = llm_small.lamps()
     some = TokenTrie({1: ' on', 2: ' object1', 3: ' off'})
-    own = spelling(llm_small.style('words'), lamps)
+    own = plan_syntax(llm_small.style('words'), lamps)
     shield = TextShield(Shield(lamps), own, some, [0])
     assert shield.moves(shield.start.place).tokens.keys() == {1, 3}
     then = shield.moves(shield.after(shield.start, 1).place)

@@ -136,8 +136,8 @@ def style_of(model: str) -> Style:
         return ChatStyle()
     if name != STYLE:
         raise BackendError(
-            f'{folder / SETTINGS}: this model is for another world: {name!r:.40}: name one that was '
-            'trained for BoxNet2D, or a chat model'
+            f'{folder / SETTINGS}: this model is for another world: {name!r:.40}: name one that '
+            'was trained for BoxNet2D, or a chat model'
         )
     return MapStyle(words_of_model(folder))
 

@@ -22,8 +22,7 @@ from safegen_ros.tasks.pddl3.domains.difficulty import difficulty
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Size, SizeError
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.prompts.expert import taught_plan
-from safegen_ros.tasks.pddl3.prompts.slots import slotted
+from safegen_ros.tasks.pddl3.prompts.slots import slotted, taught_plan
 from safegen_ros.verify.val import ask
 from safegen_ros.verify.validator import verify
 

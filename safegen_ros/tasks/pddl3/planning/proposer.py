@@ -20,8 +20,7 @@ from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import Assessment, Thresholds, assess
 from safegen_ros.tasks.pddl3.planning.retry import Temperatures, valid_beginning
-from safegen_ros.tasks.pddl3.prompts.step_text import next_step, spelling
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.admissible import Shield
 
@@ -197,7 +196,7 @@ class ModelProposer:
     def _guide(self) -> Guide:
         """What lets the model write only what it may; made once for the task."""
         messages = self._messages()
-        own = spelling(self.style, self.task.problem)
+        own = plan_syntax(self.style, self.task.problem)
         if isinstance(self.backend, TokenBackend):
             return self.backend.guide(messages, self._shield, own)
         if isinstance(self.backend, ChoiceBackend):

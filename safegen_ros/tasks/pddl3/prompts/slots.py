@@ -20,6 +20,9 @@ from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import formula_text
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import canonical_plan
+from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.prompts.normal import (
     in_order,
@@ -194,3 +197,18 @@ def _place(slot: str) -> tuple[str, int]:
     """Sorts `block2` before `block10`."""
     kind = slot.rstrip('0123456789')
     return kind, int(slot[len(kind) :] or 0)
+
+
+def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
+    """The plan that a model is taught: the first of the shortest safe ones under canonical names.
+
+    Taught any of them, it would have to learn by heart which of two equal spanners was taken.
+
+    Args:
+        slotted: the problem.
+        time_limit_s: of the search [s].
+
+    Raises:
+        SafegenError: there is none, or the search has found none in its time.
+    """
+    return canonical_plan(slotted.problem, Budget(time_limit_s, MEMORY_LIMIT_MB)).plan

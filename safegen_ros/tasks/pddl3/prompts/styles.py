@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.backend import Unsupported
+from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.model_names import (
     INSTRUCT,
     SETTINGS,
@@ -23,7 +26,7 @@ from safegen_ros.llm.model_names import (
     words_of_model,
 )
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import domain_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
@@ -235,3 +238,49 @@ def style_of(model: str) -> PromptStyle:
     """
     folder = model_folder(model)
     return InstructStyle() if folder is None else load_style(folder)
+
+
+def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:
+    """How a style writes the steps of a problem's plans.
+
+    Both are found by asking the style for answers, so that they follow it whatever it does; what
+    is written is read back by `PromptStyle.plan_text`.
+    """
+    style = copy(style)  # one of its own: a style keeps the names of the last problem only
+    probe = Step(next(iter(problem.domain.actions), 'none'))
+    once, twice = (style.answer(Plan((probe,) * count), problem) for count in (1, 2))
+    return PlanSyntax(
+        lambda step: style.answer(Plan((step,)), problem), twice[len(once) : -len(once)]
+    )
+
+
+_NEXT = """\
+Write only the next step of the plan, and nothing else. It is one of these lines:
+
+{steps}"""
+
+
+def next_step(
+    style: PromptStyle, messages: Sequence[Message], text: str, offered: Sequence[str]
+) -> list[Message]:
+    """Chat messages that ask for the next step of a plan.
+
+    Args:
+        style: how the model is asked.
+        messages: what asks for a whole plan in this style, one message of the user.
+        text: the plan so far, as the model writes it.
+        offered: the steps that it may go on with, likewise.
+
+    Raises:
+        Unsupported: a model of this style knows no such question.
+    """
+    if not isinstance(style, InstructStyle):
+        raise Unsupported(
+            'this model was not taught to be asked for single steps: load it from its folder'
+        )
+    asked = _NEXT.format(steps='\n'.join(offered))
+    [question] = messages
+    if not text:
+        return [{'role': 'user', 'content': f'{question["content"]}\n\n{asked}'}]
+    so_far = {'role': 'assistant', 'content': text}
+    return [question, so_far, {'role': 'user', 'content': asked}]

@@ -11,8 +11,7 @@ from support.prompt_problems import shuffled
 
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.prompts.expert import taught_plan
-from safegen_ros.tasks.pddl3.prompts.slots import slotted
+from safegen_ros.tasks.pddl3.prompts.slots import slotted, taught_plan
 from safegen_ros.verify.validator import verify
 
 
