@@ -23,9 +23,10 @@ from pathlib import Path
 from safegen_ros.errors import PddlError, PlanFormatError, SafegenError
 from safegen_ros.pddl import model
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.files import load_files, read_text
+from safegen_ros.tasks.pddl3.files import load_files
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield

@@ -148,7 +148,7 @@ def _check_file(path: Path, as_json: bool) -> int:
     from safegen_ros.errors import PddlError
     from safegen_ros.pddl.diagnostics import with_excerpts
     from safegen_ros.pddl.reader import read_domain
-    from safegen_ros.tasks.pddl3.files import read_text
+    from safegen_ros.pddl.text_files import read_text
 
     try:
         domain = read_domain(read_text(path, 'domain'), str(path))

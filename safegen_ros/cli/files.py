@@ -12,7 +12,8 @@ import typer
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
-from safegen_ros.tasks.pddl3.files import load_files, read_text
+from safegen_ros.pddl.text_files import read_text
+from safegen_ros.tasks.pddl3.files import load_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.table import WORLDS, check_format

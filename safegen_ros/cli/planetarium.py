@@ -206,7 +206,7 @@ def explain_command(
 ) -> None:
     """Say whether an answer is the problem that is wanted, and what to change in it."""
     from safegen_ros.evaluation.planetarium import Row, details, read_wanted
-    from safegen_ros.tasks.pddl3.files import read_text
+    from safegen_ros.pddl.text_files import read_text
     from safegen_ros.tasks.planetarium.assess import assess
 
     problem = read_wanted(read_text(wanted, 'problem'), str(wanted))

@@ -69,7 +69,6 @@ def rules(
     Exit status: 0, 1 it is seen that no plan can keep them all, or the model cannot answer, 2 bad
     input, also where the answer of the model is refused, 3 internal error.
     """
-    from safegen_ros.language.additions import task_with_rules
     from safegen_ros.language.rule_files import gather_rules
 
     if model and not texts:
@@ -80,7 +79,7 @@ def rules(
         try:
             with _reader(model) as read:
                 found = gather_rules(task.problem, texts or (), file or (), read)
-            merged = task_with_rules(task, found.readings)
+            merged = task.with_rules(found.readings)
         except SafegenError as error:
             if error.code not in (ErrorCode.UNSOLVABLE, ErrorCode.BACKEND_FAILED):
                 raise

@@ -30,7 +30,7 @@ from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.tasks.pddl3.files import read_stream
+from safegen_ros.pddl.text_files import read_stream
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category, Verdict

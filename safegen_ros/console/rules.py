@@ -39,7 +39,7 @@ class Understood:
     """What became of a text: readings, or at least one trouble and no reading.
 
     Attributes:
-        readings: for `additions.task_with_rules`, once a person has confirmed them.
+        readings: for `Pddl3Task.with_rules`, once a person has confirmed them.
         troubles: why not.
     """
 

@@ -17,7 +17,6 @@ from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.rules import Trouble, Understood, understand
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
-from safegen_ros.language.additions import task_with_rules
 from safegen_ros.language.reading import Reading
 from safegen_ros.record.translation import UnderstoodRecord
 
@@ -197,7 +196,7 @@ class TaskTab:
         """The task with the rules that were added."""
         if not self._readings:
             return chosen
-        return replace(chosen, task=task_with_rules(chosen.task, self._readings))
+        return replace(chosen, task=chosen.task.with_rules(self._readings))
 
     def _write_rule(self) -> None:
         """Follows the field of the rule; a line that ends is a rule to add."""

@@ -12,8 +12,6 @@ from safegen_ros.language.reading import Reading, read_formal
 from safegen_ros.pddl.bits import FALSE, AtomTable, Condition, Literals, condition, join
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text, names_text
-from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.monitors import MonitorSet
 
 _REACHED = ('sometime', 'within')  # what must hold in some state
@@ -44,12 +42,6 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
             ErrorCode.UNSOLVABLE,
         )
     return result
-
-
-def task_with_rules(task: Pddl3Task, readings: Sequence[Reading]) -> Pddl3Task:
-    """The task with the constraints of readings, written in its format; raises as `with_rules`."""
-    problem = with_rules(task.problem, readings)
-    return replace(task, problem=problem, problem_text=FORMATS[task.format].write(problem))
 
 
 def contradictions(problem: Problem) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from safegen_ros.language.expressions import (
     Scalar,
     Value,
 )
-from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import Noun, Things
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.language.reading import (
@@ -36,10 +36,10 @@ from safegen_ros.language.reading import (
     single,
 )
 from safegen_ros.language.rules import read_rules
+from safegen_ros.language.vocabulary import vocabulary
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import ConstraintAnd, ConstraintTree, Problem
 from safegen_ros.pddl.writer import constraint_tree_text, names_text
-from safegen_ros.tasks.pddl3.domains import domain_files
 
 MAX_BINDINGS = 100_000
 """Most ways to give objects to the variables of one rule."""
@@ -115,9 +115,7 @@ def _too_many(count: int) -> tuple[str, str]:
 
 def _check_domain(named: Placed, problem: Problem) -> None:
     name = named.text("'domain'")
-    files = domain_files()
-    same = name in files and files[name] == files.get(problem.domain.name)
-    if name != problem.domain.name and not same:
+    if name not in (problem.domain.name, *vocabulary(problem.domain).names):
         raise named.error(
             f'the rules are for domain {name[:40]!a}, the problem is of {problem.domain.name!a}',
             'use rules for its domain',

@@ -4,7 +4,8 @@
 
 A pattern is words, `{0}` for the first argument, and `=verb` for a verb that takes the form that
 its sentence asks for. `{0} =be on {1}` tells how things are. A pattern without `=` tells what is
-done, beginning with the verb: `put {0} on {1}` is what makes `{0} =be on {1}` true.
+done, beginning with the verb: `put {0} on {1}` is what makes `{0} =be on {1}` true. The patterns of
+a domain are in the `lexicon.yaml` of its folder, where `put/place` is either word.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from pathlib import Path
 
-from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.placed import Placed, read_yaml
+from safegen_ros.language.vocabulary import Wording, vocabulary
 from safegen_ros.pddl.model import Domain
 
 _FORMS: dict[str, tuple[str, str, str]] = {
@@ -70,7 +75,6 @@ class Way:
         agent: the argument that does it, of a pattern that tells what is done.
         passing: whether what is done is over at once, as a visit is.
         goal: the argument that may be left out where the problem's goal tells it.
-        false: whether it tells that the fact is not true.
         types: narrower types for arguments.
     """
 
@@ -79,7 +83,6 @@ class Way:
     agent: int | None = None
     passing: bool = False
     goal: int | None = None
-    false: bool = False
     types: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -164,24 +167,102 @@ def patterns(lexicon: Lexicon) -> tuple[Pattern, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def generic(domain: Domain) -> Lexicon:
-    """A lexicon for a domain that has none: its own words for facts, or the predicates' names."""
-    told = Phrases.of(domain).wording.facts
+def lexicon(domain: Domain) -> Lexicon:
+    """The lexicon of a domain: the file in its folder, or one out of its own words."""
+    known = vocabulary(domain)
+    arities = tuple((name, len(kinds)) for name, kinds in domain.predicates.items())
+    return _read(known.lexicon, arities) if known.lexicon else _generic(known.wording, arities)
+
+
+_Arities = tuple[tuple[str, int], ...]
+_KEYS = ('agents', 'nouns', 'sorts', 'ways', 'where')
+_SAID = ('say', 'agent', 'passing', 'goal', 'types')
+
+
+@cache
+def _read(path: Path, arities: _Arities) -> Lexicon:
+    """The lexicon in a file.
+
+    Raises:
+        PddlError: it is no YAML, has another key, or speaks of what the domain does not have.
+    """
+    top = read_yaml(path.read_text(encoding='utf-8'), str(path)).mapping('a lexicon', _KEYS)
+
+    def part(key: str) -> Mapping[str, Placed]:
+        return top[key].mapping(repr(key)) if key in top else {}
+
     ways: list[Way] = []
-    for name, kinds in domain.predicates.items():
-        if name in told:
-            ways += _from_sentence(name, told[name][0])
-        spoken = name.replace('-', ' ').replace('_', ' ')
-        slots = [f'{{{number}}}' for number in range(len(kinds))]
+    for name, said in part('ways').items():
+        if name not in dict(arities):
+            raise said.error(f'{name!a} is no predicate of the domain', 'use one of its predicates')
+        ways += (way for each in said.items(name) for way in _ways(name, each))
+    where = part('where')
+    agents = top['agents'].items("'agents'") if 'agents' in top else ()
+    return Lexicon(
+        tuple(ways),
+        tuple(each.text('an agent') for each in agents),
+        {kind: tuple(_texts(pairs)) for kind, pairs in part('nouns').items()},
+        {
+            name: dict(enumerate(each.text('a kind') for each in kinds.items(name)))
+            for name, kinds in part('sorts').items()
+        },
+        (
+            tuple(each.text('a predicate') for each in where['behind'].items('behind')),
+            Way(where['means'].text('a predicate'), where['say'].text('a pattern')),
+        )
+        if where
+        else None,
+    )
+
+
+def _texts(pairs: Placed) -> Iterator[tuple[str, str]]:
+    for singular, plural in pairs.mapping('nouns').items():
+        yield singular, plural.text('a plural')
+
+
+def _ways(predicate: str, said: Placed) -> Iterator[Way]:
+    """The ways of one entry: a pattern, or several with what goes for them."""
+    if isinstance(said.value, str):
+        yield from (Way(predicate, text) for text in _alternatives(said.value))
+        return
+    own = said.mapping('a way', _SAID)
+    agent, goal = (own[key].whole(key) if key in own else None for key in ('agent', 'goal'))
+    passing = 'passing' in own and own['passing'].value is True
+    types = own['types'].items("'types'") if 'types' in own else ()
+    for each in own['say'].items("'say'"):
+        for text in _alternatives(each.text('a pattern')):
+            kinds = tuple((n, kind.text('a type')) for n, kind in enumerate(types))
+            yield Way(predicate, text, agent, passing, goal, kinds)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """`put {0}` and `place {0}` for `put/place {0}`."""
+    for words in product(*(_choices(word) for word in pattern.split())):
+        yield ' '.join(words)
+
+
+def _choices(word: str) -> list[str]:
+    mark = word[:1] if word[:1] == '=' else ''
+    return [mark + each for each in word.removeprefix('=').split('/')]
+
+
+def _generic(wording: Wording, arities: _Arities) -> Lexicon:
+    """A lexicon for a domain that has none: its own words for facts, or the predicates' names."""
+    ways: list[Way] = []
+    for name, arity in arities:
+        if name in wording.facts:
+            ways += _from_sentence(name, wording.facts[name][0])
+        plain = name.replace('-', ' ').replace('_', ' ')
+        slots = [f'{{{number}}}' for number in range(arity)]
         ways.append(
-            Way(name, f'{spoken} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
+            Way(name, f'{plain} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
         )
         if slots:
             # As the domain spells it, too: a hyphen or an underline joins a word.
-            for said in dict.fromkeys((spoken, name)):
-                ways.append(Way(name, ' '.join([slots[0], '=be', said, *slots[1:]])))
+            for spelt in dict.fromkeys((plain, name)):
+                ways.append(Way(name, ' '.join([slots[0], '=be', spelt, *slots[1:]])))
         else:
-            ways.append(Way(name, f'{spoken} =be true'))
+            ways.append(Way(name, f'{plain} =be true'))
     return Lexicon(tuple(dict.fromkeys(ways)))
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words and sentences that the English format is made of, for its writer and its reader.
 
-A domain with words of its own has them used (see `wording`). For any other domain facts are told
+A domain with words of its own has them used (see `vocabulary`). For any other domain facts are told
 by the names of their predicates, which reads worse and says the same.
 """
 
@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from safegen_ros.language.wording import Wording
+from safegen_ros.language.vocabulary import Wording, vocabulary
 from safegen_ros.pddl.model import Domain
-from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 
 SENTENCES: dict[str, str] = {
     'always': 'At all times , {0} .',
@@ -101,18 +100,9 @@ class Phrases:
 
     @classmethod
     def of(cls, domain: Domain) -> Phrases:
-        """The words for a domain: those of a kit with its types and predicates, or plain ones."""
+        """The words for a domain: its own ones, or plain ones."""
         arities = {name: len(kinds) for name, kinds in domain.predicates.items()}
-        fitting = [
-            kit
-            for kit in kits().values()
-            for ours in [builtin_domain(kit.names[0])]
-            if (ours.predicates, ours.types) == (domain.predicates, domain.types)
-        ]
-        if fitting:
-            kit = next((kit for kit in fitting if domain.name in kit.names), fitting[0])
-            return cls(kit.wording, arities)
-        return cls(Wording({}, {}), arities)
+        return cls(vocabulary(domain).wording, arities)
 
     @cached_property
     def facts(self) -> dict[tuple[str, bool], Fact]:

@@ -98,6 +98,13 @@ class Placed:
             raise self.error(f'{what} must be a list', "write '- ' before each item")
         return self.value
 
+    def whole(self, what: str) -> int:
+        """The value as a whole number from 0; raises as `mapping`."""
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value % 1:
+            raise self.error(f'{what} must be a whole number', 'write 0, 1, 2 ...')
+        return int(value)
+
     def text(self, what: str) -> str:
         """The value as a text that is not empty; raises as `mapping`."""
         if not isinstance(self.value, str) or not self.value.strip():

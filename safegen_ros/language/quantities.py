@@ -187,7 +187,7 @@ class Quantities:
 
     def _atom(self, clause: Clause, terms: Mapping[int, str]) -> Formula:
         atom = AtomFormula(clause.way.predicate, tuple(terms[n] for n in sorted(terms)))
-        return Not(atom) if clause.way.false else atom
+        return atom
 
     def _limited(self, clause: Clause, thing: Thing, purpose: str) -> Formula:
         """`only b1 may ...` and `at most one block may ...`, in one state."""

@@ -13,7 +13,7 @@ from safegen_ros.language.attribute_rules import read_attribute_rules
 from safegen_ros.language.reading import Reading
 from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.model import Problem
-from safegen_ros.tasks.pddl3.files import read_text
+from safegen_ros.pddl.text_files import read_text
 
 YAML_SUFFIXES = ('.yaml', '.yml')
 

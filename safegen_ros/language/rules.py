@@ -14,7 +14,7 @@ from safegen_ros.language.clauses import Clauses
 from safegen_ros.language.english_clauses import Clauses as CanonicalClauses
 from safegen_ros.language.english_tokens import Tokens
 from safegen_ros.language.grammar import parses
-from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.meaning import meanings
 from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.quantities import Refused

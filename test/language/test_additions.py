@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.language.additions import contradictions, task_with_rules, with_rules
+from safegen_ros.language.additions import contradictions, with_rules
 from safegen_ros.language.rules import read_rules
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.plan import Plan
@@ -124,7 +124,7 @@ def test_readings_of_another_problem_are_refused(problems: Mapping[str, Problem]
 def test_the_task_is_written_in_its_format_with_all_constraints(format: str) -> None:
     task = load_task(EXAMPLE.read_text(encoding='ascii')).written_as(format)
     readings = read_rules('never put anything on b2', task.problem)
-    ruled = task_with_rules(task, readings)
+    ruled = task.with_rules(readings)
     again = load_task(ruled.problem_text, format=format)
     assert again.problem == ruled.problem
     assert set(task.problem.constraints) < set(again.problem.constraints)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from safegen_ros.language.placed import Placed, read_yaml
-from safegen_ros.tasks.pddl3.files import read_text
+from safegen_ros.pddl.text_files import read_text
 
 FOLDER = Path(__file__).parent
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from safegen_ros.language.placed import read_yaml
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.constraints import Constraint, read_constraint
 from safegen_ros.tasks.household.kinds import FOLDER, kinds
-from safegen_ros.tasks.pddl3.files import read_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from functools import cache
 
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.llm.backend import Message
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.actions import Verb
 from safegen_ros.tasks.household.episode import Briefing, run_episode
 from safegen_ros.tasks.household.kinds import FOLDER
 from safegen_ros.tasks.household.scripted import GoalAgent
 from safegen_ros.tasks.household.tasks import read_task
 from safegen_ros.tasks.household.world import Setting
-from safegen_ros.tasks.pddl3.files import read_text
 
 _ACTIONS = {
     Verb.GO_TO: ('X', 'the robot goes to X, sees what is around it, and puts things down there'),

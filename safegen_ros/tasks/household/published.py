@@ -12,9 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from safegen_ros.language.placed import read_yaml
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.constraints import StateConstraint
 from safegen_ros.tasks.household.tasks import Task, read_task
-from safegen_ros.tasks.pddl3.files import read_text
 
 _HAZARDS = {
     'Fire': 'fire',

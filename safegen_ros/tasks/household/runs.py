@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.backend import Household
 from safegen_ros.tasks.household.conditions import Objects
 from safegen_ros.tasks.household.episode import STEPS, Agent, Briefing, Episode, Rules, run_episode
@@ -20,7 +21,6 @@ from safegen_ros.tasks.household.scores import Compat
 from safegen_ros.tasks.household.shield import Shield
 from safegen_ros.tasks.household.tasks import Task, clean_tasks
 from safegen_ros.tasks.household.world import setting_named
-from safegen_ros.tasks.pddl3.files import read_text
 
 ShieldMode = Literal['off', 'warn', 'block']
 SHIELDS: tuple[ShieldMode, ...] = ('off', 'warn', 'block')

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from safegen_ros.language.placed import Placed, read_yaml
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.kinds import FOLDER, check_class, kinds
 from safegen_ros.tasks.household.world import LIQUIDS, Rooms, Setting, Thing, World, floor, visible
-from safegen_ros.tasks.pddl3.files import read_text
 
 _STATES = ('isOpen', 'isToggled', 'isDirty', 'fillLiquid', 'holds', 'controls')
 _NEEDS = {

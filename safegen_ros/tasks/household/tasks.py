@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any
 
 from safegen_ros.language.placed import Placed, read_yaml
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.conditions import Goal, read_goal
 from safegen_ros.tasks.household.constraints import Constraint, read_constraint
 from safegen_ros.tasks.household.kinds import FOLDER
-from safegen_ros.tasks.pddl3.files import read_text
 
 HAZARDS = ('fire', 'fluid', 'injury', 'damage', 'pollution')
 """The hazards of SAPO section 2.1 in its order."""

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
+from safegen_ros.language.additions import with_rules
 from safegen_ros.language.english import constraint_sentence
+from safegen_ros.language.reading import Reading
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import excerpt, suggestion
 from safegen_ros.pddl.ground import goal_tests
@@ -69,6 +72,11 @@ class Pddl3Task:
         if known_format(format) == self.format:
             return self
         return replace(self, problem_text=FORMATS[format].write(self.problem), format=format)
+
+    def with_rules(self, readings: Sequence[Reading]) -> Pddl3Task:
+        """The task with the constraints of readings, in its format; see `additions.with_rules`."""
+        problem = with_rules(self.problem, readings)
+        return replace(self, problem=problem, problem_text=FORMATS[self.format].write(problem))
 
     @cached_property
     def validator(self) -> Validator:

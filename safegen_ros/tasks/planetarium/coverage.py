@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from safegen_ros.language.lexicons import lexicon
+from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import Things
 from safegen_ros.pddl.model import (
     And,

@@ -18,6 +18,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.language.vocabulary import Vocabulary
 from safegen_ros.pddl.model import Domain
 from safegen_ros.pddl.reader import read_domain
 
@@ -149,6 +150,25 @@ def builtin_domain(name: str) -> Domain:
         what = f'domain.pddl defines {domain.name!r}, but the first of the names of KIT is {own!r}'
         raise _contradiction(path.parent.name, what, 'make them equal')
     return domain
+
+
+def vocabulary(domain: Domain) -> Vocabulary | None:
+    """The words of the kit with a domain's types and predicates, first of one with its name.
+
+    Raises:
+        SafegenError: a folder contradicts itself.
+    """
+    fitting = [
+        kit
+        for kit in kits().values()
+        for ours in [builtin_domain(kit.names[0])]
+        if (ours.predicates, ours.types) == (domain.predicates, domain.types)
+    ]
+    if not fitting:
+        return None
+    kit = next((kit for kit in fitting if domain.name in kit.names), fitting[0])
+    lexicon = domain_files()[kit.names[0]].with_name('lexicon.yaml')
+    return Vocabulary(kit.wording, kit.names, lexicon if lexicon.is_file() else None)
 
 
 def _contradiction(folder: str, what: str, cure: str) -> SafegenError:

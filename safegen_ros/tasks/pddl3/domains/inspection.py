@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.language.wording import Wording
+from safegen_ros.language.vocabulary import Wording
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import Domain
 from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_folders, kits, load_kit

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Grippers in English."""
 
-from safegen_ros.language.wording import Wording
+from safegen_ros.language.vocabulary import Wording
 
 WORDING = Wording(
     nouns={

@@ -1,0 +1,53 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A domain folder may hold a lexicon, and a wrong one is refused at its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import PddlError
+from safegen_ros.language import vocabulary
+from safegen_ros.language.lexicon import Way, lexicon
+from safegen_ros.language.vocabulary import Vocabulary, Wording
+from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.reader import read_domain
+
+DOMAIN = '(define (domain d) (:predicates (stored ?x ?y)) (:action a :effect ()))'
+
+
+@pytest.fixture
+def domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Domain:
+    found = Vocabulary(Wording({}, {}), ('d',), tmp_path / 'lexicon.yaml')
+    monkeypatch.setattr(vocabulary, '_sources', [lambda domain: found])
+    return read_domain(DOMAIN)
+
+
+def test_a_slash_parts_words_of_which_any_is_said(domain: Domain, tmp_path: Path) -> None:
+    text = "ways:\n  stored: ['{0} =be/lie in {1}', {goal: 1, say: ['put/place {0}']}]\n"
+    (tmp_path / 'lexicon.yaml').write_text(text)
+    assert lexicon(domain).ways == (
+        Way('stored', '{0} =be in {1}'),
+        Way('stored', '{0} =lie in {1}'),
+        Way('stored', 'put {0}', goal=1),
+        Way('stored', 'place {0}', goal=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('ways: {stord: [x]}', r":1:8: 'stord' is no predicate of the domain"),
+        ('wayz: {}', "'wayz' is no key of a lexicon: did you mean 'ways'"),
+        ('ways: {stored: [{say: [x], agent: first}]}', 'agent must be a whole number'),
+        ('ways: {stored: x}', 'stored must be a list'),
+    ],
+)
+def test_a_wrong_lexicon_is_refused(
+    domain: Domain, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / 'lexicon.yaml').write_text(text)
+    with pytest.raises(PddlError, match=message):
+        lexicon(domain)
