@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -139,6 +140,65 @@ class Backend(Protocol):
     def close(self) -> None:
         """Lets go of the model, or of the connections to it; no call may be open."""
         ...
+
+
+class AnsweringBackend:
+    """The calls of `Backend` over one method, which answers several conversations together."""
+
+    def generate(
+        self,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Answers one conversation; see `Backend.generate`."""
+        return self._all([messages], sampling, cancelled, on_text)[0]
+
+    def generate_batch(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> list[Completion]:
+        """Answers several conversations together; see `Backend.generate_batch`."""
+        return self._all(conversations, sampling, cancelled)
+
+    def samples(
+        self,
+        messages: Sequence[Message],
+        count: int,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Generator[Completion, None, None]:
+        """Draws several answers together; see `Backend.samples`."""
+        with closing(self._answers([messages] * count, sampling, cancelled)) as answers:
+            for _, completion in answers:
+                yield completion
+
+    def _answers(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Generator[tuple[int, Completion], None, None]:
+        """The answers with their places, as they are finished; closing it ends the others.
+
+        `on_text` is told the text of the first one.
+        """
+        raise NotImplementedError
+
+    def _all(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> list[Completion]:
+        with closing(self._answers(conversations, sampling, cancelled, on_text)) as found:
+            answers = dict(found)
+        return [answers[place] for place in range(len(conversations))]
 
 
 @runtime_checkable

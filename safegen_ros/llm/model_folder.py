@@ -166,10 +166,6 @@ def four_bits(torch: Any, device: str) -> dict[str, Any]:
 def load_model(folder: Path, more: dict[str, Any]) -> Any:
     """The model in a folder.
 
-    Args:
-        folder: with its configuration and weights.
-        more: more settings for the loader.
-
     Raises:
         BackendError: it cannot be loaded, or the weights do not fit the configuration.
     """

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
+    AnsweringBackend,
     Cancelled,
     ChoiceUnsupported,
     Clock,
@@ -64,7 +65,7 @@ class RetryPolicy:
     parallel: int = 16
 
 
-class OpenAIBackend:
+class OpenAIBackend(AnsweringBackend):
     """A model behind a chat completions endpoint.
 
     Args:
@@ -126,31 +127,6 @@ class OpenAIBackend:
             )
         return cls(url, model, key_env, retry)
 
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        """Answers one conversation; see `Backend.generate`."""
-        clock = Clock(self.url, sampling, cancelled)
-        return self._all([Ask(messages, sampling)], clock, on_text)[0]
-
-    def generate_batch(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> list[Completion]:
-        """Answers several conversations at once, the i-th with the i-th seed."""
-        clock = Clock(self.url, sampling, cancelled)
-        asks = [
-            Ask(messages, replace(sampling, seed=sampling.seed + i), i)
-            for i, messages in enumerate(conversations)
-        ]
-        return self._all(asks, clock)
-
     def samples(
         self,
         messages: Sequence[Message],
@@ -196,7 +172,7 @@ class OpenAIBackend:
         longest = max(len(choice.encode()) for choice in choices) + 8  # at least a byte a token
         held = replace(sampling, max_new_tokens=longest, stop=())
         try:
-            completion = self._all([Ask(messages, held, choices=choices)], clock)[0]
+            completion = dict(self._run([Ask(messages, held, choices=choices)], clock))[0]
         except Refused as error:
             if 'structured' not in error.said:
                 raise
@@ -221,12 +197,19 @@ class OpenAIBackend:
                 'switch compression off',
             )
 
-    def _all(
-        self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None
-    ) -> list[Completion]:
-        with closing(self._run(asks, clock, on_text)) as found:
-            answers = dict(found)
-        return [answers[number] for number in range(len(asks))]
+    def _answers(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Generator[tuple[int, Completion], None, None]:
+        asks = [
+            Ask(messages, replace(sampling, seed=sampling.seed + place), place)
+            for place, messages in enumerate(conversations)
+        ]
+        with closing(self._run(asks, Clock(self.url, sampling, cancelled), on_text)) as found:
+            yield from found
 
     def _run(
         self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None

@@ -44,14 +44,7 @@ class ServerFailed(BackendError):
 
 
 class ErrorFormatter:
-    """Puts the errors of one server into words.
-
-    Args:
-        url: the address.
-        model: the model that is asked for.
-        key_env: the environment variable that holds the key.
-        secret: the key itself, which is never repeated.
-    """
+    """Puts the errors of one server into words."""
 
     def __init__(self, url: str, model: str, key_env: str, secret: str) -> None:
         self.url = url
@@ -64,12 +57,7 @@ class ErrorFormatter:
         return BackendError(f'{self.url}: {what}: {cure}')
 
     def named(self, error: Any, tries: int) -> BackendError:
-        """The error of the client library in our words.
-
-        Args:
-            error: an `openai.OpenAIError`, raised before the answer began.
-            tries: how often the server was asked.
-        """
+        """The error of the client library in our words."""
         cause = error.__cause__
         if isinstance(cause, BackendError):
             return cause

@@ -50,13 +50,7 @@ class Ask:
 
 
 class AnswerReader:
-    """Puts the answers to one request together.
-
-    Args:
-        ask: the request.
-        clock: when the call began.
-        errors: puts them into words.
-    """
+    """Puts the answers to one request together."""
 
     def __init__(self, ask: Ask, clock: Clock, errors: ErrorFormatter) -> None:
         self._ask = ask

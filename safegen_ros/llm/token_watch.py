@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 class TokenReader:
     """Reads the tokens of one answer as text, piece by piece.
 
-    Args:
-        decode: from tokens to text.
-        ends: tokens that end an answer.
-        stop: strings that end it.
-
     Attributes:
         tokens: how many were read.
     """
@@ -73,11 +68,6 @@ class TokenReader:
 
 class TokenWatch:
     """Asked by `generate` after every token; remembers why it stopped.
-
-    Args:
-        clock: knows when the call must end.
-        readers: of every answer, or none where nobody reads along.
-        on_text: told the text of the first answer.
 
     Attributes:
         first_s: from the call to the first token [s].

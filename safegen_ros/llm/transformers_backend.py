@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
+    AnsweringBackend,
     Cancelled,
     Clock,
     Completion,
@@ -49,7 +50,7 @@ SMALL = 50_000_000
 """Below this many parameters one CPU thread answers sooner than several that wait for another."""
 
 
-class TransformersBackend:
+class TransformersBackend(AnsweringBackend):
     """One loaded model; it answers one call at a time, others wait their turn.
 
     Args:
@@ -92,37 +93,6 @@ class TransformersBackend:
         # Found out once: a call may still ask for them when the model is closed.
         self.ends = frozenset(int(i) for i in (*ends, self.tokenizer.eos_token_id) if i is not None)
         self._turns = Places(1)
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        """Answers one conversation; see `Backend.generate`."""
-        return self._all([messages], sampling, cancelled, on_text)[0]
-
-    def generate_batch(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> list[Completion]:
-        """Answers several conversations together; see `Backend.generate_batch`."""
-        return self._all(conversations, sampling, cancelled)
-
-    def samples(
-        self,
-        messages: Sequence[Message],
-        count: int,
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Generator[Completion, None, None]:
-        """Draws several answers as one batch, which are all there at its end."""
-        with closing(self._answers([messages] * count, sampling, cancelled)) as answers:
-            for _, completion in answers:
-                yield completion
 
     def guide(
         self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax
@@ -183,11 +153,7 @@ class TransformersBackend:
     ) -> list[int]:
         """The tokens that the model writes behind others, that of the end included.
 
-        Args:
-            prompt: the tokens before.
-            sampling: as of `Backend.generate`; its stop strings play no part.
-            cancelled: as of `Backend.generate`.
-            settings: more of them for `generate` of `transformers`.
+        Stop strings play no part; `settings` are more of them for `generate` of `transformers`.
 
         Raises:
             BackendError: the model cannot answer, or not within the time limit.
@@ -200,17 +166,6 @@ class TransformersBackend:
         with closing(self._rows([prompt], sampling, clock, watch, settings)) as rows:
             return next(rows)[1]
 
-    def _all(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled,
-        on_text: Callable[[str], None] | None = None,
-    ) -> list[Completion]:
-        with closing(self._answers(conversations, sampling, cancelled, on_text)) as found:
-            answers = dict(found)
-        return [answers[place] for place in range(len(conversations))]
-
     def _answers(
         self,
         conversations: Sequence[Sequence[Message]],
@@ -218,7 +173,6 @@ class TransformersBackend:
         cancelled: Cancelled,
         on_text: Callable[[str], None] | None = None,
     ) -> Generator[tuple[int, Completion], None, None]:
-        """The answers with their places, as they are finished."""
         clock = Clock(str(self.model_dir), sampling, cancelled)
         clock.check()
         if not conversations:

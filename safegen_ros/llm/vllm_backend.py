@@ -12,12 +12,14 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
+    AnsweringBackend,
     Cancelled,
     Clock,
     Completion,
@@ -31,11 +33,8 @@ from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokeniz
 POLL_S = 0.02
 
 
-class VllmBackend:
+class VllmBackend(AnsweringBackend):
     """One model in vLLM; one call at a time.
-
-    Args:
-        model_dir: folder with configuration, tokenizer and safetensors.
 
     Raises:
         BackendError: vLLM is not installed or cannot start, the folder is not whole, or the
@@ -65,29 +64,19 @@ class VllmBackend:
         self._numbers = itertools.count()
         self._turn = threading.Lock()
 
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        """Answers one conversation; see `Backend.generate`."""
-        clock = Clock(str(self.model_dir), sampling, cancelled)
-        return dict(self._run([messages], [self._parameters(sampling)], clock, on_text))[0, 0]
-
-    def generate_batch(
+    def _answers(
         self,
         conversations: Sequence[Sequence[Message]],
         sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> list[Completion]:
-        """Answers several conversations together, the i-th with the i-th seed."""
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Generator[tuple[int, Completion], None, None]:
         seeds = range(sampling.seed, sampling.seed + len(conversations))
         parameters = [self._parameters(replace(sampling, seed=seed)) for seed in seeds]
-        found = dict(self._run(conversations, parameters, clock))
-        return [found[place, 0] for place in range(len(conversations))]
+        clock = Clock(str(self.model_dir), sampling, cancelled)
+        with closing(self._run(conversations, parameters, clock, on_text)) as found:
+            for (place, _), completion in found:
+                yield place, completion
 
     def samples(
         self,

@@ -176,12 +176,7 @@ _MOST = 20  # notes of one problem
 def vacuous_constraints(
     trees: Iterable[ConstraintTree], objects: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """A note for every quantifier of some constraints that ranges over no object, with its place.
-
-    Args:
-        trees: the constraints, with their quantifiers.
-        objects: the objects of each type.
-    """
+    """A note, with its place, for every quantifier of constraints that ranges over no object."""
     found: list[str] = []
     for tree in trees:
         for place, head, variables in _quantifiers(tree):

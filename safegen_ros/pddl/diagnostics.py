@@ -100,10 +100,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def excerpt(text: str, error: TextError) -> str:
     """The line of an error with a caret under the place; see `excerpt_at`.
 
-    Args:
-        text: the whole text.
-        error: an error in it.
-
     Returns:
         Two lines, or an empty string when the text has no such line.
     """
@@ -120,12 +116,6 @@ def excerpt_at(text: str, start: int, line: int, column: int) -> str:
 
     Characters that are not plain ASCII are shown as `?`, so that the caret stands under the place
     and no text can steer the terminal; long lines are cut at both ends.
-
-    Args:
-        text: the whole text.
-        start: where in it the line starts.
-        line: the number of the line.
-        column: the column of the place, from 1.
     """
     first = max(0, column - 1 - _CONTEXT)
     window = text[start + first : start + first + _WIDTH + 1].split('\n')[0].rstrip('\r')

@@ -88,10 +88,6 @@ class Extraction:
 def extract_plan(text: str, problem: Problem) -> tuple[Plan, Extraction]:
     """The list of steps in a text, by the rules above, and what was skipped for it.
 
-    Args:
-        text: the text.
-        problem: whose steps the text may hold.
-
     Raises:
         PlanFormatError: there is no such list, or its numbers or times do not grow, or another line
             may hold a step.
@@ -186,11 +182,7 @@ def _left_over(line: str, number: int, why: str) -> PlanFormatError:
 
 
 class _Prose:
-    """Tells prose from a line that may hold a step of a problem, however it is disguised.
-
-    Args:
-        problem: the problem.
-    """
+    """Tells prose from a line that may hold a step of a problem, however it is disguised."""
 
     def __init__(self, problem: Problem) -> None:
         actions = problem.domain.actions

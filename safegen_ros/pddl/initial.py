@@ -18,11 +18,6 @@ def read_initial(
     """The atoms of an `(:init ...)` and the values of functions.
 
     What is wrong in one is noted, and the rest read.
-
-    Args:
-        scope: the names that it may use.
-        section: the section.
-        objects: the objects of every type.
     """
     predicates = scope.domain.predicates
     kinds = {kind for wanted in predicates.values() for kind in wanted}

@@ -81,13 +81,7 @@ def action_size(action: Action, objects: Objects) -> int:
 
 
 def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) -> str:
-    """What of a problem would not fit into memory with its quantifiers written out, or nothing.
-
-    Args:
-        problem: the problem; its constraints are not looked at.
-        trees: its constraints, with their quantifiers.
-        objects: the objects of every type.
-    """
+    """What of a problem would not fit into memory with its quantifiers written out, or nothing."""
     sizes = [constraint_size(tree, objects) for tree in trees]
     goal = formula_size(problem.goal, objects)
     measured = [

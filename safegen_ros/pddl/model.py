@@ -236,12 +236,7 @@ ConstraintTree = Constraint | ConstraintAnd | ConstraintForall
 
 
 class ObjectsByType(dict[str, tuple[str, ...]]):
-    """The objects of every type; those of `a|b` are put together when they are first asked for.
-
-    Args:
-        found: the objects of every declared type.
-        order: all objects in order of declaration.
-    """
+    """The objects of every type; those of `a|b` are put together when they are first asked for."""
 
     def __init__(self, found: Mapping[str, tuple[str, ...]], order: Iterable[str]) -> None:
         super().__init__(found)

@@ -193,11 +193,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
 
 
 class Clock:
-    """Checks that the times of the steps of a text make them a sequence.
-
-    Args:
-        text: the text, for messages.
-    """
+    """Checks that the times of the steps of a text make them a sequence."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -205,13 +201,7 @@ class Clock:
         self._timed = False
 
     def stamp(self, steps: int, position: int, time: Decimal) -> None:
-        """Checks the time of the next step.
-
-        Args:
-            steps: how many steps stand before it.
-            position: where it stands in the text.
-            time: what it says.
-        """
+        """Checks the time of the next step."""
         if self._last is not None and time <= self._last:
             why = 'is there twice' if time == self._last else f'comes behind {self._last}'
             raise self._error(steps, position, f'the time {time} {why}')

@@ -84,10 +84,6 @@ _T = TypeVar('_T')
 def read_domain(text: str, source: str = '<domain>') -> Domain:
     """Reads a domain.
 
-    Args:
-        text: PDDL text of one domain.
-        source: file name, or a label, for messages.
-
     Raises:
         PddlError: the text is not PDDL, uses an undeclared name, or a feature that is not
             supported (its name and place are in the message).

@@ -81,12 +81,7 @@ Node = str | Group
 
 
 class Reader(Reports):
-    """One text: where its errors are reported from, and those that were found in it so far.
-
-    Args:
-        source: file name, or a label such as `<problem>`.
-        text: the text.
-    """
+    """One text: where its errors are reported from, and those that were found in it so far."""
 
     def __init__(self, source: str, text: str = '') -> None:
         super().__init__()
@@ -183,10 +178,6 @@ class Reader(Reports):
 
 def read_sexpr(text: str, source: str) -> tuple[Reader, Group]:
     """Reads the one list that a PDDL text must hold.
-
-    Args:
-        text: the whole text.
-        source: file name, or a label, for messages.
 
     Returns:
         The list, and the reader that knows its places.

@@ -28,11 +28,6 @@ class Search:
 
     Attributes:
         expanded: how many nodes were expanded.
-
-    Args:
-        task: the task.
-        relaxation: its relaxed task.
-        budget: asked at every node.
     """
 
     def __init__(self, task: SearchTask, relaxation: Relaxation, budget: Budget) -> None:

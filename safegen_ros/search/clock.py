@@ -45,11 +45,7 @@ class Counter:
 
 
 class Clock:
-    """Tells how many steps have been taken, as far as anyone asks.
-
-    Args:
-        draft: the task that it becomes part of.
-    """
+    """Tells how many steps have been taken, as far as anyone asks."""
 
     def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft

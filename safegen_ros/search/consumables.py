@@ -18,12 +18,7 @@ from safegen_ros.search.task import SearchTask
 
 
 class Consumables:
-    """The goals of a task that need supplies.
-
-    Args:
-        task: the task.
-        relaxation: its relaxed task.
-    """
+    """The goals of a task that need supplies."""
 
     def __init__(self, task: SearchTask, relaxation: Relaxation) -> None:
         made = 0

@@ -23,13 +23,7 @@ Cuts = tuple[frozenset[int], ...]
 
 
 class CutFinder:
-    """Finds cuts of the relaxed task.
-
-    Args:
-        relaxation: the relaxed task.
-        consumables: the goals that need some.
-        budget: asked now and then.
-    """
+    """Finds cuts of the relaxed task."""
 
     def __init__(self, relaxation: Relaxation, consumables: Consumables, budget: Budget) -> None:
         self._consumables = consumables
@@ -49,12 +43,7 @@ class CutFinder:
                 self._suppliers[fact].append(rule)
 
     def find(self, facts: int, known: Iterable[frozenset[int]]) -> Cuts | None:
-        """Cuts of a node, as many as are found; None when the goal cannot be reached from it.
-
-        Args:
-            facts: those of the node.
-            known: cuts of it that are known already.
-        """
+        """Cuts of a node, as many as are found; None when the goal cannot be reached from it."""
         cuts = list(known)
         costs = self._costs[:]
         for cut in cuts:

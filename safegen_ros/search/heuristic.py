@@ -179,13 +179,7 @@ _MOST_FACTS = 20_000  # the sets take memory by the square of the number of fact
 
 
 class Landmarks:
-    """The landmarks of a task; none are known where there are too many facts.
-
-    Args:
-        relaxation: the relaxed task.
-        facts: those of the initial node.
-        budget: asked while they are computed.
-    """
+    """The landmarks of a task; none are known where there are too many facts."""
 
     def __init__(self, relaxation: Relaxation, facts: int, budget: Budget) -> None:
         self._all = self._goal = 0

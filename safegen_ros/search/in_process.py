@@ -73,10 +73,6 @@ def shortened(task: SearchTask, actions: Sequence[int]) -> list[int]:
     One action after the other is left out with whatever becomes inapplicable by that (Nakhost and
     Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010). A long plan is shortened
     only as far as that is done quickly.
-
-    Args:
-        task: the task.
-        actions: a plan.
     """
     plan = list(actions)
     state, standing = task.init, task.start

@@ -49,10 +49,6 @@ class Relaxation:
         states: the facts that a node has or lacks, as a mask; the others are derived from them.
         impossible: numbers of the actions that no plan can hold, for they break a constraint.
         width: number of facts, reachable or not.
-
-    Args:
-        task: the task.
-        budget: asked while this is built.
     """
 
     def __init__(self, task: SearchTask, budget: Budget) -> None:
@@ -142,10 +138,6 @@ class Counters:
         users: the rules that need each fact.
         missing: how many of its needs each rule lacks.
         ready: the rules that lack nothing; the values say nothing.
-
-    Args:
-        needs: the facts that each rule needs, each once.
-        width: number of facts.
     """
 
     def __init__(self, needs: Sequence[Sequence[int]], width: int) -> None:

@@ -124,10 +124,6 @@ class RuleBuilder:
         urgent: the facts that have to be reached in time.
         impossible: the numbers of the actions that break a constraint wherever they are applied.
         others: number of facts that are no atoms.
-
-    Args:
-        task: the task.
-        budget: asked while constraints are taken up.
     """
 
     def __init__(self, task: SearchTask, budget: Budget) -> None:

@@ -19,10 +19,6 @@ from safegen_ros.verify.monitors import MonitorSet, Standing
 class SearchTask:
     """A problem, grounded.
 
-    Args:
-        problem: the problem.
-        budget: asked while it is grounded.
-
     Raises:
         SearchLimit: time or memory ran out.
         Canceled: the caller wants to stop.

@@ -82,12 +82,6 @@ class TransformersGuide:
     It keeps what was computed for the prompt and for the situations of the problem, so that one
     kind of search after the other is cheap; let go of it with the problem.
 
-    Args:
-        backend: the model.
-        messages: what asks for the plan.
-        shield: the problem's shield.
-        syntax: how the model writes its steps.
-
     Raises:
         BackendError: the prompt has words that the tokenizer does not know.
     """
@@ -154,11 +148,7 @@ class TransformersGuide:
 
 
 class ConstrainedWriter:
-    """A model whose tokens are words, and that writes no others than it may.
-
-    Args:
-        backend: the model.
-    """
+    """A model whose tokens are words, and that writes no others than it may."""
 
     def __init__(self, backend: TokenModel) -> None:
         self._backend = backend

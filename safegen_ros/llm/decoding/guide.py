@@ -151,11 +151,6 @@ class TokenBackend(Protocol):
     def guide(self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax) -> Guide:
         """What writes plans of one problem.
 
-        Args:
-            messages: what asks for the plan, as of `Backend.generate`.
-            shield: the problem's shield.
-            syntax: how the model writes its steps.
-
         Raises:
             BackendError: the model cannot be asked this.
         """

@@ -36,10 +36,6 @@ class StepTokens:
     tried with the first step, which also stands before each other one when that is cut, since the
     beginning of a text may be cut in another way. Where tokens join steps neither does; then a plan
     is cut in a way that the model would not, and says the same.
-
-    Args:
-        tokenizer: a tokenizer of `transformers`.
-        syntax: how steps are written.
     """
 
     def __init__(self, tokenizer: Any, syntax: PlanSyntax) -> None:

@@ -30,9 +30,6 @@ def preallocated_cache(model: Any) -> DynamicCache | None:
     Layers that look back for a part of the text only, as those with a sliding window, keep the
     cache that `transformers` has for them.
 
-    Args:
-        model: a causal language model of `transformers`.
-
     Returns:
         None where no layer looks back at everything, or the model has a cache of its own kind.
     """

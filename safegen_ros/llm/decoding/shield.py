@@ -197,14 +197,7 @@ class TextShield:
         written: str,
         done: tuple[Step, ...],
     ) -> None:
-        """Adds the tokens that write what may come next.
-
-        Args:
-            found: where to add them.
-            place: where the text stands once `written` is.
-            written: the beginning of the tokens that are looked for.
-            done: the steps that `written` completes.
-        """
+        """Adds the tokens that write what may come next."""
         situation, partial, visited = place
         first = len(self._syntax.separator)
         for unit in self._open_units(situation, visited):

@@ -23,12 +23,7 @@ _SAME_HALF = 0.1  # and in 16
 
 
 class TokenTree:
-    """A tree of tokens behind a prompt; this one computes every path from its beginning.
-
-    Args:
-        model: a causal language model of `transformers`.
-        prompt: the tokens of the prompt, at least one.
-    """
+    """A tree of tokens behind a prompt; this one computes every path from its beginning."""
 
     def __init__(self, model: Any, prompt: Sequence[int]) -> None:
         import torch

@@ -36,11 +36,7 @@ class Spot(NamedTuple):
 
 
 class TokenTrie:
-    """The pieces of all tokens, found by their beginnings.
-
-    Args:
-        pieces: the text of each token.
-    """
+    """The pieces of all tokens, found by their beginnings."""
 
     def __init__(self, pieces: Mapping[int, str]) -> None:
         ids: dict[str, list[int]] = {}

@@ -14,11 +14,7 @@ _MISTAKES = ('drop', 'drop', 'swap', 'object', 'object', 'other', 'end', 'action
 
 
 class Mistakes:
-    """Makes mistakes in plans for one problem, as a model would.
-
-    Args:
-        problem: the problem.
-    """
+    """Makes mistakes in plans for one problem, as a model would."""
 
     def __init__(self, problem: Problem) -> None:
         self._objects = list(problem.objects)

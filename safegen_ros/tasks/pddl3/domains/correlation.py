@@ -43,13 +43,6 @@ def correlation(
 ) -> Correlation:
     """Correlations over problems of all families, of the sizes that are drawn when none is given.
 
-    Args:
-        kit: the domain.
-        problems: how many are drawn, at least two.
-        seed: of the first one; the others follow.
-        solve: gives a shortest plan.
-        notify: called after every problem.
-
     Raises:
         SafegenError: the planner gave up.
     """

@@ -50,11 +50,6 @@ def inspect_domain(name: str, problems: int = 5, seed: int = 0) -> Iterator[Find
     What a finding makes meaningless is not looked at: problems are drawn only from a kit that fits
     its domain.
 
-    Args:
-        name: name of the folder.
-        problems: how many are drawn from each family.
-        seed: of the first one; the others follow.
-
     Raises:
         SafegenError: there is no such folder.
     """
@@ -220,12 +215,6 @@ def family_findings(
     kit: DomainKit, family: str, problems: int, seed: int
 ) -> Iterator[tuple[str, bool]]:
     """What is wrong with problems of a family; of the first one that has a fault, all of them.
-
-    Args:
-        kit: what makes them.
-        family: name of the family, or `UNCONSTRAINED`.
-        problems: how many are drawn.
-        seed: of the first one; the others follow.
 
     Yields:
         A message with place and cure, and whether it is a note only.

@@ -128,11 +128,6 @@ def _constraint_value(constraint: Constraint) -> dict[str, Any]:
 def from_json(text: str, domain: Domain, source: str = '<problem>') -> Problem:
     """Reads a problem of a domain.
 
-    Args:
-        text: JSON text of one problem.
-        domain: the domain that it names.
-        source: file name, or a label, for messages.
-
     Raises:
         PddlError: the text is not JSON, has an unknown or a missing field, or says what PDDL could
             not say either (see `read_problem`).

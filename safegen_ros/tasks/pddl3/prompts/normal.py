@@ -40,11 +40,6 @@ MAX_PARTS = 256
 def normal_formula(formula: Formula, objects: Objects, names: Mapping[str, str]) -> Formula:
     """A formula with objects for its quantifiers, flat, and its parts in the order of their text.
 
-    Args:
-        formula: a formula without free variables.
-        objects: the objects of every type.
-        names: what each object is called in the result.
-
     Raises:
         SafegenError: it has more than `MAX_PARTS` parts.
     """

@@ -146,11 +146,7 @@ class InstructStyle:
 
 
 class WordStyle:
-    """The words of `safegen-mini`: the task in its format, under canonical names, without marks.
-
-    Args:
-        known: every word that the model knows.
-    """
+    """The words of `safegen-mini`: the task in its format, under canonical names, without marks."""
 
     def __init__(self, known: Collection[str] | None = None) -> None:
         self._known = frozenset(vocabulary() if known is None else known)

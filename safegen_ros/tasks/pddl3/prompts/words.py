@@ -89,12 +89,7 @@ def attempt_words(
 
 
 def read_steps(words: Iterable[str], arities: Mapping[str, int]) -> Plan | None:
-    """The plan that words say, or None when they say none.
-
-    Args:
-        words: what a model wrote.
-        arities: number of arguments of every action.
-    """
+    """The plan that words say, or None when they say none."""
     left = list(words)
     steps, place = [], 0
     while place < len(left):

@@ -64,14 +64,7 @@ class Walk:
         return len(self.places) - 1 + len(self.nuts)
 
     def choose(self, rng: Random, *wanted: str, never: str = '', more: int = 0) -> list[str]:
-        """Spanners to collect, in random order.
-
-        Args:
-            rng: the source of randomness.
-            wanted: spanners that are taken in any case.
-            never: one that is not taken.
-            more: how many to take beside one for every nut.
-        """
+        """Spanners to collect, in random order."""
         others = [s for s in self.spanners if s not in wanted and s != never]
         count = len(self.nuts) + more - len(wanted)
         return rng.sample([*wanted, *rng.sample(others, count)], count + len(wanted))
