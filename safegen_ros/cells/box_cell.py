@@ -53,7 +53,7 @@ class StepRefused(SafegenError):
 
 
 @dataclass(frozen=True, eq=False)
-class JointStep:
+class ConcurrentStep:
     """A step that has been proved from one posture of the cell.
 
     Attributes:
@@ -185,7 +185,7 @@ class BoxCell(Closing):
 
     # Commands
 
-    def prepare(self, step: Sequence[Move]) -> JointStep:
+    def prepare(self, step: Sequence[Move]) -> ConcurrentStep:
         """A step that may be taken now, with the way of every arm.
 
         Raises:
@@ -209,9 +209,9 @@ class BoxCell(Closing):
         reached = take_step(self.task, state, step)
         if isinstance(reached, Fault):
             raise StepRefused(reached)
-        return JointStep(tuple(step), found, asked, reached, self._number)
+        return ConcurrentStep(tuple(step), found, asked, reached, self._number)
 
-    def run(self, prepared: JointStep) -> State:
+    def run(self, prepared: ConcurrentStep) -> State:
         """Takes a step: arms move together, boxes go along; returns the measured state.
 
         Raises:
@@ -265,7 +265,7 @@ class BoxCell(Closing):
 
     # Inside
 
-    def _go(self, prepared: JointStep, clock: tuple[float, float]) -> None:
+    def _go(self, prepared: ConcurrentStep, clock: tuple[float, float]) -> None:
         path, duration = prepared.way.joints, prepared.way.duration
         ticks = max(1, int(np.ceil(duration / TICK)))
         last = len(path) - 1
@@ -279,11 +279,11 @@ class BoxCell(Closing):
             self._tick(prepared, clock, self._targets + DAMPING * rise * last * speed)
         self._targets = path[-1]
 
-    def _wait(self, seconds: float, prepared: JointStep, clock: tuple[float, float]) -> None:
+    def _wait(self, seconds: float, prepared: ConcurrentStep, clock: tuple[float, float]) -> None:
         for _ in range(round(seconds / TICK)):
             self._tick(prepared, clock, self._targets)
 
-    def _tick(self, prepared: JointStep, clock: tuple[float, float], targets: Floats) -> None:
+    def _tick(self, prepared: ConcurrentStep, clock: tuple[float, float], targets: Floats) -> None:
         if self._stopped.is_set():
             self._stay()
             self._check_ready()

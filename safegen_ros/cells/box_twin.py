@@ -11,18 +11,19 @@ from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.boxnet.atoms import atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.model import object_name, robot_name
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.task import CellSetup, MultiRobotCell
 
 Seen = Callable[[float, Mapping[str, float], Mapping[str, Pose]], Any]
 """Told the simulated time [s], the joints by name [rad], and the poses of the boxes."""
 
 
-class BoxTwin(Closing):
-    """The MuJoCo cell of a task; see `JointCell`.
+class BoxTwin(MultiRobotCell, Closing):
+    """The MuJoCo cell of a task; see `MultiRobotCell`.
 
     Args:
         task: whose arms and boxes.
@@ -52,7 +53,7 @@ class BoxTwin(Closing):
             )
         self._cell.reset()
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """Has all arms of a step move at once, once their ways are found to be free.
 
         Raises:
@@ -102,3 +103,8 @@ def _poses(look: CellSample) -> dict[str, Pose]:
         short_name(object_name(number)): Pose((x, y, z), (qx, qy, qz, qw))
         for number, (x, y, z, qw, qx, qy, qz) in enumerate(map(list, look.boxes))
     }
+
+
+def twin_cell(task: SpatialTask, setup: CellSetup) -> BoxTwin:
+    """The twin of the arms of a task."""
+    return BoxTwin(task, setup.real_time_factor, setup.look)

@@ -18,7 +18,6 @@ from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import level_names
 from safegen_ros.record.run import TaskRecord
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask
 
 
@@ -78,7 +77,7 @@ class Asked:
         text = read_text(about.domain, 'domain') if about.domain else ''
         # Only the text changes: the end is compared with the problem as the file has it.
         task = read_action_task(problem, about.domain, format=about.read_as, sent_as=about.format)
-        path = find_problem(problem) if isinstance(task, Pddl3Task) else problem
+        path = problem if task.problem is None else find_problem(problem)
         return cls(path, task, text, options)
 
     def start(self, client: Client, feedback: Callable[[Any], None]) -> Goal | PlanExecution:

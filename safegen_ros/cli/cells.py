@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import SYMBOLIC, TWIN
 from safegen_ros.robot.cell.kinds import CELLS
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.domains import require_same_actions
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 AUTO = 'auto'
 DOMAIN = 'blocksworld'
@@ -40,12 +40,12 @@ class CellChoice:
         return f'symbolic, so nothing moves and nothing is measured: {self.why}'
 
 
-def choose_cell(path: Path, task: Pddl3Task, wanted: str = AUTO) -> CellChoice:
+def choose_cell(path: Path, problem: Problem, wanted: str = AUTO) -> CellChoice:
     """The cell for a task.
 
     Args:
         path: the problem's file, for messages.
-        task: what is to be executed.
+        problem: what is to be executed.
         wanted: one of `CELLS`, or `AUTO`. Then it is the twin, unless the task has other
             actions or more blocks than the arm and its table. A state that contradicts itself is
             no reason to leave the arm out: most likely it is a mistake.
@@ -60,7 +60,7 @@ def choose_cell(path: Path, task: Pddl3Task, wanted: str = AUTO) -> CellChoice:
         )
     if wanted == SYMBOLIC:
         return CellChoice(SYMBOLIC, 'as you asked')
-    problem, scene = task.problem, load_scene()
+    scene = load_scene()
     name, count = problem.domain.name, len(problem.objects)
     try:
         require_same_actions(problem.domain, DOMAIN)

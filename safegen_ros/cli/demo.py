@@ -34,8 +34,7 @@ from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.tasks.boxnet.goal import BoxnetGoal
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.table import pictures_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.terminal import Console
 
@@ -73,13 +72,14 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
     """
     asked = Asked.read(problem, options.task, options.goal())
     check_goal_options(asked.options)
-    if not isinstance(asked.task, Pddl3Task):
+    problem_read = asked.task.problem
+    if problem_read is None:
         raise SafegenError(
             f'{asked.path}: a task in format {asked.task.format} is sent to a stack that is up: '
             "start it with 'safegen up sim cell:=symbolic', then 'safegen run'",
             ErrorCode.UNSUPPORTED_FEATURE,
         )
-    cell = choose_cell(asked.path, asked.task, options.cell)
+    cell = choose_cell(asked.path, problem_read, options.cell)
     asked = replace(asked, cell=cell)
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}
     specs = node_specs('sim', {**values, 'cell': cell.cell})
@@ -233,7 +233,7 @@ def _run_goal(client: Client, session: Session, asked: Asked, display: RunDispla
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
     world = result.final_state
-    if isinstance(asked.task, Pddl3Task) and not session.symbolic:
+    if asked.task.problem is not None and not session.symbolic:
         check = check_goal(asked.task.problem, world, session.joints, load_scene())
     else:
         check = check_world(asked.task, world)
@@ -323,9 +323,8 @@ def _keep(
 
     # Before the video, which takes long and which an impatient user may interrupt.
     report = keep()
-    if isinstance(task, BoxnetGoal):
-        from safegen_ros.cli.box_pictures import keep_pictures
-
+    keep_pictures = pictures_of(task.format)
+    if keep_pictures is not None:
         artefacts += keep_pictures(folder, task, session.record, video)
         keep()
     elif video and session.record.steps:

@@ -21,7 +21,7 @@ from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.tasks.pddl3.task import Pddl3Task, conjuncts
+from safegen_ros.tasks.pddl3.task import conjuncts
 from safegen_ros.tasks.task import ActionTask
 
 
@@ -77,7 +77,7 @@ def check_world(task: ActionTask, world: Any) -> GoalCheck:
         task: what was asked for.
         world: a `WorldState` message; only its facts are used.
     """
-    if isinstance(task, Pddl3Task):
+    if task.problem is not None:
         return check_facts(task.problem, world)
     return GoalCheck({}, task.conditions(_atoms(world)))
 

@@ -67,7 +67,7 @@ def step(
     path = find_problem(problem)
     task = read_task(path, domain, format=read_as)
     domain_text = read_text(domain, 'domain') if domain else ''
-    chosen, sampling = choose_cell(path, task, cell), Sampling(seed=seed)
+    chosen, sampling = choose_cell(path, task.problem, cell), Sampling(seed=seed)
     limits = Limits(max_steps, time_budget)
     begin = partial(StepRun, task, str(path), domain_text, chosen, str(domain or '<domain>'))
     if set(levels) == {SEARCH}:  # without a model, and without what a model needs

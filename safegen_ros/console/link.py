@@ -375,7 +375,7 @@ class Link:
 def _problem(task: msg.Task) -> Any:
     """The problem of a task message; None where it cannot be read here."""
     try:
-        return conversions.pddl_task_from_msg(task).problem
+        return conversions.problem_from_msg(task)
     except SafegenError:
         return None
 

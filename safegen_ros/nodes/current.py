@@ -14,7 +14,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ANSWER_S = 10.0
 """How long the executor may take to tell the world [s]; a camera has to be waited for."""
@@ -46,21 +45,22 @@ class CurrentWorld:
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         read = conversions.task_from_msg(task)
-        if not isinstance(read, Pddl3Task):
+        problem = read.problem
+        if problem is None:
             raise SafegenError(
                 f'from_current is for a task in PDDL, not in format {task.format}: leave it out',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        state = conversions.state_from_facts(self._facts(tuple(read.problem.objects), cancelled))
+        state = conversions.state_from_facts(self._facts(tuple(problem.objects), cancelled))
         there = {name for atom in state for name in atom[1:]}
-        differ = sorted(there ^ set(read.problem.objects))
+        differ = sorted(there ^ set(problem.objects))
         if differ:
             raise SafegenError(
                 f'the objects of the task are not those of the last known world: '
                 f'{" ".join(differ)} only here or only there: name just the objects that there are',
                 ErrorCode.STATE_MISMATCH,
             )
-        return conversions.remaining_to_msg(replace(read.problem, init=state), read)
+        return conversions.remaining_to_msg(replace(problem, init=state), read)
 
     def _facts(self, objects: Sequence[str], cancelled: Callable[[], bool]) -> list[str]:
         unavailable = ErrorCode.EXECUTOR_UNAVAILABLE

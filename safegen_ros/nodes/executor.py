@@ -28,7 +28,7 @@ Stamps are times of the cell's simulation, which `/clock` tells.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -38,7 +38,6 @@ from rclpy.action import CancelResponse
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
-from safegen_ros.nodes import task_cells
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.executor_parameters import PARAMETERS
@@ -67,7 +66,8 @@ from safegen_ros.ros import record_conversions as told
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import CURE
 from safegen_ros.ros.watchdog import ExecutionWatchdog
-from safegen_ros.tasks.task import ActionTask, JointCell
+from safegen_ros.tasks.job import job_of, poses_in
+from safegen_ros.tasks.task import ActionTask, CellSetup, MultiRobotCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Left:
     """What is left of a goal that was not as proved, and where it may go on."""
 
     task: Task
-    cell: JointCell
+    cell: MultiRobotCell
 
 
 class ExecutorNode(SafegenNode):
@@ -88,10 +88,10 @@ class ExecutorNode(SafegenNode):
         super().__init__('executor', PARAMETERS)
         self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
         self._view = CellView(self)
-        self._samples = Samples(self, self._view, lambda: task_cells.unseen_in(self._joint))
+        self._samples = Samples(self, self._view, self._unseen)
         self._arm = RealArm(self)
         self._twin: BlocksworldCell | None = None
-        self._joint: JointCell | None = None
+        self._task_cell: MultiRobotCell | None = None
         self._cell: Stoppable | None = None
         self._cancelled: set[bytes] = set()
         # Before anything can be configured: a stop is never out of place.
@@ -106,7 +106,7 @@ class ExecutorNode(SafegenNode):
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
         )
         self._release = ReleaseServer(self, lambda: self._twin, self._forget)
-        self._known = KnownWorld(self, lambda: self._twin, lambda: self._joint)
+        self._known = KnownWorld(self, lambda: self._twin, lambda: self._task_cell)
         self._left: _Left | None = None
         self.diagnostics.add(
             self.goals_health, self._stop.health, self._watchdog.health, self._view.health,
@@ -208,8 +208,8 @@ class ExecutorNode(SafegenNode):
         if self._twin is not None:
             self._twin.close()
         self._view.close()
-        task_cells.let_go(self._joint)
-        self._cell = self._twin = self._left = self._joint = None
+        self._let_go()
+        self._cell = self._twin = self._left = self._task_cell = None
         self.journal.close()
 
     def admit(self, goal: object) -> None:
@@ -260,7 +260,7 @@ class ExecutorNode(SafegenNode):
             result.execution_time = conversions.duration_to_msg(outcome.seconds)
             if outcome.observed is not None:
                 result.final_state = self._world_state(outcome.observed)
-                result.observation = task_cells.words_of(self._joint)
+                result.observation = self._task_cell.words() if self._task_cell else ''
             self._keep_rest(outcome, goal_handle.request, result)
             ended = explain(SafegenError(outcome.message, outcome.error_code))
             return ended.code, ended.message
@@ -281,10 +281,10 @@ class ExecutorNode(SafegenNode):
         """Keeps what is left of a goal that may go on from here."""
         code, rest = outcome.error_code, outcome.remaining
         goes_on = may_replan(code, goal.replan) or (goal.step_by_step and code is ErrorCode.NONE)
-        if goes_on and rest is not None and self._joint is not None:
+        if goes_on and rest is not None and self._task_cell is not None:
             task = conversions.task_from_msg(goal.task)
             result.remaining = conversions.remaining_to_msg(rest, task)
-            self._left = _Left(result.remaining, self._joint)
+            self._left = _Left(result.remaining, self._task_cell)
 
     def _stopped_since(self, stops: int) -> bool:
         """Whether the stack is stopped, or was after so many stops, even if it has been reset."""
@@ -309,7 +309,7 @@ class ExecutorNode(SafegenNode):
         if goal.from_current:
             self._known.require(task.init)
         # A goal that is cancelled before its cell is known finds this out from `cancelled`.
-        self._joint = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
+        self._task_cell = cell = self._left_cell(goal) if goal.resume else self._cell_for(task)
         self._cell = cell
         self._left = None  # whatever comes of it, the world is another one then
 
@@ -329,7 +329,14 @@ class ExecutorNode(SafegenNode):
             self._progress.publish(message)
             goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
 
-        job = task_cells.job_of(goal, task, steps, cell)
+        job = job_of(
+            task,
+            steps,
+            cell,
+            step_by_step=goal.step_by_step,
+            look=goal.look,
+            resume=goal.resume,
+        )
         if goal.from_current and self.values['cell'] == 'twin' and self._twin is not None:
             job = replace(job, start=self._twin.home)
         try:
@@ -351,7 +358,7 @@ class ExecutorNode(SafegenNode):
         self._known.ended(outcome.message if outcome.error_code in ARM_FAULTS else '')
         return outcome
 
-    def _left_cell(self, goal: ExecutePlan.Goal) -> JointCell:
+    def _left_cell(self, goal: ExecutePlan.Goal) -> MultiRobotCell:
         """The cell as the goal before has left it; only what is left of that one may go on there.
 
         So no constraint can be lost between two plans.
@@ -365,16 +372,33 @@ class ExecutorNode(SafegenNode):
             )
         return left.cell
 
-    def _cell_for(self, task: ActionTask) -> JointCell:
+    def _cell_for(self, task: ActionTask) -> MultiRobotCell:
         require_keep_out(task, self.values['cell'], self.site)
-        task_cells.let_go(self._joint)
-        return task_cells.cell_for(
-            task, self._twin, self.values, self._samples.facts, self._samples.look
+        self._let_go()
+        values = self.values
+        return task.cell(
+            CellSetup(
+                values['step_seconds'],
+                values['real_time_factor'],
+                self._samples.facts,
+                values['cell'],
+                self._twin,
+                self._samples.look,
+                values['view'],
+                values['start_file'],
+            )
         )
+
+    def _unseen(self) -> Sequence[str]:
+        return self._task_cell.unseen if self._task_cell else ()
+
+    def _let_go(self) -> None:
+        if self._task_cell is not None:
+            self._task_cell.close()
 
     def _world_state(self, observed: State) -> WorldState:
         try:
-            poses = task_cells.poses_in(self._joint, self._twin)
+            poses = poses_in(self._task_cell, self._twin)
         except RobotError:
             poses = {}  # after a fault nobody knows them, and the fault is what the client is told
         return self._samples.world_state(observed, poses)

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from safegen_ros.nodes import task_cells
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
 from safegen_ros.nodes.rehearsing import REHEARSE
+from safegen_ros.robot.cell.view import ALL, VIEWS
 from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.ros.parameters import Parameter
 
@@ -25,7 +25,19 @@ PARAMETERS = (
         choices=('twin', 'mycobot', 'symbolic'),
     ),
     Parameter('scene_file', '', 'YAML of the robot cell; empty for config/scene.yaml'),
-    *task_cells.PARAMETERS,
+    Parameter(
+        'view',
+        ALL,
+        'which blocks are in view: all; or from above, of each tower the top one until it is '
+        'looked at',
+        choices=VIEWS,
+    ),
+    Parameter(
+        'start_file',
+        '',
+        'PDDL problem whose initial state is how the blocks of a simulated cell stand, whatever a '
+        'task says; empty: as the task says',
+    ),
     Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
     Parameter(
         'real_time_factor',

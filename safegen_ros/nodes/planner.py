@@ -34,7 +34,7 @@ from safegen_ros.nodes.attempting import AttemptLog, Teller
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.current import CurrentWorld
 from safegen_ros.nodes.goal_journal import goal_id_text
-from safegen_ros.nodes.levels import levels_for, open_model
+from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsing import RemoteRehearsal
 from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
@@ -43,7 +43,6 @@ from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.translating import Heard, Translator
-from safegen_ros.nodes.world_levels import ArmsModel, world_levels
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
@@ -61,8 +60,9 @@ from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.ros.watchdog import ClientWatches
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
+from safegen_ros.tasks.table import open_models
+from safegen_ros.tasks.task import PlanningContext
 
 _TIMEOUT = ErrorCode.PLANNING_TIMEOUT
 
@@ -77,7 +77,7 @@ class PlannerNode(SafegenNode):
         self._style: PromptStyle | None = None
         self._backend: Backend | None = None
         self._translator: Translator | None = None
-        self._arms: ArmsModel | None = None
+        self._models: LazyModels | None = None
         self._validator = RemoteValidator(self)
         self._stop = StopListener(self)
         self._executor_client = RemoteExecutor(self)
@@ -110,7 +110,8 @@ class PlannerNode(SafegenNode):
         self._executor_client.set_timeout(values['heartbeat_timeout'])
         self._style, self._backend = open_model(values)
         self._translator = Translator(values, self._style, self._backend)
-        self._arms = ArmsModel(values, self._style, self._backend)
+        self._models = LazyModels(values)
+        open_models(values, self._models)
 
     def activate(self) -> None:
         """Offers the actions, which stay there from now on, and reject while inactive."""
@@ -132,10 +133,10 @@ class PlannerNode(SafegenNode):
 
     def cleanup(self) -> None:
         """Lets go of the model."""
-        for model in (self._arms, self._translator, self._backend):
+        for model in (self._models, self._translator, self._backend):
             if model is not None:
                 model.close()
-        self._style = self._backend = self._translator = self._arms = None
+        self._style = self._backend = self._translator = self._models = None
         self.journal.close()
 
     def room_for(self, goal: object) -> None:
@@ -237,12 +238,10 @@ class PlannerNode(SafegenNode):
         asking: Approving,
     ) -> None:
         """Works on a goal one proved step after the other."""
-        backend, style = self._opened()
         watched = deadline.with_cancelled(asking.cancelled)
         parts = StepParts(
-            values=self.values,
-            backend=backend,
-            style=style,
+            planning=self._planning(goal_handle.request),
+            most_steps=goal_handle.request.max_steps or self.values['max_steps'],
             validator=self._validator,
             executor=self._executor_client,
             execute=partial(send, step_by_step=True),
@@ -253,11 +252,19 @@ class PlannerNode(SafegenNode):
         )
         run_step_by_step(goal_handle, task, result, deadline, parts)
 
-    def _opened(self) -> tuple[Backend, PromptStyle]:
-        """The model and how it is asked; raises `SafegenError` where there is none."""
-        if self._backend is None or self._style is None:
+    def _planning(self, goal: Any) -> PlanningContext:
+        """What worlds plan with; raises `SafegenError` where no model is open."""
+        if self._backend is None or self._style is None or self._models is None:
             raise SafegenError(f'the planner is {self.state}: configure it')
-        return self._backend, self._style
+        return PlanningContext(
+            self.values,
+            goal,
+            self._backend,
+            self._style,
+            sampling_of(self.values, goal),
+            isinstance(self._style, InstructStyle),
+            self._models,
+        )
 
     def _serve_goal(
         self,
@@ -376,11 +383,7 @@ class PlannerNode(SafegenNode):
     ) -> None:
         goal, before = goal_handle.request, list(result.attempts)
         task = conversions.task_from_msg(sent)
-        levels = (
-            levels_for(task, goal, self.values, *self._opened())
-            if isinstance(task, Pddl3Task)
-            else world_levels(task, goal, self.values, self._arms)
-        )
+        levels = task.levels(self._planning(goal))
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
         note = partial(self.journal.note, goal_handle)
         asked = told.stack_event(self.values, goal, True)
@@ -393,7 +396,7 @@ class PlannerNode(SafegenNode):
         outcome = plan_with_levels(
             levels, verify, deadline.left_s, cancelled=cancelled, notify=tell,
             # What is not to be executed needs no arm.
-            rehearse=rehearse if is_run and isinstance(task, Pddl3Task) else None,
+            rehearse=rehearse if is_run and task.problem is not None else None,
         )  # fmt: skip
         result.attempts = [*before, *map(tell.message, outcome.attempts)]
         result.verdict = conversions.verdict_to_msg(outcome.verdict)

@@ -15,6 +15,7 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import RehearsePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -27,7 +28,7 @@ from safegen_ros.ros.liveness import Instance
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
-from safegen_ros.tasks.pddl3.task import Pddl3Task, plan_of
+from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.task import ActionTask, Steps
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
@@ -137,7 +138,8 @@ class Rehearser:
             SafegenError: it goes step by step, which cannot be rehearsed (`UNSUPPORTED_FEATURE`).
         """
         cell = self._wanted()
-        if cell is None or not isinstance(task, Pddl3Task):
+        problem = task.problem
+        if cell is None or problem is None:
             return None
         if goal.step_by_step:
             raise SafegenError(
@@ -148,7 +150,7 @@ class Rehearser:
         plan, as_it_is = plan_of(steps), goal.resume or goal.from_current
 
         def ask(verdict: Verdict) -> Verdict:
-            return self._rehearsed(cell, goal.task, task, plan, verdict, as_it_is, cancelled)[0]
+            return self._rehearsed(cell, goal.task, problem, plan, verdict, as_it_is, cancelled)[0]
 
         return ask
 
@@ -169,15 +171,15 @@ class Rehearser:
                     ErrorCode.EXECUTOR_UNAVAILABLE,
                 )
             check_texts(request)
-            task = conversions.pddl_task_from_msg(request.task)
+            problem = conversions.problem_from_msg(request.task)
             plan = conversions.plan_from_msg(request.plan)
             # Whoever asks, what is not proved is not worth a rehearsal.
-            verdict, seconds = Validator(task.problem).verify(plan), 0.0
+            verdict, seconds = Validator(problem).verify(plan), 0.0
             cell = self._wanted()
             if verdict.ok and cell is not None:
                 response.rehearsed = True
                 verdict, seconds = self._rehearsed(
-                    cell, request.task, task, plan, verdict, request.resume, inactive
+                    cell, request.task, problem, plan, verdict, request.resume, inactive
                 )
             response.verdict = conversions.verdict_to_msg(verdict)
             response.arm_time = conversions.duration_to_msg(seconds)
@@ -193,7 +195,7 @@ class Rehearser:
         self,
         cell: BlocksworldCell,
         sent: msg.Task,
-        task: Pddl3Task,
+        problem: Problem,
         plan: Plan,
         proved: Verdict,
         resume: bool,
@@ -202,11 +204,11 @@ class Rehearser:
         """The verdict, and how long the arm would move [s]; what is known is not done again."""
         key = (sent.domain, sent.problem, str(plan), resume)
         with self._lock:  # a twin takes a whole core: one at a time
-            poses, held = _start(cell, task, resume)
+            poses, held = _start(cell, problem, resume)
             boxes = cell.obstacles()
             if self._found is None or not self._found.counts_for(key, poses, boxes):
                 went = rehearse(
-                    task.problem,
+                    problem,
                     plan,
                     replace(cell.scene, keep_out=(*cell.scene.keep_out, *boxes)),
                     poses=poses,
@@ -224,7 +226,7 @@ class Rehearser:
 
 
 def _start(
-    cell: BlocksworldCell, task: Pddl3Task, resume: bool
+    cell: BlocksworldCell, problem: Problem, resume: bool
 ) -> tuple[dict[str, Pose], str | None]:
     """Where the blocks stand before the plan, and the one that the arm takes first.
 
@@ -233,7 +235,7 @@ def _start(
     """
     if resume:
         return cell.poses(), None
-    return cell.start_of(tuple(task.problem.objects), task.problem.init)
+    return cell.start_of(tuple(problem.objects), problem.init)
 
 
 class RemoteRehearsal:

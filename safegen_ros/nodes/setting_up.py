@@ -13,7 +13,6 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes import task_cells
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -22,8 +21,8 @@ from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.view import ALL
 from safegen_ros.ros import conversions
-from safegen_ros.tasks.job import OneRobot
-from safegen_ros.tasks.task import JointCell
+from safegen_ros.tasks.job import OneRobot, poses_in
+from safegen_ros.tasks.task import MultiRobotCell
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
 
@@ -56,7 +55,7 @@ class KnownWorld:
         self,
         node: SafegenNode,
         arm: Callable[[], BlocksworldCell | None],
-        cell: Callable[[], JointCell | None],
+        cell: Callable[[], MultiRobotCell | None],
     ) -> None:
         self._node, self._arm, self._cell = node, arm, cell
         group = node.group
@@ -135,9 +134,7 @@ class KnownWorld:
         try:
             self._require_idle()
             response.world.facts = conversions.facts_of(self.state(request.objects))
-            response.world.objects = conversions.object_poses(
-                task_cells.poses_in(self._cell(), self._arm())
-            )
+            response.world.objects = conversions.object_poses(poses_in(self._cell(), self._arm()))
             response.source = str(self._node.values['cell'])
             if isinstance(self._arm(), MyCobotCell):
                 response.source = str(self._node.values['world'])

@@ -14,11 +14,9 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S
 from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.approval import approval_command, approval_record, plan_digest
-from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import TWIN
 from safegen_ros.ros import conversions
 from safegen_ros.ros.commands import signature_from_msg
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.site import Bound, Site, bind, refused
 from safegen_ros.tasks.task import ActionTask, TaskMonitor
 
@@ -66,14 +64,14 @@ class BoundTasks:
     def message(self, message: msg.Task) -> msg.Task:
         """The same task as text, with the rules in it; raises as `task`."""
         task = self.task(message)
-        if not isinstance(task, Pddl3Task) or task.problem_text == message.problem:
+        if task.problem_text == message.problem:
             return message
         return msg.Task(domain=message.domain, problem=task.problem_text, format=message.format)
 
     def keep_rest(self, message: msg.Task, monitor: TaskMonitor) -> None:
         """Remembers what an execution leaves of a bound task."""
         rest = monitor.remaining() if self._site.rules else None
-        if not isinstance(rest, Problem):
+        if rest is None:
             return
         left = conversions.remaining_to_msg(rest, conversions.task_from_msg(message))
         self._rests[_key(left)] = None
@@ -133,7 +131,7 @@ class ExecutionGate:
 
 def require_keep_out(task: ActionTask, cell: str, site: Site) -> None:
     """Refuses a task whose motions cannot be checked for keep-out boxes (`SITE_REFUSED`)."""
-    if site.keep_out and cell == TWIN and not isinstance(task, Pddl3Task):
+    if site.keep_out and cell == TWIN and task.problem is None:
         raise refused(
             f'the site has keep-out boxes, and a task in format {task.format} moves arms that '
             'are not rehearsed: start the stack with cell:=symbolic, or without keep_out'

@@ -18,7 +18,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import Event, StepEvent
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.ros import conversions
 from safegen_ros.ros import record_conversions as told
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
@@ -107,7 +107,7 @@ class StepLink:
             name = below[name]
         self._send(msg.Plan(), name)
 
-    def take(self, step: JointStep, source: str) -> State:
+    def take(self, step: ConcurrentStep, source: str) -> State:
         """Has a step proved, taken and looked at.
 
         Raises:

@@ -9,26 +9,23 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.nodes.levels import sampling_of
-from safegen_ros.nodes.own_models import OwnModels
+from safegen_ros.nodes.models import LazyModels, sampling_of
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
-from safegen_ros.tasks.planetarium.front_door import Answer, Question, understand
-from safegen_ros.tasks.planetarium.request import Request, read_request
-from safegen_ros.tasks.planetarium.styles import (
-    InstructTranslation,
-    TranslationStyle,
-    translation_style_of,
-)
+
+if TYPE_CHECKING:
+    from safegen_ros.tasks.planetarium.front_door import Answer
+    from safegen_ros.tasks.planetarium.request import Request
+    from safegen_ros.tasks.planetarium.styles import TranslationStyle
 
 FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-words'
 """What translates where no model is named and the planner's own answers no chat: requests about
@@ -90,12 +87,10 @@ class Translator:
 
     def __init__(self, values: Mapping[str, Any], style: PromptStyle, backend: Backend) -> None:
         self._values = values
-        self._own: OwnModels[TranslationStyle] = OwnModels(values, _style_of)
-        self._model: tuple[TranslationStyle, Backend] | None = None
+        self._own = LazyModels(values)
+        self._chat = backend if isinstance(style, InstructStyle) else None
         if values['translator']:
-            self._model = self._own.opened(values['translator'])
-        elif isinstance(style, InstructStyle):
-            self._model = InstructTranslation(), backend
+            self._own.opened(values['translator'], _style_of)
 
     def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
         """Has a task in words understood.
@@ -112,9 +107,12 @@ class Translator:
             Ambiguous: it can be understood in several ways.
             Canceled: the goal was given up.
         """
+        # Only goals in words need this.
+        from safegen_ros.tasks.planetarium.front_door import Question, understand
+        from safegen_ros.tasks.planetarium.request import read_request
+
         request = read_request(task.problem, task.domain, task.constraints, task.start)
-        shipped = FOR_DESCRIPTIONS if request.start is None else FOR_REQUESTS
-        style, backend = self._model or self._own.opened(shipped)
+        style, backend = self._model_for(request)
         attempts = self._values['translation_attempts']
 
         def asking(reading: int, attempt: int) -> None:
@@ -167,6 +165,15 @@ class Translator:
         heard.notify(told)
         return Translated(msg.Task(domain=request.domain_text, problem=text), found.words, digest)
 
+    def _model_for(self, request: Request) -> tuple[TranslationStyle, Backend]:
+        from safegen_ros.tasks.planetarium.styles import InstructTranslation
+
+        named = self._values['translator']
+        if not named and self._chat is not None:
+            return InstructTranslation(), self._chat
+        shipped = FOR_DESCRIPTIONS if request.start is None else FOR_REQUESTS
+        return self._own.opened(named or shipped, _style_of)
+
     def fill_in(
         self, task: msg.Task, goal: Any, result: Any, deadline: Deadline, heard: Heard
     ) -> msg.Task:
@@ -215,6 +222,8 @@ class Ambiguous(SafegenError):
 
 
 def _style_of(model: str) -> TranslationStyle:
+    from safegen_ros.tasks.planetarium.styles import translation_style_of
+
     style = translation_style_of(model)
     if style is not None:
         return style

@@ -27,10 +27,8 @@ from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Latency
 from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
-from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.val import validate_binary
 
 PARAMETERS = (
@@ -113,9 +111,7 @@ class ValidatorNode(SafegenNode):
                 reason='VAL has no opinion on a single step, only on whole plans: send the goal '
                 'without step_by_step, or set second_opinion of the validator to false'
             )
-        if isinstance(task, Pddl3Task):
-            return verify_twice(task.problem, plan, validator=task.validator)
-        return Verdict(reason=f'VAL has no opinion on a task in format {task.format}')
+        return task.second_opinion(plan)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,20 +23,24 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.history import recorded_task
 from safegen_ros.record.json_form import RecordError, plain
-from safegen_ros.record.run import NO_VERDICT, TWIN, AttemptRecord, ReplanRecord, RunRecord
+from safegen_ros.record.run import (
+    NO_VERDICT,
+    SYMBOLIC,
+    TWIN,
+    AttemptRecord,
+    ReplanRecord,
+    RunRecord,
+)
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
-from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.tasks.boxnet.goal import BoxnetGoal
-from safegen_ros.tasks.job import OneRobot, WorldJob
+from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
-from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task, plan_of
+from safegen_ros.tasks.pddl3.task import load_task, plan_of
 from safegen_ros.tasks.table import read_action_task
-from safegen_ros.tasks.task import ActionTask, CellTask, Chosen, JointCell, Pace, Steps, StepTask
+from safegen_ros.tasks.task import ActionTask, CellSetup, MultiRobotCell, StepAnswer, Steps
 from safegen_ros.verdict import Verdict
-from safegen_ros.verify.second_opinion import verify_twice
 from safegen_ros.verify.validator import Validator
 
 POSE_TOLERANCE_M = 0.002
@@ -90,9 +95,9 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
     if not record.attempts and record.verdict == NO_VERDICT:
         return ()  # also of a task that could not be read in the first place
     task = recorded_task(record)
-    if record.stepwise and isinstance(task, Pddl3Task):
-        return tuple(_stepwise_checks(record, task))
-    if record.stepwise and isinstance(task, StepTask):
+    if record.stepwise and task.problem is not None:
+        return tuple(_stepwise_checks(record, task, task.problem))
+    if record.stepwise:
         return tuple(_played_checks(record, task))
     return tuple(_checks(record, task))
 
@@ -103,10 +108,8 @@ def _checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
         if attempt.replan not in tasks:
             raise RecordError(f'{_name(attempt)} is for replan {attempt.replan}, which is missing')
         task = tasks[attempt.replan]
-        if record.second_opinion and isinstance(task, Pddl3Task):
-            fresh = verify_twice(task.problem, attempt.text, validator=task.validator)
-        else:
-            fresh = task.verify(attempt.text)
+        judge = task.second_opinion if record.second_opinion else task.verify
+        fresh = judge(attempt.text)
         yield VerdictCheck(_name(attempt), attempt.verdict, fresh)
     if record.plan_source and record.verdict != NO_VERDICT:  # else cut off before there was one
         task = tasks[max(tasks)]
@@ -119,14 +122,13 @@ def _proof(record: RunRecord, task: ActionTask) -> Verdict:
 
 
 def _replanned(replan: ReplanRecord, whole: ActionTask) -> ActionTask:
-    """What was left of the task then; what is left of a PDDL task is always in PDDL."""
-    format = '' if isinstance(whole, Pddl3Task) else whole.format
-    return read_action_task(replan.problem, replan.domain, format)
+    """What was left of the task then."""
+    return read_action_task(replan.problem, replan.domain, whole.rest_format)
 
 
-def _played_checks(record: RunRecord, task: StepTask) -> Iterator[VerdictCheck]:
+def _played_checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
     """The answers lead through a world of its own, which has no chance, as they did then."""
-    told: list[Chosen] = []
+    told: list[StepAnswer] = []
     last = task.replay([attempt.text for attempt in record.attempts], told.append)
     for attempt, fresh in zip(record.attempts, told, strict=False):
         yield VerdictCheck(_name(attempt), attempt.verdict, fresh.verdict)
@@ -134,9 +136,11 @@ def _played_checks(record: RunRecord, task: StepTask) -> Iterator[VerdictCheck]:
         yield VerdictCheck('the steps taken', record.verdict, last)
 
 
-def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictCheck]:
+def _stepwise_checks(
+    record: RunRecord, task: ActionTask, problem: Problem
+) -> Iterator[VerdictCheck]:
     """What was left of the task at each step comes of the same code, fed with what was observed."""
-    run = _ObservedRun(record, task.problem)
+    run = _ObservedRun(record, problem)
     outcome = run.outcome
     for attempt in record.attempts:
         problems = run.left.get(attempt.base)
@@ -153,7 +157,7 @@ def _stepwise_checks(record: RunRecord, task: Pddl3Task) -> Iterator[VerdictChec
 
 
 def _fresh(
-    attempt: AttemptRecord, problems: Sequence[Problem], task: Pddl3Task
+    attempt: AttemptRecord, problems: Sequence[Problem], task: ActionTask
 ) -> Iterator[Verdict]:
     """The verdicts on an attempt for what was left of the task, before and after each look.
 
@@ -274,7 +278,7 @@ def why_not_executed(record: RunRecord) -> str:
     """
     if not record.steps and not record.steps_done:
         return 'nothing was executed'
-    if record.stepwise and not isinstance(recorded_task(record), Pddl3Task):
+    if record.stepwise and recorded_task(record).problem is None:
         return 'it was worked on step by step, and its verdicts were found in the same world'
     if record.replans:
         return 'the world was not as foreseen, and the task was planned for anew'
@@ -301,27 +305,17 @@ def reexecute(
         SafegenError: the task cannot be read any more.
     """
     task = recorded_task(record)
-    if isinstance(task, Pddl3Task) and record.cell == TWIN:
+    if record.cell == TWIN and task.problem is not None:
         with simulated_cell(scene) as twin:
-            check = _executed(record, task, OneRobot(twin), stop)
-            return _with_poses(record, check, twin.poses())
-    if isinstance(task, Pddl3Task):
-        return _executed(record, task, OneRobot(SymbolicCell(task.problem)), stop)
-    if isinstance(task, BoxnetGoal) and record.cell == TWIN:
-        # MuJoCo is needed for nothing else here.
-        from safegen_ros.cells.box_twin import BoxTwin
-        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
-
-        if isinstance(task.task, SpatialTask):
-            with BoxTwin(task.task) as boxes:
-                return _with_poses(record, _executed(record, task, boxes, stop), boxes.poses())
-    if not isinstance(task, CellTask):
-        raise RecordError(f'a task in format {task.format} has no cell')
-    return _executed(record, task, task.cell(Pace()), stop)
+            cell = task.cell(CellSetup(kind=TWIN, arm=twin))
+            return _with_poses(record, _executed(record, task, cell, stop), twin.poses())
+    cell = task.cell(CellSetup(kind=TWIN if record.cell == TWIN else SYMBOLIC))
+    with closing(cell):
+        return _with_poses(record, _executed(record, task, cell, stop), cell.poses())
 
 
 def _executed(
-    record: RunRecord, task: ActionTask, cell: JointCell, stop: Callable[[], bool]
+    record: RunRecord, task: ActionTask, cell: MultiRobotCell, stop: Callable[[], bool]
 ) -> ExecutionCheck:
     done = 0
     whole = record.error_code is ErrorCode.NONE

@@ -15,15 +15,15 @@ from geometry_msgs.msg import Pose as PoseMessage
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import State
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.cell.execution import ExecutionProgress
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.pddl3.task import PDDL, WORDS, Pddl3Task, plan_of
+from safegen_ros.tasks.pddl3.task import PDDL, WORDS, plan_of
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask, Steps
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
@@ -38,19 +38,19 @@ read for the journal and for its work, and by the validator for each of its atte
 _FACT = re.compile(r'\([^\s()]+( [^\s()]+)*\)')
 
 
-def pddl_task_from_msg(message: msg.Task) -> Pddl3Task:
-    """Reads the task of a goal that has to be a PDDL task.
+def problem_from_msg(message: msg.Task) -> Problem:
+    """Reads the problem of a goal that has to be a PDDL task.
 
     Raises:
         SafegenError: as `task_from_msg`, and for a task of another world (`UNSUPPORTED_FEATURE`).
     """
     task = task_from_msg(message)
-    if not isinstance(task, Pddl3Task):
+    if task.problem is None:
         raise SafegenError(
             f'a task in format {task.format} cannot be asked for this: send one in PDDL',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
-    return task
+    return task.problem
 
 
 def task_from_msg(message: msg.Task) -> ActionTask:
@@ -103,12 +103,12 @@ def plan_from_msg(message: msg.Plan) -> Plan:
     return plan_of(steps_from_msg(message))
 
 
-def steps_to_msg(steps: Sequence[JointStep], source: str = '') -> msg.Plan:
+def steps_to_msg(steps: Sequence[ConcurrentStep], source: str = '') -> msg.Plan:
     """Steps in which several robots may act, as message."""
     return msg.Plan(steps=[step_to_msg(step) for step in steps], source=source)
 
 
-def step_to_msg(step: JointStep) -> msg.Step:
+def step_to_msg(step: ConcurrentStep) -> msg.Step:
     """One step as message; one without actions is empty."""
     if not step:
         return msg.Step()
@@ -120,7 +120,7 @@ def step_to_msg(step: JointStep) -> msg.Step:
     )
 
 
-def step_from_msg(message: msg.Step) -> JointStep:
+def step_from_msg(message: msg.Step) -> ConcurrentStep:
     """The actions of a step, in lower case."""
     actions = (message, *message.beside) if message.action or message.beside else ()
     return tuple(
@@ -237,9 +237,7 @@ def remaining_to_msg(rest: object, task: ActionTask) -> msg.Task:
         task: the whole.
     """
     domain, problem = task.rest(rest)
-    # A PDDL task is written in PDDL, whatever it came in.
-    format = '' if isinstance(task, Pddl3Task) else task.format
-    return msg.Task(domain=domain, problem=problem, format=format)
+    return msg.Task(domain=domain, problem=problem, format=task.rest_format)
 
 
 def code_from_msg(number: int) -> ErrorCode:

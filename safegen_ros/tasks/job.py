@@ -4,19 +4,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Cell
-from safegen_ros.robot.cell.job import JointStep
-from safegen_ros.tasks.task import ActionTask, JointCell, Steps, TaskMonitor, refused
+from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.pose import Pose
+from safegen_ros.tasks.task import ActionTask, MultiRobotCell, Steps, TaskMonitor, refused
 from safegen_ros.verdict import Verdict
 
 
-class OneRobot:
-    """A cell whose one robot takes one action after the other, as a `JointCell`.
+class Posed(Protocol):
+    """The cell of an arm, or of its twin."""
+
+    def poses(self) -> Mapping[str, Pose]:
+        """Where the blocks are measured now."""
+        ...
+
+
+class OneRobot(MultiRobotCell):
+    """A cell whose one robot takes one action after the other.
 
     Attributes:
         cell: of the robot.
@@ -26,10 +36,10 @@ class OneRobot:
         self.cell = cell
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """See `JointCell`."""
+        """Prepares the cell."""
         self.cell.prepare(objects, init)
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """Has the robot do the one action of a step; raises as the cell, and for several."""
         if len(step) != 1:
             raise refused(f'a step has {len(step)} actions, and this cell has one robot')
@@ -64,7 +74,7 @@ class WorldJob:
 
     task: ActionTask
     steps: Steps
-    cell: JointCell
+    cell: MultiRobotCell
     monitor: TaskMonitor
     step_by_step: bool = False
     glance: Callable[[], None] = lambda: None
@@ -81,7 +91,7 @@ class WorldJob:
             return
         self.cell.prepare(self.task.objects, self.task.init)
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """Carries out one step; raises as the cell does."""
         self.cell.take(step)
 
@@ -94,6 +104,37 @@ class WorldJob:
     def remaining(self) -> object | None:
         """What is left of the task behind what was observed last."""
         return self.monitor.remaining()
+
+
+def job_of(
+    task: ActionTask,
+    steps: Steps,
+    cell: MultiRobotCell,
+    *,
+    step_by_step: bool = False,
+    look: str = '',
+    resume: bool = False,
+) -> WorldJob:
+    """What an execution of a goal does.
+
+    Raises:
+        SafegenError: it asks for a look at what cannot be looked at (`PLAN_REFUSED`).
+    """
+    if not step_by_step:
+        cell.expect_no_look()
+    monitor = task.monitor(steps, step_by_step=step_by_step)
+    job = WorldJob(task, steps, cell, monitor, step_by_step)
+    if not look:
+        return job
+    if steps or not step_by_step or not resume:
+        return replace(job, glance=MultiRobotCell.look_of(cell, look))
+    return replace(job, glance=cell.look_of(look))
+
+
+def poses_in(cell: MultiRobotCell | None, arm: Posed | None) -> Mapping[str, Pose]:
+    """Where the objects are measured, in a cell of its own or by the arm; empty without poses."""
+    own = {} if cell is None else cell.poses()
+    return own or ({} if arm is None else arm.poses())
 
 
 def prove(

@@ -4,19 +4,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import load_task
-from safegen_ros.tasks.task import ActionTask
+from safegen_ros.tasks.task import ActionTask, CellSetup, ModelOpener, MultiRobotCell
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A world beside PDDL; each of its modules is imported when it is first used.
+
+    Attributes:
+        tasks: dotted name of the module whose `read_goal(text, source)` reads a task.
+        twin: of that whose `twin_cell(task, setup)` is a cell with arms of its own; empty for none.
+        pictures: of that whose `keep_pictures(folder, task, record, video)` shows a run; likewise.
+        model_parameter: the parameter of the planner that names a model of this world, which
+            `open_model(values, models)` of `tasks` opens; likewise.
+    """
+
+    tasks: str
+    twin: str = ''
+    pictures: str = ''
+    model_parameter: str = ''
+
 
 WORLDS = {
-    'boxnet': 'safegen_ros.tasks.boxnet.goal',
-    'household': 'safegen_ros.tasks.household.goal',
+    'boxnet': World(
+        'safegen_ros.tasks.boxnet.goal',
+        twin='safegen_ros.cells.box_twin',
+        pictures='safegen_ros.cli.box_pictures',
+        model_parameter='arms_model',
+    ),
+    'household': World('safegen_ros.tasks.household.goal'),
 }
-"""The module of each world beside PDDL, whose `read_goal` reads a text of that format."""
+"""The worlds beside PDDL, by the format of their texts."""
+
+
+def twin_cell(format: str) -> Callable[[Any, CellSetup], MultiRobotCell]:
+    """What makes the cell with the arms of a world of its own."""
+    make: Callable[[Any, CellSetup], MultiRobotCell] = import_module(WORLDS[format].twin).twin_cell
+    return make
+
+
+def pictures_of(format: str) -> Callable[..., Any] | None:
+    """What makes pictures of a run of a world; None where there is none."""
+    world = WORLDS.get(format)
+    if world is None or not world.pictures:
+        return None
+    keep: Callable[..., Any] = import_module(world.pictures).keep_pictures
+    return keep
+
+
+def open_models(values: Mapping[str, Any], models: ModelOpener) -> None:
+    """Opens the models that the planner's parameters name for worlds, so that a fault shows early.
+
+    Raises:
+        SafegenError: one cannot be opened, or is not for its world.
+    """
+    for world in WORLDS.values():
+        if world.model_parameter and values[world.model_parameter]:
+            import_module(world.tasks).open_model(values, models)
 
 
 def check_format(name: str) -> None:
@@ -68,5 +121,5 @@ def read_action_task(
             f'{domain_source}: a task in format {format} has no domain: leave it out',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
-    task: ActionTask = import_module(WORLDS[format]).read_goal(problem, problem_source)
+    task: ActionTask = import_module(WORLDS[format].tasks).read_goal(problem, problem_source)
     return task

@@ -21,26 +21,26 @@ def _blocks(count: int) -> Pddl3Task:
 
 
 def test_blocks_that_fit_on_the_table_get_the_arm(tower_order: Pddl3Task) -> None:
-    assert choose_cell(PATH, tower_order).cell == 'twin'
-    assert choose_cell(PATH, _blocks(6)).cell == 'twin'
-    assert choose_cell(PATH, tower_order, 'symbolic').cell == 'symbolic'
+    assert choose_cell(PATH, tower_order.problem).cell == 'twin'
+    assert choose_cell(PATH, _blocks(6).problem).cell == 'twin'
+    assert choose_cell(PATH, tower_order.problem, 'symbolic').cell == 'symbolic'
 
 
 @pytest.mark.parametrize('name', sorted(set(kits()) - {'blocksworld'}))
 def test_another_domain_gets_symbols_and_the_reason(name: str) -> None:
     task = load_task(kits()[name].problem(1).text)
-    choice = choose_cell(PATH, task)
+    choice = choose_cell(PATH, task.problem)
     assert choice.cell == 'symbolic'
     assert 'nothing moves' in choice.text
     assert f'domain {task.problem.domain.name} has other actions' in choice.text
 
 
 def test_more_blocks_than_the_table_takes_get_symbols_and_the_reason() -> None:
-    choice = choose_cell(PATH, _blocks(7))
+    choice = choose_cell(PATH, _blocks(7).problem)
     assert choice.cell == 'symbolic'
     assert 'the table takes 6 blocks, and the task has 7' in choice.text
     with pytest.raises(SafegenError, match='7 blocks') as caught:
-        choose_cell(PATH, _blocks(7), 'twin')
+        choose_cell(PATH, _blocks(7).problem, 'twin')
     assert caught.value.code is ErrorCode.UNSUPPORTED_SCENE
 
 
@@ -51,18 +51,18 @@ def test_actions_of_the_same_names_that_do_something_else_do_not_get_the_arm(
         '(and (clear ?underob) (holding ?ob))', '(holding ?ob)'
     )
     task = load_task(tower_order.problem_text, loose)
-    assert choose_cell(PATH, task).cell == 'symbolic'
+    assert choose_cell(PATH, task.problem).cell == 'symbolic'
     with pytest.raises(SafegenError, match=r"'stack'.*--cell symbolic"):
-        choose_cell(PATH, task, 'twin')
+        choose_cell(PATH, task.problem, 'twin')
 
 
 def test_a_state_that_contradicts_itself_is_refused_with_the_way_out() -> None:
     text = _blocks(3).problem_text.replace('(arm-empty)', '')
     with pytest.raises(SafegenError, match=r'^task\.pddl: .*--cell symbolic') as caught:
-        choose_cell(PATH, load_task(text))
+        choose_cell(PATH, load_task(text).problem)
     assert caught.value.code is ErrorCode.UNSUPPORTED_SCENE
 
 
 def test_a_cell_that_there_is_not_is_refused(tower_order: Pddl3Task) -> None:
     with pytest.raises(SafegenError, match='auto twin symbolic'):
-        choose_cell(PATH, tower_order, 'table')
+        choose_cell(PATH, tower_order.problem, 'table')

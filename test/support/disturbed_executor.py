@@ -18,7 +18,7 @@ from typing import Any
 from safegen_ros.nodes.executor import ExecutorNode
 from safegen_ros.nodes.running import run_node
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.job import OneRobot
 
@@ -36,7 +36,7 @@ class DisturbedCell:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._joint, name)
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         self._joint.take(step)
         [(action, arguments)] = step
         file = Path(os.environ[VARIABLE])

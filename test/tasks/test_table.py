@@ -14,7 +14,7 @@ from support.blocks_small import THREE_TEXT
 from safegen_ros.errors import SafegenError
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.tasks.table import WORLDS, read_action_task
-from safegen_ros.tasks.task import CellTask, StepTask
+from safegen_ros.tasks.task import CellSetup
 from safegen_ros.verdict import Category
 
 MAP = '{"id": "m", "width": 2, "height": 2, "objects": [[0.25, 0.25]], "targets": [[1.25, 0.25]], "bases": [[1, 1]], "tips": [[1.25, 1.25]]}'  # noqa: E501
@@ -33,8 +33,7 @@ def test_every_world_has_what_the_stack_asks_for() -> None:
         task = read_action_task(text, format=format)
         assert task.format == format
         assert task.problem_text == text
-        assert isinstance(task, CellTask)
-        assert isinstance(task, StepTask)
+        assert task.cell(CellSetup()).unseen == ()
         assert {name for atom in task.init for name in atom[1:2]} <= set(task.objects)
         assert task.verify('', step_by_step=True).ok
         assert task.verify('nonsense').category is Category.FORMAT_ERROR

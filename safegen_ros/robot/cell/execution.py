@@ -20,7 +20,7 @@ from typing import Protocol
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.robot.cell.job import Job, JointStep, Stoppable
+from safegen_ros.robot.cell.job import ConcurrentStep, Job, Stoppable
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.validator import Validator
@@ -53,7 +53,7 @@ class ExecutionProgress:
     phase: str
     step: int
     total: int
-    current: JointStep = ()
+    current: ConcurrentStep = ()
     seen: State | None = None
 
 
@@ -215,7 +215,7 @@ class PddlJob:
         """Brings the cell into the initial state of the problem; raises as the cell does."""
         self.cell.prepare(tuple(self.problem.objects), self.problem.init)
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """Carries out one action; raises as the cell does."""
         self.cell.execute(*step[0])
 
@@ -320,7 +320,7 @@ class _Execution:
         self.job.monitor.finish()
         self._tell('done')
 
-    def _take(self, step: JointStep) -> None:
+    def _take(self, step: ConcurrentStep) -> None:
         try:
             self.job.take(step)
         except RobotError as error:
@@ -349,6 +349,6 @@ class _Execution:
         if self.must_stop():
             raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED)
 
-    def _tell(self, phase: str, step: JointStep = ()) -> None:
+    def _tell(self, phase: str, step: ConcurrentStep = ()) -> None:
         seen = self.observed if phase == 'observed' else None
         self.notify(ExecutionProgress(phase, self.done, len(self.job.steps), step, seen))

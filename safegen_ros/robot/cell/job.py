@@ -11,7 +11,7 @@ from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.verdict import Verdict
 
-JointStep = tuple[Step, ...]
+ConcurrentStep = tuple[Step, ...]
 """What is done at once: an action of each robot that does something."""
 
 
@@ -49,7 +49,7 @@ class Job(Protocol):
     """A plan for a task of some world, and the cell that carries it out."""
 
     @property
-    def steps(self) -> Sequence[JointStep]:
+    def steps(self) -> Sequence[ConcurrentStep]:
         """Of the plan."""
         ...
 
@@ -71,7 +71,7 @@ class Job(Protocol):
         """Brings the cell into the initial state, or raises."""
         ...
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """Carries out one step, or raises."""
         ...
 

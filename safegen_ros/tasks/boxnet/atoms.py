@@ -12,7 +12,7 @@ from __future__ import annotations
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.pddl.plan import Step as Action
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.boxnet.answers import AnswerError, coordinate
 from safegen_ros.tasks.boxnet.geometry import Point, number_text
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, object_name, robot_name
@@ -53,7 +53,7 @@ def state_of(task: Task, observed: Atoms) -> State:
     return State(tuple(found[: len(task.bases)]), tuple(found[len(task.bases) :]))
 
 
-def actions(step: Step) -> JointStep:
+def actions(step: Step) -> ConcurrentStep:
     """A step of the world as actions, by robot."""
     return tuple(
         Action(
@@ -64,7 +64,7 @@ def actions(step: Step) -> JointStep:
     )
 
 
-def moves(task: Task, step: JointStep) -> Step:
+def moves(task: Task, step: ConcurrentStep) -> Step:
     """The moves of actions; raises `SafegenError` where they are none."""
     robots = {short_name(name): robot for name, robot in task.robots.items()}
     found = tuple(_move(task, action, robots) for action in step)

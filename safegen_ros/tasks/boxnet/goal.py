@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.pddl.model import State as Atoms
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.planning.loop import Level
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.geometry import point_text
 from safegen_ros.tasks.boxnet.model import (
@@ -31,7 +33,23 @@ from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
 from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
-from safegen_ros.tasks.task import Asking, Chosen, Hands, Judged, Pace, Steps, answers, refused
+from safegen_ros.tasks.table import twin_cell
+from safegen_ros.tasks.task import (
+    TWIN,
+    Asking,
+    CellSetup,
+    ModelOpener,
+    MultiRobotCell,
+    OtherWorld,
+    PlanningContext,
+    RejectedAnswer,
+    StepAnswer,
+    StepOutcome,
+    StepRun,
+    Steps,
+    answers,
+    refused,
+)
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 
@@ -49,9 +67,16 @@ def read_goal(text: str, source: str) -> BoxnetGoal:
     return BoxnetGoal(task_of(text, source), text)
 
 
+def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
+    """Opens the model that a parameter of the planner names; raises where it is not for maps."""
+    from safegen_ros.tasks.boxnet import levels
+
+    levels.open_model(values, models)
+
+
 @dataclass(frozen=True)
-class BoxnetGoal:
-    """See `ActionTask` and `StepTask`.
+class BoxnetGoal(OtherWorld):
+    """A map as an `ActionTask`.
 
     Attributes:
         task: the map.
@@ -62,7 +87,6 @@ class BoxnetGoal:
     problem_text: str
 
     world = format = BOXNET
-    pddl = ''
 
     @property
     def name(self) -> str:
@@ -85,22 +109,12 @@ class BoxnetGoal:
         if step_by_step and not answer.strip():
             return Verdict(Category.SUCCESS, 'nothing is done', -1, 0)
         found = Verdict()
-        for task in self._judges:
+        for task in self.task.judges:
             judged = verify_step(task, task.start, answer) if step_by_step else verify(task, answer)
             found = judged.verdict
             if not found.ok:
                 break
         return found
-
-    @cached_property
-    def _judges(self) -> tuple[Task, ...]:
-        """The task by all rules that a step has to pass: arms of real shape have some more."""
-        from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
-
-        if not isinstance(self.task, SpatialTask):
-            return (self.task,)
-        return self.task, replace(self.task, depth=KINEMATIC)
 
     def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
         """The steps in an answer; none where it cannot be read."""
@@ -149,11 +163,22 @@ class BoxnetGoal:
             *(('constraint', rule) for rule in CONSTRAINTS.values()),
         )
 
-    def cell(self, pace: Pace) -> BoxnetCell:
-        """A cell in which nothing moves, and all comes as the rules of the world say."""
-        return BoxnetCell(self.task, pace)
+    def cell(self, setup: CellSetup) -> MultiRobotCell:
+        """The twin of arms of real shape, or a symbolic cell that does as the rules say."""
+        if setup.kind == TWIN and not self.task.is_flat:
+            return twin_cell(self.format)(self.task, setup)
+        self.require_symbolic(setup)
+        return BoxnetCell(self.task, setup)
 
-    def proposals(self, ask: Asking, history: Sequence[Judged]) -> Generator[str, None, None]:
+    def levels(self, context: PlanningContext) -> Sequence[Level]:
+        """The model for several arms, and the search."""
+        from safegen_ros.tasks.boxnet.levels import levels
+
+        return levels(self, context)
+
+    def proposals(
+        self, ask: Asking, history: Sequence[RejectedAnswer]
+    ) -> Generator[str, None, None]:
         """Whole plans of a model, each told what was wrong with those before it."""
 
         def retry(verdict: Verdict) -> str:
@@ -161,14 +186,14 @@ class BoxnetGoal:
 
         return answers(ask, full_prompt(self.task), history, retry)
 
-    def play(
-        self, ask: Asking, hands: Hands, told: Callable[[Chosen], None], most_steps: int
-    ) -> Verdict:
-        """Has a model choose one step after the other; see `StepTask.play`."""
-        return play(self.task, ask, hands, told, most_steps)
+    def play(self, run: StepRun) -> StepOutcome:
+        """Has a chat model choose one step after the other."""
+        ask, told = run.chat()
+        with run.turn():
+            return StepOutcome.of(play(self.task, ask, run.executor, told, run.most_steps))
 
-    def replay(self, answers: Sequence[str], told: Callable[[Chosen], None]) -> Verdict:
-        """See `StepTask.replay`."""
+    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+        """What becomes of its answers where all comes as the rules say."""
         return replay(self.task, answers, told)
 
     def solve(self, seconds: float, cancelled: Callable[[], bool] = never) -> str:
@@ -259,20 +284,20 @@ class BoxnetMonitor:
             return None
 
 
-class BoxnetCell:
+class BoxnetCell(MultiRobotCell):
     """Arms that are points in a table, and do what the rules of the world say.
 
     Args:
         task: the map.
-        pace: how fast.
+        setup: how fast, and who is told.
         disturb: what becomes of the world after a step, from the state that it should have led to;
             for rehearsing faults.
     """
 
     def __init__(
-        self, task: Task, pace: Pace, disturb: Callable[[State], State] = lambda state: state
+        self, task: Task, setup: CellSetup, disturb: Callable[[State], State] = lambda state: state
     ) -> None:
-        self._task, self._pace, self._disturb = task, pace, disturb
+        self._task, self._setup, self._disturb = task, setup, disturb
         self._stopped = threading.Event()
         self._state = task.start
         self._time = 0.0
@@ -283,7 +308,7 @@ class BoxnetCell:
         self._time = 0.0
         self._become(state_of(self._task, init))
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: ConcurrentStep) -> None:
         """All robots of a step move at once; it takes its time, and shows at the end of it.
 
         Raises:
@@ -294,10 +319,10 @@ class BoxnetCell:
         after = take_step(self._task, self._state, moves(self._task, step))
         if not isinstance(after, State):
             raise RobotError(after.reason, ErrorCode.STATE_MISMATCH)
-        factor = self._pace.real_time_factor
-        self._stopped.wait(self._pace.step_seconds / factor if factor else 0.0)
+        factor = self._setup.real_time_factor
+        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
         self._check_ready()
-        self._time += self._pace.step_seconds
+        self._time += self._setup.step_seconds
         self._become(self._disturb(after))
 
     def observe(self) -> Atoms:
@@ -314,7 +339,7 @@ class BoxnetCell:
 
     def _become(self, state: State) -> None:
         self._state = state
-        self._pace.sample(self._time, atoms(state))
+        self._setup.facts(self._time, atoms(state), ())
 
     def _check_ready(self) -> None:
         if self._stopped.is_set():

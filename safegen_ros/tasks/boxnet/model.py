@@ -116,6 +116,13 @@ class Task:
     start: State
     targets: tuple[Point, ...]
 
+    is_flat = True
+
+    @property
+    def judges(self) -> tuple[Task, ...]:
+        """The task by all rules that a step has to pass."""
+        return (self,)
+
     def __post_init__(self) -> None:
         for name, value in (('width', self.width), ('height', self.height)):
             self._need(1 <= value <= LARGEST, f'{name} is {value}', f'take 1 to {LARGEST}')

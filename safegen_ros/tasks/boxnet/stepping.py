@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from safegen_ros.llm.backend import Message
 from safegen_ros.pddl.model import State as Atoms
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
 from safegen_ros.tasks.boxnet.model import State, Step, Task
 from safegen_ros.tasks.boxnet.prompts import feedback, observation, step_prompt
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
-from safegen_ros.tasks.task import Asking, Chosen, Hands
+from safegen_ros.tasks.task import Asking, StepAnswer, StepExecutor
 from safegen_ros.verdict import Verdict
 
 ATTEMPTS = 5
@@ -28,9 +28,13 @@ Ask = Callable[[Sequence[Message]], str]
 
 
 def play(
-    task: Task, ask: Asking, hands: Hands, told: Callable[[Chosen], None], most_steps: int
+    task: Task,
+    ask: Asking,
+    executor: StepExecutor,
+    told: Callable[[StepAnswer], None],
+    most_steps: int,
 ) -> Verdict:
-    """Has a model bring all objects to their targets; see `StepTask.play`."""
+    """Has a model bring all objects to their targets."""
     asked = 0
 
     def answer(messages: Sequence[Message]) -> str:
@@ -39,11 +43,11 @@ def play(
         asked += 1
         return ask.backend.generate(messages, sampling, ask.over).text
 
-    return _Run(task, answer, ask.show, hands, told).run(most_steps)
+    return _Run(task, answer, ask.show, executor, told).run(most_steps)
 
 
-def replay(task: Task, answers: Sequence[str], told: Callable[[Chosen], None]) -> Verdict:
-    """What becomes of answers that were given to `play`; see `StepTask.replay`."""
+def replay(task: Task, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+    """What becomes of answers that were given to `play`."""
     left = iter(answers)
 
     def answer(messages: Sequence[Message]) -> str:
@@ -52,7 +56,7 @@ def replay(task: Task, answers: Sequence[str], told: Callable[[Chosen], None]) -
             raise _NoMore
         return text
 
-    return _Run(task, answer, lambda verdict: verdict, _OwnHands(task), told).run(len(answers))
+    return _Run(task, answer, lambda verdict: verdict, _Rehearsed(task), told).run(len(answers))
 
 
 class _NoMore(Exception):
@@ -60,7 +64,7 @@ class _NoMore(Exception):
 
 
 @dataclass(slots=True)
-class _OwnHands:
+class _Rehearsed:
     """Steps that do what the rules of the world say."""
 
     task: Task
@@ -68,7 +72,7 @@ class _OwnHands:
     def begin(self) -> Atoms:
         return atoms(self.task.start)
 
-    def take(self, step: JointStep, source: str) -> Atoms:
+    def take(self, step: ConcurrentStep, source: str) -> Atoms:
         after = take_step(self.task, self.task.start, moves(self.task, step))
         if isinstance(after, State):
             self.task = replace(self.task, start=after)
@@ -81,22 +85,22 @@ class _Run:
         task: Task,
         answer: Ask,
         show: Callable[[Verdict], Verdict],
-        hands: Hands,
-        told: Callable[[Chosen], None],
+        executor: StepExecutor,
+        told: Callable[[StepAnswer], None],
     ) -> None:
         self._task, self._answer, self._show = task, answer, show
-        self._hands, self._told = hands, told
+        self._executor, self._told = executor, told
         self._steps: list[Step] = []
         self._messages: list[Message] = []
 
     def run(self, most_steps: int) -> Verdict:
-        state = state_of(self._task, self._hands.begin())
+        state = state_of(self._task, self._executor.begin())
         self._say('user', step_prompt(replace(self._task, start=state)))
         while not self._task.solved(state) and len(self._steps) < most_steps:
             step = self._step(state)
             if step is None:
                 break
-            state = state_of(self._task, self._hands.take(actions(step), MODEL))
+            state = state_of(self._task, self._executor.take(actions(step), MODEL))
             self._steps.append(step)
             self._say('user', observation(self._task, state))
         return judge(self._task, tuple(self._steps)).verdict
@@ -120,7 +124,7 @@ class _Run:
             found = verify_step(self._task, state, text)
             steps = tuple(map(actions, found.plan))
             seconds = time.monotonic() - asked
-            self._told(Chosen(text, steps, found.verdict, len(self._steps), seconds))
+            self._told(StepAnswer(text, steps, found.verdict, len(self._steps), seconds))
             yield found
 
     def _say(self, role: str, text: str) -> None:

@@ -12,7 +12,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.robot.cell.job import JointStep
+from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
 from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.draft import Feedback
@@ -22,7 +22,7 @@ from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_nam
 from safegen_ros.tasks.household.tasks import Task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import World, metadata
-from safegen_ros.tasks.task import Hands, Pace, Steps, refused
+from safegen_ros.tasks.task import CellSetup, MultiRobotCell, StepExecutor, Steps, refused
 from safegen_ros.verify.monitors import Status
 
 MODEL = 'model'
@@ -37,14 +37,14 @@ def named(action: Action) -> Step:
     return Step(action.verb.value.replace(' ', '-'), target)
 
 
-def action_of(world: World, joint: JointStep) -> Action:
+def action_of(world: World, together: ConcurrentStep) -> Action:
     """The action of a step; raises `SafegenError` where it is none of this household."""
-    if len(joint) != 1:
-        raise refused(f'a step has {len(joint)} actions, and the household has one robot')
-    [(name, arguments)] = joint
+    if len(together) != 1:
+        raise refused(f'a step has {len(together)} actions, and the household has one robot')
+    [(name, arguments)] = together
     ids = {object_name(each): each for each in world.things}
     if name not in _VERBS or len(arguments) > 1 or any(each not in ids for each in arguments):
-        raise refused(f'{str(joint[0])[:80]} is no action with an object of this household')
+        raise refused(f'{str(together[0])[:80]} is no action with an object of this household')
     return Action(_VERBS[name], *(ids[each] for each in arguments))
 
 
@@ -124,16 +124,16 @@ class HouseholdMonitor:
         return None if self._differs else self._done
 
 
-class HouseholdCell:
+class HouseholdCell(MultiRobotCell):
     """A household that is no more than its rules.
 
     Args:
         world: how it is at first.
-        pace: how fast.
+        setup: how fast, and who is told.
     """
 
-    def __init__(self, world: World, pace: Pace) -> None:
-        self._world, self._pace = world, pace
+    def __init__(self, world: World, setup: CellSetup) -> None:
+        self._world, self._setup = world, setup
         self._feedback = Feedback(True, '')
         self._first = True
         self._stopped = threading.Event()
@@ -151,9 +151,9 @@ class HouseholdCell:
             raise RobotError(
                 'the household is not where the task begins', ErrorCode.UNSUPPORTED_SCENE
             )
-        self._pace.sample(self._time, self.observe())
+        self._setup.facts(self._time, self.observe(), ())
 
-    def take(self, joint: JointStep) -> None:
+    def take(self, together: ConcurrentStep) -> None:
         """Takes one action; it takes its time, and shows at the end of it.
 
         Raises:
@@ -161,15 +161,15 @@ class HouseholdCell:
             Canceled: the cell was stopped; nothing has happened then.
         """
         self._check_ready()
-        factor = self._pace.real_time_factor
-        self._stopped.wait(self._pace.step_seconds / factor if factor else 0.0)
+        factor = self._setup.real_time_factor
+        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
         self._check_ready()
-        after, feedback, _ = step(self._world, action_of(self._world, joint))
+        after, feedback, _ = step(self._world, action_of(self._world, together))
         if not feedback.success:
             raise RobotError(feedback.message, ErrorCode.STATE_MISMATCH)
         self._world, self._feedback, self._first = after, feedback, False
-        self._time += self._pace.step_seconds
-        self._pace.sample(self._time, self.observe())
+        self._time += self._setup.step_seconds
+        self._setup.facts(self._time, self.observe(), ())
 
     def observe(self) -> State:
         """The atoms that hold, hidden ones included: the monitors watch them, no model is told."""
@@ -198,24 +198,24 @@ class HandedHousehold(TextHousehold):
     """Our world, in which every action that does something is taken elsewhere first.
 
     Args:
-        hands: who takes it.
+        executor: takes it.
     """
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, executor: StepExecutor) -> None:
         super().__init__()
-        self._hands = hands
+        self._executor = executor
 
     def reset(self, *arguments: Any, **keywords: Any) -> Observation:
         """Sets both up; raises `RobotError` where they differ."""
         observation = super().reset(*arguments, **keywords)
-        self._compare(self._hands.begin())
+        self._compare(self._executor.begin())
         return observation
 
     def step(self, action: Action) -> Observation:
         """Takes an action there and here; one that our world refuses is not tried there."""
         after, feedback, _ = step(self.world, action)
         if feedback.success:
-            observed = self._hands.take((named(action),), MODEL)
+            observed = self._executor.take((named(action),), MODEL)
             self.world = after
             self._compare(observed)
         return observe(self.world, feedback)

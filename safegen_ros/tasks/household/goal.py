@@ -46,7 +46,15 @@ from safegen_ros.tasks.household.tasks import Task, read_task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Setting, World, metadata, setting_named
 from safegen_ros.tasks.pddl3.task import conjuncts
-from safegen_ros.tasks.task import Asking, Chosen, Hands, Pace, Steps, refused
+from safegen_ros.tasks.task import (
+    CellSetup,
+    OtherWorld,
+    StepAnswer,
+    StepOutcome,
+    StepRun,
+    Steps,
+    refused,
+)
 from safegen_ros.verdict import Category, Verdict
 
 HOUSEHOLD = 'household'
@@ -113,8 +121,8 @@ def _values(text: str, source: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class HouseholdGoal:
-    """See `ActionTask` and `StepTask`.
+class HouseholdGoal(OtherWorld):
+    """A household task as an `ActionTask`.
 
     Attributes:
         task: the task.
@@ -133,7 +141,6 @@ class HouseholdGoal:
     asked: str
 
     world = format = HOUSEHOLD
-    pddl = ''
 
     @property
     def name(self) -> str:
@@ -227,19 +234,22 @@ class HouseholdGoal:
             *(('constraint', constraint_text(each)) for each in self.task.constraints),
         )
 
-    def cell(self, pace: Pace) -> HouseholdCell:
+    def cell(self, setup: CellSetup) -> HouseholdCell:
         """The household itself, in which actions do what the rules say; nothing moves."""
-        return HouseholdCell(self.worlds[-1], pace)
+        self.require_symbolic(setup)
+        return HouseholdCell(self.worlds[-1], setup)
 
-    def play(
-        self, ask: Asking, hands: Hands, told: Callable[[Chosen], None], most_steps: int
-    ) -> Verdict:
-        """Has a model work on the task; see `StepTask.play`."""
+    def play(self, run: StepRun) -> StepOutcome:
+        """Has a chat model work on the task."""
+        ask, told = run.chat()
         agent = ReactAgent(ask.backend, ask.sampling, ask.over)
-        return self._played(agent, HandedHousehold(hands), told, most_steps).verdict
+        with run.turn():
+            household = HandedHousehold(run.executor)
+            episode = self._played(agent, household, told, run.most_steps)
+        return StepOutcome.of(episode.verdict)
 
-    def replay(self, answers: Sequence[str], told: Callable[[Chosen], None]) -> Verdict:
-        """See `StepTask.replay`."""
+    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+        """What becomes of its answers in a household of its own."""
         # It may have ended as its steps were used up: here it first ends one step later.
         agent = Answering(answers)
         longest = len(answers) + 1
@@ -251,7 +261,7 @@ class HouseholdGoal:
         self,
         agent: Agent,
         household: TextHousehold,
-        told: Callable[[Chosen], None],
+        told: Callable[[StepAnswer], None],
         most_steps: int,
     ) -> Episode:
         heard = Heard(agent, told)

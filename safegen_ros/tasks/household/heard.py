@@ -12,7 +12,7 @@ from safegen_ros.tasks.household.actions import ENDINGS, Verb
 from safegen_ros.tasks.household.episode import Agent, Briefing, Moment
 from safegen_ros.tasks.household.execution import named
 from safegen_ros.tasks.household.observation import Observation
-from safegen_ros.tasks.task import Chosen, Steps
+from safegen_ros.tasks.task import StepAnswer, Steps
 from safegen_ros.verdict import Category, Verdict
 
 
@@ -47,7 +47,7 @@ class Heard:
         told: is told.
     """
 
-    def __init__(self, agent: Agent, told: Callable[[Chosen], None]) -> None:
+    def __init__(self, agent: Agent, told: Callable[[StepAnswer], None]) -> None:
         self._agent, self._told = agent, told
         self._text, self._asked, self._taken = '', time.monotonic(), 0
 
@@ -75,4 +75,4 @@ class Heard:
 
     def _tell(self, steps: Steps, verdict: Verdict) -> None:
         seconds = time.monotonic() - self._asked
-        self._told(Chosen(self._text, steps, verdict, self._taken, seconds))
+        self._told(StepAnswer(self._text, steps, verdict, self._taken, seconds))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,9 +20,19 @@ from safegen_ros.pddl.model import Domain, Problem, State
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
+from safegen_ros.planning.loop import Level
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.task import Steps, refused
+from safegen_ros.tasks.task import (
+    CellSetup,
+    MultiRobotCell,
+    PlanningContext,
+    StepAnswer,
+    StepOutcome,
+    StepRun,
+    Steps,
+    refused,
+)
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.run_monitor import RunMonitor, check_atoms
@@ -52,6 +62,8 @@ class Pddl3Task:
     problem_text: str
     format: str = PDDL
     sent_domain: str = ''
+
+    rest_format = ''
 
     @property
     def name(self) -> str:
@@ -108,6 +120,37 @@ class Pddl3Task:
         if step_by_step:
             return verify_step(self.problem, answer)
         return self.validator.verify(answer)
+
+    def second_opinion(self, answer: str) -> Verdict:
+        """The verdict that VAL agrees with."""
+        from safegen_ros.verify.second_opinion import verify_twice
+
+        return verify_twice(self.problem, answer, validator=self.validator)
+
+    def levels(self, context: PlanningContext) -> Sequence[Level]:
+        """The levels of the strategy, as of `planning.strategy.levels_for`."""
+        # The planners are loaded once a PDDL task is planned for.
+        from safegen_ros.tasks.pddl3.planning.strategy import levels_for
+
+        return levels_for(self, context)
+
+    def cell(self, setup: CellSetup) -> MultiRobotCell:
+        """The arm for blocks, or a symbolic cell."""
+        from safegen_ros.tasks.pddl3.cells import cell_for
+
+        return cell_for(self.problem, setup)
+
+    def play(self, run: StepRun) -> StepOutcome:
+        """Each step is the first of a plan that is proved from what is observed."""
+        from safegen_ros.tasks.pddl3.planning.replan import play
+
+        return play(self, run)
+
+    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+        """Refused: answers alone do not say what was observed."""
+        raise SafegenError(
+            'a PDDL task is replayed with its observations', ErrorCode.UNSUPPORTED_FEATURE
+        )
 
     def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
         """The steps in the text of a plan, each of one action; none where it cannot be read."""

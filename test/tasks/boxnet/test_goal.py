@@ -21,7 +21,7 @@ from safegen_ros.tasks.boxnet.prompts import EXAMPLE, EXAMPLE_PLAN
 from safegen_ros.tasks.boxnet.verifier import judge, verify
 from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.table import read_action_task
-from safegen_ros.tasks.task import Chosen, Pace
+from safegen_ros.tasks.task import CellSetup, StepAnswer
 from safegen_ros.verdict import Category
 
 GOAL = BoxnetGoal(EXAMPLE, EXAMPLE.to_json())
@@ -51,7 +51,7 @@ def test_a_plan_as_actions_is_the_same_plan(seed: int) -> None:
     assert goal.verify(again) == goal.verify(text)
     judged = judge(task, verify(task, text).plan)
     assert all(state_of(task, atoms(state)) == state for state in judged.states)
-    cell = goal.cell(Pace())
+    cell = goal.cell(CellSetup())
     outcome = carry_out(WorldJob(goal, steps, cell, goal.monitor(steps)), time_budget_s=60.0)
     assert outcome.error_code is ErrorCode.NONE
     assert state_of(task, cell.observe()) == judged.states[-1]
@@ -71,7 +71,7 @@ def test_a_plan_as_actions_is_the_same_plan(seed: int) -> None:
 )
 def test_any_actions_are_a_verdict_or_a_refusal(said: list[tuple[str, list[str]]]) -> None:
     step = tuple(Step(name, tuple(arguments)) for name, arguments in said)
-    cell, told = GOAL.cell(Pace(sample=lambda time, state: told.append(time))), []
+    cell, told = GOAL.cell(CellSetup(facts=lambda time, state, unseen: told.append(time))), []
     try:
         job = WorldJob(GOAL, (step,), cell, GOAL.monitor((step,)))
     except SafegenError as refused:
@@ -93,7 +93,7 @@ def test_any_actions_are_a_verdict_or_a_refusal(said: list[tuple[str, list[str]]
 )
 def test_a_plan_that_is_not_proved_moves_nothing(plan: tuple, category: Category) -> None:
     told: list[float] = []
-    cell = GOAL.cell(Pace(sample=lambda time, state: told.append(time)))
+    cell = GOAL.cell(CellSetup(facts=lambda time, state, unseen: told.append(time)))
     job = WorldJob(GOAL, plan, cell, GOAL.monitor(STEPS))
     outcome = carry_out(job, time_budget_s=60.0)
     assert outcome.verdict.category is category
@@ -147,7 +147,7 @@ def test_what_is_no_state_is_no_observation(observed: frozenset) -> None:
 
 def test_answers_that_were_given_lead_to_the_same_end() -> None:
     answers = ['no', *(GOAL.answer_of((step,), step_by_step=True) for step in STEPS)]
-    told: list[Chosen] = []
+    told: list[StepAnswer] = []
     verdict = GOAL.replay(answers, told.append)
     assert verdict.ok
     assert [each.verdict.ok for each in told] == [False, True, True, True, True]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -45,6 +45,15 @@ class SpatialTask(Task):
 
     arm: str = 'ur5e'
     depth: Rules = field(default=ANALYTIC, compare=False, repr=False)
+
+    is_flat = False
+
+    @cached_property
+    def judges(self) -> tuple[Task, ...]:
+        """The task by the rules, and by arms of real shape."""
+        from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+
+        return self, replace(self, depth=KINEMATIC)
 
     def __post_init__(self) -> None:
         self._need(

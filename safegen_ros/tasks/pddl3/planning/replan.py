@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.loop import Attempt, Level, Verify, plan_with_levels
 from safegen_ros.robot.cell.execution import Cell, time_limit
@@ -26,6 +26,8 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     StepwiseOutcome,
     run_stepwise,
 )
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.task import StepOutcome, StepRun
 from safegen_ros.verify.validator import Validator
 
 
@@ -148,3 +150,51 @@ def work_in_cell(
         if outcome is None or outcome.ending is not Ending.FINISHED:
             cell.stop()
     return outcome
+
+
+def play(task: Pddl3Task, run: StepRun) -> StepOutcome:
+    """Works on a task through an executor, each step being the first of a proved plan."""
+    executor, begun = run.executor, False
+    failed: SafegenError | None = None
+
+    def kept(work: Callable[[], State]) -> State:
+        nonlocal failed
+        try:
+            return work()
+        except SafegenError as error:
+            failed = error
+            raise
+
+    def levels(problem: Problem) -> Sequence[Level]:
+        domain, text = task.rest(problem)
+        return load_task(text, domain).levels(run.planning)
+
+    def told(attempt: Attempt) -> None:
+        run.answered(attempt, tuple((step,) for step in attempt.plan.steps))
+
+    steps = PlannedSteps(levels, run.left_s(), told, run.prove)
+
+    def observe() -> State:
+        nonlocal begun
+        if not begun:
+            begun = True
+            return kept(executor.begin)
+        return executor.observed
+
+    def act(step: Step) -> None:
+        kept(lambda: executor.take((step,), steps.source))
+
+    def choose(moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+        with run.turn():
+            return steps(moment, cancelled)
+
+    limits = Limits(run.most_steps, run.left_s())
+    outcome = run_stepwise(
+        task.problem, observe, act, choose, limits, cancelled=run.cancelled, sight=executor
+    )
+    error: SafegenError | None = None
+    if outcome.ending is Ending.CANCELED:
+        error = failed or Canceled(outcome.message, ErrorCode.PLANNING_CANCELED)
+    elif outcome.error_code is not ErrorCode.NONE:
+        error = SafegenError(outcome.message, outcome.error_code)
+    return StepOutcome(outcome.verdict, error)

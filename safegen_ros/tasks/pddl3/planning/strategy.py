@@ -24,8 +24,40 @@ from safegen_ros.planning.loop import (
     Solve,
     first_proof,
 )
+from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import thresholds_of
 from safegen_ros.tasks.pddl3.planning.hierarchy.divide import divide_and_conquer
 from safegen_ros.tasks.pddl3.planning.proposer import SHARE, ModelProposer, Texts
+from safegen_ros.tasks.pddl3.planning.retry import Temperatures
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import PlanningContext
+
+
+def levels_for(task: Pddl3Task, context: PlanningContext) -> tuple[Level, ...]:
+    """The levels that a goal and the parameters of the planner name; raises as `levels_of`."""
+    values = context.values
+    proposer = ModelProposer(
+        task,
+        context.backend,
+        context.style,
+        context.sampling,
+        Temperatures(values['temperature'], values['temperature_step'], values['temperature_max']),
+        context.feedback,
+        thresholds_of(
+            task.problem.domain.name,
+            values['simple_objects'],
+            values['simple_open_goals'],
+            values['simple_steps'],
+        ),
+    )
+
+    def search(left_s: float, cancelled: Callable[[], bool]) -> Plan:
+        return solve(task.problem, time_limit_s=left_s, cancelled=cancelled).plan
+
+    return levels_of(
+        context.strategy, proposer, search if context.may_search else None, context.max_attempts
+    )
+
 
 _NO_PLAN = (ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE)
 """How a division ends for want of a plan."""

@@ -1,0 +1,90 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The cells that carry out a PDDL task: that of the arm for blocks, and a symbolic one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.model import Problem, constraint_objects
+from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
+from safegen_ros.robot.cell.view import ALL, ViewedCell
+from safegen_ros.tasks.job import OneRobot
+from safegen_ros.tasks.pddl3.domains import require_same_actions
+from safegen_ros.tasks.pddl3.files import load_files
+from safegen_ros.tasks.task import USE_SYMBOLIC, CellSetup
+
+BLOCKSWORLD = 'blocksworld'
+
+
+class RobotWithView(OneRobot):
+    """A robot of whose blocks some may be out of view.
+
+    Attributes:
+        viewed: the cell, as it is seen.
+    """
+
+    def __init__(self, viewed: ViewedCell) -> None:
+        super().__init__(viewed)
+        self.viewed = viewed
+
+    @property
+    def unseen(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The blocks that are out of view."""
+        return self.viewed.unseen
+
+    def expect_no_look(self) -> None:
+        """See `ViewedCell.expect_no_look`."""
+        self.viewed.expect_no_look()
+
+    def look_of(self, name: str) -> Callable[[], None]:
+        """A look at the tower of a block from the side."""
+        return partial(self.viewed.look, name)
+
+
+def cell_for(problem: Problem, setup: CellSetup) -> OneRobot:
+    """The cell for a problem: the arm where the executor has one, else a symbolic one.
+
+    Raises:
+        SafegenError: the arm does not do what the domain is about (`UNKNOWN_DOMAIN`), or a view is
+            asked for of other things than blocks.
+    """
+    if setup.arm is None:
+        return _symbolic(problem, setup)
+    try:
+        require_same_actions(problem.domain, BLOCKSWORLD)
+    except SafegenError as error:
+        raise SafegenError(f'{error.message}, {USE_SYMBOLIC}', error.code) from error
+    return _viewed(setup.arm, problem, setup, setup.arm.home)
+
+
+def _symbolic(problem: Problem, setup: CellSetup) -> OneRobot:
+    def sampled(sample: SymbolicSample) -> None:
+        seen = sample.state
+        if isinstance(robot, RobotWithView):
+            seen = robot.viewed.believed(seen)
+        setup.facts(sample.time, seen, robot.unseen)
+
+    cell = SymbolicCell(
+        problem,
+        step_seconds=setup.step_seconds,
+        real_time_factor=setup.real_time_factor,
+        sample=sampled,
+    )
+    robot = _viewed(cell, problem, setup, lambda: None)
+    return robot
+
+
+def _viewed(cell: Cell, problem: Problem, setup: CellSetup, glance: Callable[[], None]) -> OneRobot:
+    """A cell as much of which is in view as the setup says."""
+    if setup.view == ALL and not setup.start_file:
+        return OneRobot(cell)
+    require_same_actions(problem.domain, BLOCKSWORLD)
+    file = setup.start_file
+    stands = load_files(data_path(file)).problem.init if file else None
+    watched = constraint_objects(problem)
+    return RobotWithView(ViewedCell(cell, setup.view, watched, stands, glance))
