@@ -20,9 +20,6 @@ from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import formula_text
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.in_process import canonical_plan
-from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.prompts.normal import (
     in_order,
@@ -211,4 +208,9 @@ def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
     Raises:
         SafegenError: there is none, or the search has found none in its time.
     """
+    # Whoever only asks a model needs no search.
+    from safegen_ros.search.budget import Budget
+    from safegen_ros.search.in_process import canonical_plan
+    from safegen_ros.search.solve import MEMORY_LIMIT_MB
+
     return canonical_plan(slotted.problem, Budget(time_limit_s, MEMORY_LIMIT_MB)).plan
