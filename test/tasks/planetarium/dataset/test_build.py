@@ -124,7 +124,7 @@ def test_a_damaged_block_is_refused(tmp_path: Path) -> None:
     ('old', 'new', 'said'),
     [
         ('"placeholder": false', '"placeholder": true', 'not what its fields say'),
-        ('nothing rests on b1', 'nothing rests on b2', 'mend the words'),
+        ('nothing rests on b1', 'nothing rests on b2', 'correct the words'),
         ('(:goal (and ', '(:goal (and (on b1 b1) ', 'propositions'),
         ('"size": "', '"size": "9', 'not what its fields say'),
         ('"fold"', '"fould"', 'not those of a row'),

@@ -13,7 +13,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium.dataset.layouts import Task, partitions, space_of, tasks_of
-from safegen_ros.tasks.planetarium.dataset.lint import check_description, understood
+from safegen_ros.tasks.planetarium.dataset.lint import check_description
 from safegen_ros.tasks.planetarium.dataset.pairs import (
     ABSTRACTIONS,
     Pair,
@@ -21,6 +21,7 @@ from safegen_ros.tasks.planetarium.dataset.pairs import (
     make_pairs,
     size_bin,
 )
+from safegen_ros.tasks.planetarium.description_parser import parse_description
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.planner import find_plan
@@ -83,7 +84,7 @@ def test_a_description_in_which_a_number_is_wrong_is_refused(domain: str) -> Non
             # Another name for an object may mean the same problem, which is not for the lint to
             # refuse; what is equivalent by all rules is put aside.
             try:
-                heard = understood(wrong, domain)
+                heard = parse_description(wrong, domain)
             except SafegenError:
                 tried += 1
                 continue
@@ -111,7 +112,7 @@ def test_a_description_in_which_a_number_is_wrong_is_refused(domain: str) -> Non
 def test_other_words_are_refused(domain: str, name: str, old: str, new: str) -> None:
     pair = some(task_named(domain, name))[-1]
     assert old in pair.text
-    with pytest.raises(SafegenError, match='mend the words or the problem'):
+    with pytest.raises(SafegenError, match='correct the words or the problem'):
         check_description(pair.text.replace(old, new), problem_of(pair), pair.placeholder)
 
 
