@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer
 
-from safegen_ros.evaluation.subjects import STAGES_FILE
+from safegen_ros.benchmarks.subjects import STAGES_FILE
 from safegen_ros.training.config import load_config
 from safegen_ros.training.export import MODEL, PROSE, write_checksums, write_model
 from safegen_ros.training.network import new_decoder

@@ -14,6 +14,7 @@ from safegen_ros.cells.mjcf import CAMERA, box, link
 from safegen_ros.cells.motion import Motion, errand
 from safegen_ros.cells.world import World
 from safegen_ros.closing import Closing
+from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.families.capsules import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen
@@ -23,7 +24,6 @@ from safegen_ros.tasks.boxnet.model import State, Step, object_name
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import Judged
-from safegen_ros.tasks.pddl3.dataset.failures import writing
 
 FRAME_RATE = 25
 MOST_PANELS = 12

@@ -20,8 +20,8 @@ from safegen_ros.paths import runs_dir
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.jobs import NotifyOutcome
-    from safegen_ros.benchmarks.report import Report
+    from safegen_ros.benchmarks.speed.jobs import NotifyOutcome
+    from safegen_ros.benchmarks.speed.report import Report
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,8 +46,8 @@ def validator(
     out: Out = None,
 ) -> None:
     """Speed of the validator beside VAL and unified-planning, of the shield, and memory."""
-    from safegen_ros.benchmarks.validator import Settings, measure
-    from safegen_ros.cli.bench_shield import token_costs
+    from safegen_ros.benchmarks.speed.shield import token_costs
+    from safegen_ros.benchmarks.speed.validator import Settings, measure
 
     folder = _folder(out)
     console = Console()
@@ -95,8 +95,8 @@ def planner(
     if model is not None:
         _model(model, problems or _ASKED, strategy, seed, out)
         return
-    from safegen_ros.benchmarks import figure3 as large
-    from safegen_ros.benchmarks import planner as paper
+    from safegen_ros.benchmarks.speed import figure3 as large
+    from safegen_ros.benchmarks.speed import planner as paper
     from safegen_ros.search.solve import Route
 
     known: tuple[Route, ...] = get_args(Route)
@@ -124,7 +124,7 @@ def planetarium(
     out: Out = None,
 ) -> None:
     """Time to read and compare two problems of the sizes of Planetarium."""
-    from safegen_ros.benchmarks.planetarium import Settings, measure
+    from safegen_ros.benchmarks.speed.planetarium import Settings, measure
 
     console = Console()
     with stages(console) as notify:
@@ -140,7 +140,7 @@ def boxnet(
     out: Out = None,
 ) -> None:
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
-    from safegen_ros.benchmarks.boxnet import Settings, measure
+    from safegen_ros.benchmarks.speed.boxnet import Settings, measure
 
     console = Console()
     with stages(console) as notify:
@@ -162,7 +162,7 @@ def twin(
     out: Out = None,
 ) -> None:
     """Towers on the physics of the twin, out of place by chance, and the speed of a rehearsal."""
-    from safegen_ros.cli.bench_twin import measure
+    from safegen_ros.benchmarks.speed.twin import measure
 
     console = Console()
     with stages(console) as notify:
@@ -176,7 +176,7 @@ def link(
     out: Out = None,
 ) -> None:
     """How soon the arm holds when its agent or the link dies: over serial, TCP and SSH."""
-    from safegen_ros.cli.bench_link import measure
+    from safegen_ros.benchmarks.stack.link import measure
 
     console = Console()
     with stages(console) as notify:
@@ -193,7 +193,7 @@ def ros(
     out: Out = None,
 ) -> None:
     """What the ROS 2 stack adds to a goal, what it costs when idle, and how fast it starts."""
-    from safegen_ros.cli.bench_ros import measure
+    from safegen_ros.benchmarks.stack.services import measure
 
     console = Console()
     with stages(console) as notify:
@@ -212,7 +212,7 @@ def console_page(
 ) -> None:
     """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""
     keep_compact()  # before numpy begins threads
-    from safegen_ros.cli.bench_console import measure
+    from safegen_ros.benchmarks.stack.console import measure
 
     console = Console()
     with stages(console) as notify:
@@ -230,7 +230,7 @@ def many_goals(
 
     Exit status: 0, 1 a goal was lost, failed, or is not in the journal.
     """
-    from safegen_ros.cli.bench_goals import measure
+    from safegen_ros.benchmarks.stack.goals import measure
 
     console = Console()
     with stages(console) as notify:
@@ -242,7 +242,7 @@ def many_goals(
 
 def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
     """Goals of one model, one at a time and many at once."""
-    from safegen_ros.benchmarks.concurrency import AT_ONCE, Settings, measure
+    from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, Settings, measure
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.levels import DEFAULT, level_names
@@ -272,7 +272,7 @@ def _folder(out: Path | None) -> Path:
 @contextmanager
 def _outcomes(console: Console, total: int) -> Iterator[NotifyOutcome]:
     """A bar for the outcomes, with how many there are of each kind."""
-    from safegen_ros.benchmarks.jobs import Outcome
+    from safegen_ros.benchmarks.speed.jobs import Outcome
 
     counts: Counter[str] = Counter()
     with bars(console) as progress:

@@ -33,7 +33,7 @@ def picture(task: Task, judged: Judged, path: Path) -> None:
         from safegen_ros.cells.pictures import draw_judged as draw_cell
 
         return draw_cell(task, judged, path)
-    from safegen_ros.evaluation.boxnet_plots import draw_judged
+    from safegen_ros.benchmarks.boxnet.plots import draw_judged
 
     return draw_judged(task, judged, path)
 

@@ -135,16 +135,16 @@ def build(
     """Build a dataset, each plan and proof checked; after a kill the same command goes on."""
     from dataclasses import replace
 
+    from safegen_ros.datasets.boxnet.build import build as make
+    from safegen_ros.datasets.boxnet.recipe import load_recipe, scaled
     from safegen_ros.paths import data_path
-    from safegen_ros.tasks.boxnet.dataset.build import build as make
-    from safegen_ros.tasks.boxnet.dataset.recipe import load_recipe, scaled
 
     asked = load_recipe(data_path(recipe or PAPER_RECIPE))
     asked = asked if rows is None else scaled(asked, rows)
     asked = asked if seed is None else replace(asked, seed=seed)
     build_with(jobs, out, partial(make, out, asked), _show)
     if traces:
-        from safegen_ros.tasks.boxnet.dataset.traces import write_traces
+        from safegen_ros.datasets.boxnet.traces import write_traces
 
         for found in write_traces(out):
             print(f'{out / found.name}: {found.count:,} traces, {found.words:.0f} words on average')
@@ -159,8 +159,8 @@ def lessons(
     jobs: Jobs = None,
 ) -> None:
     """Write what a small model learns from: maps in words, with the steps that should follow."""
+    from safegen_ros.datasets.boxnet.lessons import load_lessons, write_lessons
     from safegen_ros.paths import data_path
-    from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons
 
     asked = load_lessons(data_path(recipe or LESSON_RECIPE))
     with working(jobs, '') as (workers, notify, console):
@@ -171,7 +171,7 @@ def lessons(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, plan and proof of a dataset."""
-    from safegen_ros.tasks.boxnet.dataset.build import check as examine
+    from safegen_ros.datasets.boxnet.build import check as examine
 
     check_with(jobs, folder, examine)
 
@@ -222,15 +222,15 @@ def evaluate(
     from contextlib import closing
     from dataclasses import replace
 
+    from safegen_ros.benchmarks.boxnet.planners import compare, run_rows, spread
+    from safegen_ros.benchmarks.comparison import write_comparison
+    from safegen_ros.benchmarks.subjects import which_model
+    from safegen_ros.benchmarks.tables import markdown, print_comparison
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet import compare, run_rows, spread
-    from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.subjects import which_model
-    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.datasets.boxnet.rows import read_rows
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
-    from safegen_ros.tasks.boxnet.dataset.rows import read_rows
     from safegen_ros.tasks.boxnet.planner import Options
     from safegen_ros.tasks.boxnet.styles import style_of
 
@@ -254,7 +254,7 @@ def evaluate(
     for path in write_comparison(comparison, out, markdown(comparison)):
         console.print(f'figures: {path}', soft_wrap=True)
     if plots:
-        from safegen_ros.evaluation.plots import draw_comparison
+        from safegen_ros.benchmarks.plots import draw_comparison
 
         console.print(f'plot: {draw_comparison(comparison, out)}', soft_wrap=True)
 
@@ -276,12 +276,12 @@ def tables(
     """Measure a small model on all splits, plain, shielded and by beams, beside its stages."""
     from contextlib import ExitStack, closing
 
+    from safegen_ros.benchmarks.boxnet.tables import Asked, Study, stages_to_ask
+    from safegen_ros.benchmarks.boxnet.tables import tables as measure
+    from safegen_ros.benchmarks.comparison import write_comparison
+    from safegen_ros.benchmarks.subjects import model_checksum, which_model
+    from safegen_ros.benchmarks.tables import markdown, print_comparison
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet_tables import Asked, Study, stages_to_ask
-    from safegen_ros.evaluation.boxnet_tables import tables as measure
-    from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.subjects import model_checksum, which_model
-    from safegen_ros.evaluation.tables import markdown, print_comparison
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
     from safegen_ros.paths import data_path
@@ -313,7 +313,7 @@ def tables(
 
 
 def _show(folder: Path, console: Console) -> None:
-    from safegen_ros.evaluation.boxnet_statistics import print_statistics
+    from safegen_ros.benchmarks.boxnet.statistics import print_statistics
 
     print_statistics(folder, console)
 

@@ -15,7 +15,7 @@ from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.evaluation.boxnet3d import Agreement, Planned
+    from safegen_ros.benchmarks.boxnet.spatial import Agreement, Planned
     from safegen_ros.tasks.boxnet.model import Rules, Task
     from safegen_ros.tasks.boxnet.verifier import Judged
 
@@ -60,7 +60,7 @@ def draw_task(task: Task, path: Path) -> None:
 
         pictures.draw_task(task, path)
         return
-    from safegen_ros.evaluation import boxnet_plots
+    from safegen_ros.benchmarks.boxnet import plots as boxnet_plots
 
     boxnet_plots.draw_task(task, path)
 
@@ -74,7 +74,7 @@ def draw_judged(task: Task, judged: Judged, path: Path) -> None:
 
         pictures.draw_judged(task, judged, path)
         return
-    from safegen_ros.evaluation import boxnet_plots
+    from safegen_ros.benchmarks.boxnet import plots as boxnet_plots
 
     boxnet_plots.draw_judged(task, judged, path)
 
@@ -127,8 +127,13 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help='of steps, tasks and ways')] = 0,
 ) -> None:
     """Judge random steps and plans at all depths of BoxNet3D, and say why they differ."""
+    from safegen_ros.benchmarks.boxnet.spatial import (
+        agreement,
+        clearance_text,
+        planned,
+        random_cases,
+    )
     from safegen_ros.cli.progress import stages
-    from safegen_ros.evaluation.boxnet3d import agreement, clearance_text, planned, random_cases
     from safegen_ros.robot.families.known import FAMILIES
 
     if arm not in FAMILIES:

@@ -18,9 +18,9 @@ from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.dataset.assemble import Notify
-    from safegen_ros.tasks.pddl3.dataset.recipe import Recipe
-    from safegen_ros.tasks.pddl3.dataset.workers import Workers
+    from safegen_ros.datasets.pddl3.assemble import Notify
+    from safegen_ros.datasets.pddl3.recipe import Recipe
+    from safegen_ros.datasets.workers import Workers
 
 BENCH = 'data/safegen-bench'
 """The folder of the dataset that is shipped, in part."""
@@ -68,8 +68,8 @@ def build(
     ray: Ray = '',
 ) -> None:
     """Build a dataset; after a kill the same command goes on, and a recipe gives the same bytes."""
-    from safegen_ros.evaluation.dataset_plots import plots_missing
-    from safegen_ros.tasks.pddl3.dataset.build import build as make
+    from safegen_ros.benchmarks.pddl3.dataset_plots import plots_missing
+    from safegen_ros.datasets.pddl3.build import build as make
 
     quotas = _quotas(train, test, test_family, test_renamed)
     asked = _recipe(recipe, seed, domain, quotas, val)
@@ -100,7 +100,7 @@ def shard(
     ray: Ray = '',
 ) -> None:
     """Make one part of the blocks of a dataset, on any machine; `merge` puts them together."""
-    from safegen_ros.tasks.pddl3.dataset.build import build_shard
+    from safegen_ros.datasets.pddl3.build import build_shard
 
     if index >= of:
         raise typer.BadParameter(f'there is no shard {index} of {of}: the first one is 0')
@@ -114,7 +114,7 @@ def shard(
 @app.command()
 def merge(out: Out, jobs: Jobs = None) -> None:
     """Make a dataset of the blocks of all shards, which are kept in its folder .work."""
-    from safegen_ros.tasks.pddl3.dataset.build import merge as make
+    from safegen_ros.datasets.pddl3.build import merge as make
 
     with working(jobs, '') as (workers, notify, console):
         make(out, workers, notify)
@@ -135,8 +135,8 @@ def check(
     jobs: Jobs = None,
 ) -> None:
     """Check every file, problem and plan of a dataset."""
-    from safegen_ros.tasks.pddl3.dataset.check import check as examine
-    from safegen_ros.tasks.pddl3.dataset.check import check_against
+    from safegen_ros.datasets.pddl3.check import check as examine
+    from safegen_ros.datasets.pddl3.check import check_against
 
     folder = _dataset(folder)
     published = None if against is None else _dataset(against)
@@ -174,9 +174,9 @@ def _dataset(folder: Path) -> Path:
 
 
 def _show(folder: Path, console: Console, plots: Path | None) -> None:
-    from safegen_ros.evaluation.dataset_plots import draw_plots, plots_available
-    from safegen_ros.evaluation.dataset_report import print_statistics
-    from safegen_ros.tasks.pddl3.dataset.statistics import load_statistics
+    from safegen_ros.benchmarks.pddl3.dataset_plots import draw_plots, plots_available
+    from safegen_ros.benchmarks.pddl3.dataset_report import print_statistics
+    from safegen_ros.datasets.pddl3.statistics import load_statistics
 
     values = load_statistics(folder)
     print_statistics(values, console)
@@ -190,7 +190,7 @@ def _show(folder: Path, console: Console, plots: Path | None) -> None:
 
 
 def _quotas(*rows: int | None) -> dict[str, int]:
-    from safegen_ros.tasks.pddl3.dataset.split import SPLITS
+    from safegen_ros.datasets.pddl3.split import SPLITS
 
     return {s: count for s, count in zip(SPLITS, rows, strict=True) if count is not None}
 
@@ -205,7 +205,7 @@ def _recipe(
     """The recipe of a file, with what the command line changes about it."""
     import json
 
-    from safegen_ros.tasks.pddl3.dataset.recipe import load_recipe, recipe_of
+    from safegen_ros.datasets.pddl3.recipe import load_recipe, recipe_of
 
     source = path or data_path(f'{BENCH}/recipe.json')
     read = load_recipe(source)
@@ -225,7 +225,7 @@ def _recipe(
 
 def _domain(known: dict[str, Any], name: str) -> Any:
     """The values of a domain, which may be one that the recipe does not have."""
-    from safegen_ros.tasks.pddl3.dataset.recipe import default_values
+    from safegen_ros.datasets.pddl3.recipe import default_values
 
     return known.get(name) or default_values(name)
 
@@ -270,7 +270,7 @@ def _tell_checked(folder: Path, rows: int, console: Console) -> None:
 @contextmanager
 def working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Console]]:
     """Workers, and a bar for each stage of what they do."""
-    from safegen_ros.tasks.pddl3.dataset.workers import local_workers, ray_workers
+    from safegen_ros.datasets.workers import local_workers, ray_workers
 
     console = Console()
     chosen: AbstractContextManager[Workers] = ray_workers(ray) if ray else local_workers(jobs)

@@ -21,11 +21,11 @@ from safegen_ros.planning.levels import LEVELS, level_names
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.evaluation.comparison import Comparison
-    from safegen_ros.evaluation.evaluate import Notify
-    from safegen_ros.evaluation.loops import LoopOptions
-    from safegen_ros.evaluation.study import Options
-    from safegen_ros.evaluation.subjects import Subject
+    from safegen_ros.benchmarks.comparison import Comparison
+    from safegen_ros.benchmarks.pddl3.evaluate import Notify
+    from safegen_ros.benchmarks.pddl3.loops import LoopOptions
+    from safegen_ros.benchmarks.pddl3.study import Options
+    from safegen_ros.benchmarks.subjects import Subject
 
 MODEL = 'models/safegen-mini'
 RESULTS = Path('docs/results')
@@ -87,9 +87,9 @@ def model(
     json: Annotated[Path | None, typer.Option(help='also write the figures here')] = None,
 ) -> None:
     """Measure one model on one split and format, single shot, with retries, and untrained."""
-    from safegen_ros.evaluation.evaluate import MODES, evaluate
-    from safegen_ros.evaluation.problems import load_problems, load_source
-    from safegen_ros.evaluation.tables import print_report
+    from safegen_ros.benchmarks.pddl3.evaluate import MODES, evaluate
+    from safegen_ros.benchmarks.pddl3.problems import load_problems, load_source
+    from safegen_ros.benchmarks.tables import print_report
     from safegen_ros.tasks.pddl3.formats import FORMATS
 
     chosen = tuple(modes or MODES)
@@ -125,7 +125,7 @@ def table2(
     out: Out = RESULTS,
 ) -> None:
     """Stages of training: success and four classes of failures by domain (table II)."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     _show(ctx, lambda options: studies.table2(_stages(model, stage, options), options), given)
@@ -144,7 +144,7 @@ def table3(
     out: Out = RESULTS,
 ) -> None:
     """Formats: the same problems in PDDL3, English and JSON (table III)."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     _show(ctx, lambda options: studies.table3(_subject(model, options), options), given)
@@ -164,7 +164,7 @@ def figure4(
     out: Out = RESULTS,
 ) -> None:
     """Errors in Blocksworld after each stage of training (figure 4)."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     _show(ctx, lambda options: studies.figure4(_stages(model, stage, options), options), given)
@@ -183,7 +183,7 @@ def figure5(
     out: Out = RESULTS,
 ) -> None:
     """Success by domain beside the models of the paper and GPT-5 Nano (figure 5)."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     _show(ctx, lambda options: studies.figure5(_subject(model, options), options), given)
@@ -202,7 +202,7 @@ def heldout(
     out: Out = RESULTS,
 ) -> None:
     """New problems, problems of constraint families that were held out, and new texts."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     given = _given(data, seed, problems, batch, max_new_tokens, device)
     _show(ctx, lambda options: studies.heldout(_subject(model, options), options), given)
@@ -226,8 +226,8 @@ def larger(
     out: Out = RESULTS,
 ) -> None:
     """Larger problems than those of training, such as 7 to 30 blocks: each level by itself."""
-    from safegen_ros.evaluation import studies
-    from safegen_ros.evaluation.loops import ALONE
+    from safegen_ros.benchmarks.pddl3 import studies
+    from safegen_ros.benchmarks.pddl3.loops import ALONE
 
     given = _given(data, seed, 0, batch, max_new_tokens, device)
     loop = _loop(strategy or list(ALONE), feedback, max_attempts, time_budget)
@@ -261,7 +261,7 @@ def table4(
     out: Out = RESULTS,
 ) -> None:
     """The planning loop by strategy, also with an untrained network (table IV)."""
-    from safegen_ros.evaluation.loop_studies import table4
+    from safegen_ros.benchmarks.pddl3.loop_studies import table4
 
     given = _given(data, seed, problems, _BATCH, max_new_tokens, device)
     loop, folder = _loop(strategy, feedback, max_attempts, time_budget), data_path(model)
@@ -289,7 +289,7 @@ def safety(
     out: Out = RESULTS,
 ) -> None:
     """Random problems through the planning loop; VAL judges every plan that it publishes."""
-    from safegen_ros.evaluation.safety import safety
+    from safegen_ros.benchmarks.pddl3.safety import safety
 
     given = _given(Path(BENCH), seed, 0, _BATCH, max_new_tokens, device)
     loop = _loop(strategy or ['model, beam'], feedback, max_attempts, time_budget)
@@ -314,7 +314,7 @@ def controls(
     out: Out = RESULTS,
 ) -> None:
     """The untrained network, and copies of the plans of the most similar training problems."""
-    from safegen_ros.evaluation import studies
+    from safegen_ros.benchmarks.pddl3 import studies
 
     train = data_path(train_data or data) / 'train.jsonl'
     given = _given(data, seed, problems, batch, max_new_tokens, device)
@@ -330,7 +330,7 @@ def _given(
     data: Path, seed: int, most: int, batch: int, tokens: int, device: str
 ) -> Callable[[Notify], Options]:
     """The options of a command, once there is somebody to notify."""
-    from safegen_ros.evaluation.study import Options
+    from safegen_ros.benchmarks.pddl3.study import Options
 
     folder = data_path(data)
     return lambda notify: Options(folder, seed, most, batch, tokens, device, notify)
@@ -340,7 +340,7 @@ def _loop(
     strategies: list[str] | None, feedback: str, max_attempts: int, time_budget_s: float
 ) -> LoopOptions:
     """How the planning loop is run; refuses what there is not before a model is loaded."""
-    from safegen_ros.evaluation.loops import STRATEGIES, LoopOptions
+    from safegen_ros.benchmarks.pddl3.loops import STRATEGIES, LoopOptions
 
     chosen = tuple(dict.fromkeys(strategies or STRATEGIES))
     for strategy in chosen:
@@ -355,9 +355,9 @@ def _show(
     given: Callable[[Notify], Options],
 ) -> None:
     """Measures, prints, and writes the files of `--out`, with the command that repeats it."""
-    from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.dataset_plots import plots_available
-    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.comparison import write_comparison
+    from safegen_ros.benchmarks.pddl3.dataset_plots import plots_available
+    from safegen_ros.benchmarks.tables import markdown, print_comparison
 
     console, out = Console(), ctx.params['out']
     with stages(console) as notify:
@@ -365,7 +365,7 @@ def _show(
         comparison = replace(measure(given(notify)), arguments=again)
     paths = write_comparison(comparison, out, markdown(comparison))
     if plots_available():
-        from safegen_ros.evaluation.plots import draw_comparison
+        from safegen_ros.benchmarks.plots import draw_comparison
 
         paths.append(draw_comparison(comparison, out))
     print_comparison(comparison, console)
@@ -377,14 +377,14 @@ def _show(
 
 
 def _subject(model: Path, options: Options) -> Subject:
-    from safegen_ros.evaluation.subjects import load_subject
+    from safegen_ros.benchmarks.subjects import load_subject
 
     return load_subject(data_path(model), options.device)
 
 
 def _stages(model: Path, stages: list[str] | None, options: Options) -> Iterator[Subject]:
     """The models of the stages, each loaded when it is its turn."""
-    from safegen_ros.evaluation.subjects import load_stages, load_subject
+    from safegen_ros.benchmarks.subjects import load_stages, load_subject
 
     given = {}
     for text in stages or ():

@@ -16,7 +16,7 @@ from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.evaluation.figure6 import Side
+    from safegen_ros.benchmarks.pddl3.figure6 import Side
 
 
 def figure6(
@@ -36,8 +36,8 @@ def figure6(
     ] = None,
 ) -> None:
     """A plan that breaks its constraint collides on the twin, one that is proved does not."""
-    from safegen_ros.evaluation.figure6 import figure6, write_figure6
-    from safegen_ros.evaluation.subjects import load_subject
+    from safegen_ros.benchmarks.pddl3.figure6 import figure6, write_figure6
+    from safegen_ros.benchmarks.subjects import load_subject
     from safegen_ros.robot.scene import load_scene
     from safegen_ros.tasks.pddl3.task import load_task
 

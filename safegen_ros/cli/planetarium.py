@@ -17,7 +17,8 @@ from safegen_ros.paths import data_path
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.planetarium.dataset.recipe import Recipe
+    from safegen_ros.datasets.planetarium.recipe import Recipe
+    from safegen_ros.tasks.planetarium.assess import Assessed
     from safegen_ros.tasks.planetarium.equivalence import Compat
 
 PAPER_RECIPE = 'config/planetarium/paper.json'
@@ -60,7 +61,7 @@ def build(
     jobs: Jobs = None,
 ) -> None:
     """Build a dataset, each row checked; after a kill the same command goes on."""
-    from safegen_ros.tasks.planetarium.dataset.build import build as make
+    from safegen_ros.datasets.planetarium.build import build as make
 
     asked = _recipe(recipe, pairs, seed, shuffled)
     build_with(jobs, out, partial(make, out, asked), _show)
@@ -69,7 +70,7 @@ def build(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, problem and description of a dataset."""
-    from safegen_ros.tasks.planetarium.dataset.check import check as examine
+    from safegen_ros.datasets.planetarium.check import check as examine
 
     check_with(jobs, folder, examine)
 
@@ -89,7 +90,7 @@ def texts(
     seed: Annotated[int, typer.Option(min=0, help='of both')] = 0,
 ) -> None:
     """Write what a small translator learns from, in its words, for `safegen train`."""
-    from safegen_ros.tasks.planetarium.dataset.texts import write_texts
+    from safegen_ros.datasets.planetarium.texts import write_texts
 
     for group, rows in write_texts(data, out, requests, made_up, seed).items():
         print(f'{group}: {rows:,} rows to learn from')
@@ -124,9 +125,9 @@ def evaluate(
     """Have a model translate the descriptions of a dataset, once each, and print its score."""
     from contextlib import closing
 
+    from safegen_ros.benchmarks.planetarium.model import answer_rows, choose
+    from safegen_ros.benchmarks.subjects import which_model
     from safegen_ros.errors import SafegenError
-    from safegen_ros.evaluation.planetarium_model import answer_rows, choose
-    from safegen_ros.evaluation.subjects import which_model
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
@@ -170,16 +171,16 @@ def score(
     import json as writer
     from contextlib import ExitStack
 
-    from safegen_ros.evaluation import planetarium as scoring
-    from safegen_ros.evaluation.planetarium_report import print_score
-    from safegen_ros.tasks.pddl3.dataset.failures import writing
+    from safegen_ros.benchmarks.planetarium import score as scoring
+    from safegen_ros.benchmarks.planetarium.report import print_score
+    from safegen_ros.datasets.failures import writing
 
     with ExitStack() as stack:
         if details is not None:
             stack.enter_context(writing(details))
             file = stack.enter_context(details.open('w', encoding='utf-8'))
 
-        def tell(row: scoring.Row, assessed: scoring.Assessed) -> None:
+        def tell(row: scoring.Row, assessed: Assessed) -> None:
             if details is not None:
                 file.write(writer.dumps(scoring.details(row, assessed)) + '\n')
 
@@ -190,7 +191,7 @@ def score(
         with writing(json):
             json.write_text(writer.dumps(found.as_dict(), indent=1) + '\n', encoding='utf-8')
     if plots is not None:
-        from safegen_ros.evaluation.plots import draw_comparison
+        from safegen_ros.benchmarks.plots import draw_comparison
 
         path = draw_comparison(scoring.comparison(found), plots)
         console.print(f'plot: {path}', soft_wrap=True)
@@ -205,7 +206,7 @@ def explain_command(
     placeholder: Placeholder = False,
 ) -> None:
     """Say whether an answer is the problem that is wanted, and what to change in it."""
-    from safegen_ros.evaluation.planetarium import Row, details, read_wanted
+    from safegen_ros.benchmarks.planetarium.score import Row, details, read_wanted
     from safegen_ros.pddl.text_files import read_text
     from safegen_ros.tasks.planetarium.assess import assess
 
@@ -234,7 +235,7 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
     """The recipe of a file, with what the command line changes about it."""
     from dataclasses import replace
 
-    from safegen_ros.tasks.planetarium.dataset.recipe import load_recipe, scaled
+    from safegen_ros.datasets.planetarium.recipe import load_recipe, scaled
 
     found = load_recipe(data_path(path or PAPER_RECIPE))
     if pairs is not None:
@@ -247,7 +248,7 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
 
 
 def _show(folder: Path, console: Console) -> None:
-    from safegen_ros.evaluation.planetarium_report import print_statistics
-    from safegen_ros.tasks.planetarium.dataset.statistics import load_statistics
+    from safegen_ros.benchmarks.planetarium.report import print_statistics
+    from safegen_ros.datasets.planetarium.statistics import load_statistics
 
     print_statistics(load_statistics(folder), console)

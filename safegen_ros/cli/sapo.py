@@ -109,9 +109,9 @@ def run(
     """Have an agent do one task, and print the run; fails unless it is done and safe."""
     import json
 
+    from safegen_ros.datasets.failures import writing
     from safegen_ros.tasks.household.published import read_published
     from safegen_ros.tasks.household.runs import clean_task, play
-    from safegen_ros.tasks.pddl3.dataset.failures import writing
 
     if thor and out is not None:
         raise typer.BadParameter('a run in AI2-THOR cannot be played again: leave --out out')
@@ -142,9 +142,9 @@ def show(
     ] = None,
 ) -> None:
     """Print a run that was kept; it is played again and must end as it did."""
+    from safegen_ros.datasets.failures import writing
     from safegen_ros.tasks.household.pddl3 import trace_texts
     from safegen_ros.tasks.household.runs import load_run
-    from safegen_ros.tasks.pddl3.dataset.failures import writing
 
     played = load_run(file)
     _print(played)
@@ -158,7 +158,7 @@ def show(
                 (pddl / name).write_text(text + '\n', encoding='utf-8')
         _say(console, f'PDDL 3: {pddl}')
     if picture is not None:
-        from safegen_ros.evaluation.household_plots import draw_run
+        from safegen_ros.benchmarks.household.plots import draw_run
 
         _say(console, f'picture: {draw_run(played.episode, picture)}')
 
@@ -186,9 +186,9 @@ def evaluate(
     ] = None,
 ) -> None:
     """Print SAPO's tables 2 and 3 for agents and models; shield and rules are those of models."""
-    from safegen_ros.evaluation.comparison import write_comparison
-    from safegen_ros.evaluation.household import SCRIPTED, compare, of_model, scripted
-    from safegen_ros.evaluation.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.comparison import write_comparison
+    from safegen_ros.benchmarks.household.episodes import SCRIPTED, compare, of_model, scripted
+    from safegen_ros.benchmarks.tables import markdown, print_comparison
     from safegen_ros.tasks.household.tasks import clean_tasks
 
     if table not in ('2', '3', 'all'):
@@ -229,7 +229,7 @@ def speed(
     steps: Annotated[int, typer.Option(min=1000, help='of the world')] = 20_000, seed: Seed = 0
 ) -> None:
     """Print how fast the world is, and a sweep over the 25 tasks."""
-    from safegen_ros.evaluation.household_speed import measure_speed
+    from safegen_ros.benchmarks.household.speed import measure_speed
 
     found = measure_speed(steps, seed)
     console = Console()
@@ -265,7 +265,7 @@ def _agent(
     name: str, model: str, temperature: float, seed: int, stack: ExitStack
 ) -> tuple[Agent, str]:
     """The agent that is named, and its name; what it needs is closed by the stack."""
-    from safegen_ros.evaluation.household import SCRIPTED
+    from safegen_ros.benchmarks.household.episodes import SCRIPTED
     from safegen_ros.tasks.household.react import ReactAgent
     from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
 

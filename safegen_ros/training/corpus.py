@@ -12,10 +12,10 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from safegen_ros.datasets.manifest import MANIFEST, faults, load_manifest
+from safegen_ros.datasets.pddl3.rows import Row, read_rows
+from safegen_ros.datasets.pddl3.split import is_test_class
 from safegen_ros.pddl.model import Atom
-from safegen_ros.tasks.pddl3.dataset.manifest import MANIFEST, faults, load_manifest
-from safegen_ros.tasks.pddl3.dataset.rows import Row, read_rows
-from safegen_ros.tasks.pddl3.dataset.split import is_test_class
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.training.config import ConfigError, TrainConfig
 from safegen_ros.training.encoding import encoded

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from safegen_ros.datasets.pddl3.problems import row_problem
+from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.tasks.pddl3.dataset.problems import row_problem
-from safegen_ros.tasks.pddl3.dataset.rows import Row
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.tasks.pddl3.prompts.words import (

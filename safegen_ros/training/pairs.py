@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
+from safegen_ros.datasets.pddl3.problems import row_problem
+from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.tasks.pddl3.dataset.problems import row_problem
-from safegen_ros.tasks.pddl3.dataset.rows import Row
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.training.attempts import failed_attempt
 

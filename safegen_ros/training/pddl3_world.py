@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
+from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.llm.tokenizers import word_tokenizer
-from safegen_ros.tasks.pddl3.dataset.rows import Row
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import GrpoConfig, NetworkConfig, TrainConfig

@@ -25,10 +25,10 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
+from safegen_ros.datasets.pddl3.rows import read_lines
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
 from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer
-from safegen_ros.tasks.pddl3.dataset.rows import read_lines
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
 from safegen_ros.training.curriculum import BUCKETS
 from safegen_ros.training.encoding import IGNORE, padded

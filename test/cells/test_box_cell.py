@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from safegen_ros.benchmarks.boxnet.spatial import WHY, Case, agreement, random_cases
 from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
 from safegen_ros.cells.motion import rrt_connect
 from safegen_ros.cells.physics import Physics
 from safegen_ros.cells.pictures import draw_judged, write_film
 from safegen_ros.cells.world import World
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.evaluation.boxnet3d import WHY, Case, agreement, random_cases
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.twin import render
 from safegen_ros.tasks.boxnet.findings import Finding
@@ -163,7 +163,7 @@ def test_the_tips_in_mujoco_are_where_the_state_says() -> None:
 
 
 def test_nine_arms_move_at_once() -> None:
-    from safegen_ros.tasks.boxnet.dataset.draw import tasks
+    from safegen_ros.datasets.boxnet.draw import tasks
 
     task = next(tasks((4, 4), 1, 'nine', arm='ur5e'))
     step = tuple(

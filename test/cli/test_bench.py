@@ -13,12 +13,12 @@ import pytest
 from support import llm_small
 from typer.testing import CliRunner
 
-from safegen_ros.benchmarks import concurrency, figure3, validator
-from safegen_ros.benchmarks.corpus import Notify
-from safegen_ros.benchmarks.figure3 import Regime
-from safegen_ros.benchmarks.report import Measurement, Report
-from safegen_ros.benchmarks.validator import Settings
-from safegen_ros.cli import bench_shield
+from safegen_ros.benchmarks.speed import concurrency, figure3, validator
+from safegen_ros.benchmarks.speed import shield as bench_shield
+from safegen_ros.benchmarks.speed.corpus import Notify
+from safegen_ros.benchmarks.speed.figure3 import Regime
+from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.speed.validator import Settings
 from safegen_ros.cli.main import app
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend

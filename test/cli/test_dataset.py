@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.failures import is_bad_input
 from safegen_ros.cli.main import app
+from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.errors import SafegenError
-from safegen_ros.tasks.pddl3.dataset.recipe import load_recipe
 
 
 def run(*words: object) -> Result:

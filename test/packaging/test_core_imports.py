@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ('errors', 'verdict', 'pddl', 'verify', 'search', 'tasks', 'planning', 'api',
-        'benchmarks')  # fmt: skip
+        'datasets')  # fmt: skip
 BLOCKED = ('rclpy', 'torch', 'mujoco', 'transformers', 'serial', 'safegen_msgs')
 
 SCRIPT = """

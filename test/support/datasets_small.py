@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.tasks.pddl3.dataset.recipe import Recipe, domain_recipe, recipe_of
+from safegen_ros.datasets.pddl3.recipe import Recipe, domain_recipe, recipe_of
 from safegen_ros.tasks.pddl3.domains import kits
 
 QUOTAS = {'train': 8, 'test': 2, 'test_family': 2, 'test_renamed': 2}

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from safegen_ros.evaluation.subjects import Subject
+from safegen_ros.benchmarks.subjects import Subject
+from safegen_ros.datasets.pddl3.problems import row_problem
+from safegen_ros.datasets.pddl3.rows import Row, read_rows
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.pddl3.dataset.problems import row_problem
-from safegen_ros.tasks.pddl3.dataset.rows import Row, read_rows
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 

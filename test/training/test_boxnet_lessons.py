@@ -12,10 +12,10 @@ import pytest
 import yaml
 from support.training_small import reports, train, write_recipe
 
+from safegen_ros.datasets.boxnet.lessons import load_lessons, write_lessons
+from safegen_ros.datasets.workers import local_workers
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.boxnet.dataset.lessons import load_lessons, write_lessons
 from safegen_ros.tasks.boxnet.styles import MapStyle, style_of
-from safegen_ros.tasks.pddl3.dataset.workers import local_workers
 
 TINY = {'width': 32, 'layers': 1, 'heads': 2, 'mlp': 64, 'compiled': False}
 

@@ -25,10 +25,10 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
+from safegen_ros.datasets.pddl3.problems import row_problem
+from safegen_ros.datasets.pddl3.rows import read_rows
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.tasks.pddl3.dataset.problems import row_problem
-from safegen_ros.tasks.pddl3.dataset.rows import read_rows
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style
 from safegen_ros.training.config import load_config
 from safegen_ros.verdict import Category
@@ -177,9 +177,9 @@ def test_recipes_of_the_small_model_run(
 @pytest.mark.slow
 def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     """From rows of the benchmark to a model that the front door asks."""
-    from safegen_ros.tasks.planetarium.dataset.layouts import tasks_of
-    from safegen_ros.tasks.planetarium.dataset.pairs import kits, make_pairs
-    from safegen_ros.tasks.planetarium.dataset.texts import (
+    from safegen_ros.datasets.planetarium.layouts import tasks_of
+    from safegen_ros.datasets.planetarium.pairs import kits, make_pairs
+    from safegen_ros.datasets.planetarium.texts import (
         made_up_texts,
         pair_texts,
         spoken_text,

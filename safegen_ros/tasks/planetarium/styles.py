@@ -19,7 +19,7 @@ from safegen_ros.llm.backend import Message
 from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style, words_of_model
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text, domain_text
-from safegen_ros.tasks.planetarium.dataset.wording import END, START
+from safegen_ros.tasks.planetarium.descriptions import END, START
 from safegen_ros.tasks.planetarium.request import Request
 from safegen_ros.tasks.planetarium.words import Lexicon, clauses, halves, spelt_out
 

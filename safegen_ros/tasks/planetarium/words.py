@@ -22,7 +22,7 @@ from functools import cached_property
 
 from safegen_ros.pddl.model import Atom, Domain, Problem
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.tasks.planetarium.dataset.wording import END, START
+from safegen_ros.tasks.planetarium.descriptions import END, START
 
 CLAUSE, REQUEST = 'clause', 'request'
 OBJECTS, BEGIN, AIM = 'objects', 'start', 'end'

@@ -10,13 +10,13 @@ from contextlib import closing
 import pytest
 from support.boxnet_planner import HeldPlanner, ScriptedPlanner
 
+from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message, Sampling, never
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet import beam
 from safegen_ros.tasks.boxnet.beam import MoveBeam
-from safegen_ros.tasks.boxnet.dataset.draw import tasks
 from safegen_ros.tasks.boxnet.decoding_mask import Joint
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.planner import BEAM, FULL, HELD, NEXT, Options, plan_with_model

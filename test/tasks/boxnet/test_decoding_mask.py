@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from safegen_ros.tasks.boxnet.dataset.draw import RANDOM_ROBOTS, tasks
+from safegen_ros.datasets.boxnet.draw import RANDOM_ROBOTS, tasks
 from safegen_ros.tasks.boxnet.decoding_mask import Held, Joint
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State, Task

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.cell.execution import carry_out
 from safegen_ros.tasks.boxnet.atoms import atoms, state_of
-from safegen_ros.tasks.boxnet.dataset.draw import tasks
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, EXAMPLE_PLAN
 from safegen_ros.tasks.boxnet.verifier import judge, verify

@@ -16,10 +16,10 @@ from support.boxnet_planner import (
     random_moves,
 )
 
+from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.tasks.boxnet.answers import REFUSAL
-from safegen_ros.tasks.boxnet.dataset.draw import tasks
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import plan_json, step_json
 from safegen_ros.tasks.boxnet.planner import CHOICE, FILTER, NEXT, Options, plan_with_model

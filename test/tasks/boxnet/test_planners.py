@@ -10,15 +10,15 @@ from itertools import islice, product
 
 import pytest
 
-from safegen_ros.errors import ErrorCode
-from safegen_ros.tasks.boxnet.astar import plan_as_paper
-from safegen_ros.tasks.boxnet.dataset.draw import (
+from safegen_ros.datasets.boxnet.draw import (
     GRID,
     MOVED_POINTS,
     RANDOM_ROBOTS,
     UNSOLVABLE,
     tasks,
 )
+from safegen_ros.errors import ErrorCode
+from safegen_ros.tasks.boxnet.astar import plan_as_paper
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, sites
 from safegen_ros.tasks.boxnet.optimal import NoPlan, parallelism, solve

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from safegen_ros.tasks.boxnet.dataset.draw import (
+from safegen_ros.datasets.boxnet.draw import (
     GRID,
     MOVED_POINTS,
     RANDOM_ROBOTS,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safegen_ros.datasets.boxnet.draw import MOVED_POINTS, RANDOM_ROBOTS, tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.tasks.boxnet.dataset.draw import MOVED_POINTS, RANDOM_ROBOTS, tasks
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Task

@@ -9,8 +9,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from safegen_ros.evaluation.comparison import Line
-from safegen_ros.evaluation.household import measure, scripted
+from safegen_ros.benchmarks.comparison import Line
+from safegen_ros.benchmarks.household.episodes import measure, scripted
 from safegen_ros.tasks.household.published import DEFECTS
 from safegen_ros.tasks.household.tasks import clean_tasks
 

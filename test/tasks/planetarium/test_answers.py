@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.planetarium_answers import BLOCKS, ROOMS, TILES
 
+from safegen_ros.datasets.planetarium.layouts import tasks_of
+from safegen_ros.datasets.planetarium.pairs import kits, make_problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.answers import read_answer, read_draft
-from safegen_ros.tasks.planetarium.dataset.layouts import tasks_of
-from safegen_ros.tasks.planetarium.dataset.pairs import kits, make_problem
 from safegen_ros.tasks.planetarium.domains import (
     RULES,
     planetarium_domain,

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import SEEDS, SUITE
 
+from safegen_ros.datasets.planetarium.layouts import space_of, tasks_of
+from safegen_ros.datasets.planetarium.made_up import made_up
+from safegen_ros.datasets.planetarium.pairs import Pair, kits, make_pairs
+from safegen_ros.datasets.planetarium.spoken import spoken
+from safegen_ros.datasets.planetarium.texts import made_up_texts, pair_texts, spoken_text
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium.assess import assess
-from safegen_ros.tasks.planetarium.dataset.layouts import space_of, tasks_of
-from safegen_ros.tasks.planetarium.dataset.made_up import made_up
-from safegen_ros.tasks.planetarium.dataset.pairs import Pair, kits, make_pairs
-from safegen_ros.tasks.planetarium.dataset.spoken import spoken
-from safegen_ros.tasks.planetarium.dataset.texts import made_up_texts, pair_texts, spoken_text
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, read_request

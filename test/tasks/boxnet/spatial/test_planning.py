@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from support.boxnet_planner import ScriptedPlanner
 
+from safegen_ros.datasets.boxnet.build import compute_block
+from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
+from safegen_ros.datasets.boxnet.recipe import blocks, load_recipe, scaled
+from safegen_ros.datasets.boxnet.rows import check_row, row_of
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.tasks.boxnet.admissible import Admissible
 from safegen_ros.tasks.boxnet.answers import read_plan
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
-from safegen_ros.tasks.boxnet.dataset.build import compute_block
-from safegen_ros.tasks.boxnet.dataset.draw import UNSOLVABLE, tasks
-from safegen_ros.tasks.boxnet.dataset.recipe import blocks, load_recipe, scaled
-from safegen_ros.tasks.boxnet.dataset.rows import check_row, row_of
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Rules, State, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve

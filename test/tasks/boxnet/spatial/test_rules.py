@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.evaluation.boxnet3d import random_state, random_step
-from safegen_ros.tasks.boxnet.dataset.draw import tasks
+from safegen_ros.benchmarks.boxnet.spatial import random_state, random_step
+from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import BoxnetError, State, Step, task_of

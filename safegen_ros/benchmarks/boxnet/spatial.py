@@ -1,0 +1,333 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the three depths of BoxNet3D say of the same steps and plans, and why they differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from random import Random
+
+from safegen_ros.cells.box_cell import BoxCell
+from safegen_ros.cells.physics import Physics
+from safegen_ros.datasets.boxnet.draw import tasks
+from safegen_ros.errors import RobotError
+from safegen_ros.robot.families.family import ArmFamily
+from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.findings import Fault, Finding
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point
+from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
+from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square
+from safegen_ros.tasks.boxnet.verifier import judge
+
+SIZES = tuple((width, height) for width in range(2, 5) for height in range(2, 5))
+OBJECTS = range(1, 5)
+
+Notify = Callable[[str, int, int], None]
+
+WHY = {
+    (Finding.OK, Finding.UNREACHABLE): 'the joints do not get there',
+    (Finding.OK, Finding.ROBOT_COLLISION): 'links meet that the rules do not look at',
+    (Finding.OK, Finding.ROBOT_OBJECT_COLLISION): 'a link meets a box that the tip keeps away from',
+    (Finding.OK, Finding.OBJECT_COLLISION): 'a box that is carried meets another',
+    (Finding.UNREACHABLE, Finding.OK): 'the joints get further than the ring of the rules',
+    (Finding.ROBOT_COLLISION, Finding.OK): 'arcs cross, but the arms are there at different times',
+    (Finding.ROBOT_OBJECT_COLLISION, Finding.OK): 'the tip keeps a smaller distance than the rules',
+    (Finding.OBJECT_COLLISION, Finding.OK): 'straight lines cross, but boxes go along arcs',
+}
+"""Why the rules and physics differ, by what either finds, where the arms swing as the rules say."""
+
+_AROUND = 'the arms find a way around or over'
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A step that all depths have judged.
+
+    Attributes:
+        analytic: what the rules find.
+        kinematic: what arms of real shape find.
+        physics: what MuJoCo finds.
+        planned: whether another way than the swing was found.
+        ran: whether it was run in simulation: None where physics refuses it, else whether it ended
+            where it should, without a contact.
+    """
+
+    analytic: Finding
+    kinematic: Finding
+    physics: Finding
+    planned: bool
+    ran: bool | None
+
+    @property
+    def why(self) -> str:
+        """Why the rules and physics differ; empty where they agree on whether it may be taken."""
+        if (self.analytic is Finding.OK) == (self.physics is Finding.OK):
+            return ''
+        return _AROUND if self.planned else WHY[self.analytic, self.physics]
+
+
+def random_cases(
+    arm: str,
+    count: int,
+    seed: int,
+    *,
+    run: bool = True,
+    swing_only: bool = False,
+    notify: Notify = lambda what, done, total: None,
+) -> Iterator[Case]:
+    """Random steps in random states, judged at every depth.
+
+    Args:
+        arm: kind of the arms.
+        count: steps.
+        seed: of tasks, states, steps, and ways.
+        run: whether steps that physics takes are run in simulation.
+        swing_only: whether physics looks for no other way than the swing.
+        notify: told of the progress.
+    """
+    random = Random(f'{seed} {arm}')  # noqa: S311  # no secret
+    physics = Physics(plan=not swing_only, seed=seed)
+    done = 0
+    for task in _drawn(arm, random):
+        state = random_state(task, random)
+        if state is None or physics.touches(task, state):
+            continue  # nobody can be there
+        yield judged_case(task, state, random_step(task, state, random), physics, run=run)
+        done += 1
+        notify('steps', done, count)
+        if done == count:
+            return
+
+
+def judged_case(
+    task: SpatialTask, state: State, step: Step, physics: Physics, *, run: bool
+) -> Case:
+    """What all depths say of a step.
+
+    Args:
+        task: of the state.
+        state: that the step begins in.
+        step: what is done.
+        physics: the third depth.
+        run: whether the step is run in simulation where physics takes it.
+    """
+    before = physics.planned
+    found = [
+        _finding(depth.take_step(task, state, step)) for depth in (ANALYTIC, KINEMATIC, physics)
+    ]
+    ran = None
+    if run and found[2] is Finding.OK:
+        ran = _runs(replace(task, start=state), step, physics)
+    return Case(found[0], found[1], found[2], physics.planned > before, ran)
+
+
+def _finding(result: State | Fault) -> Finding:
+    return Finding.OK if isinstance(result, State) else result.finding
+
+
+def _runs(task: SpatialTask, step: Step, physics: Physics) -> bool:
+    """Whether a step that physics takes ends where it should when it is run."""
+    with BoxCell(replace(task, depth=physics), seed=physics.seed) as cell:
+        prepared = cell.prepare(step)
+        try:
+            return cell.run(prepared) == prepared.expected
+        except RobotError:
+            return False
+
+
+def _drawn(arm: str, random: Random) -> Iterator[SpatialTask]:
+    for number in range(10**9):
+        size, objects = random.choice(SIZES), random.choice(OBJECTS)
+        for task in islice(tasks(size, objects, f'{number}', arm=arm), 1):
+            if isinstance(task, SpatialTask):
+                yield task
+
+
+def random_state(task: SpatialTask, random: Random) -> State | None:
+    """Tips anywhere, boxes in the middles of cells; None where tips would overlap."""
+    tips = tuple(_place(task, robot, random, 0.0) for robot in range(len(task.bases)))
+    objects = tuple(random.sample(task.points, len(task.targets)))
+    for at, one in enumerate(tips):
+        if any(square(one, other) < task.apart**2 for other in tips[:at]):
+            return None
+    return State(tips, objects)
+
+
+def random_step(task: SpatialTask, state: State, random: Random) -> Step:
+    """Moves of some robots, each of which carries where it can; a few go too far or too near."""
+    robots = random.sample(range(len(task.bases)), random.randint(1, min(4, len(task.bases))))
+    return tuple(
+        task.move(
+            robot,
+            state.tips[robot],
+            _place(task, robot, random, 0.1),
+            task.aligned(state, state.tips[robot]) is not None and random.random() < 0.8,
+        )
+        for robot in robots
+    )
+
+
+def _place(task: SpatialTask, robot: int, random: Random, astray: float) -> Point:
+    """A middle of a cell, where the tip rests, or any point in reach; at times out of reach."""
+    chance = random.random()
+    base = task.bases[robot]
+    if chance < 0.6:
+        return random.choice([point for point in task.points if task.reaches(robot, point)])
+    if chance < 0.7:
+        return task.rest_tip(robot)
+    near, far = task.family.reach
+    if random.random() < astray / 0.3:
+        near, far = 0.3 * near, 1.4 * far
+    while True:
+        angle, away = random.uniform(-math.pi, math.pi), random.uniform(near, far)
+        x, y = (round(away * f(angle) * UNIT) for f in (math.cos, math.sin))
+        point = base[0] + x, base[1] + y
+        if astray or task.reaches(robot, point):
+            return point
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Cases, counted.
+
+    Attributes:
+        both_take: steps that rules and physics take.
+        both_refuse: that both refuse.
+        only_rules: that only the rules take, by why.
+        only_physics: that only physics takes, by why.
+        kinematic: steps on which arms of real shape and physics without other ways agree.
+        ran: steps that were run.
+        failed: of them, those that met a contact or ended elsewhere.
+    """
+
+    both_take: int
+    both_refuse: int
+    only_rules: Counter[str]
+    only_physics: Counter[str]
+    kinematic: Counter[str]
+    ran: int
+    failed: int
+
+
+def agreement(cases: Iterable[Case]) -> Agreement:
+    """Counts cases."""
+    take = refuse = ran = failed = 0
+    rules, physics, kinematic = Counter[str](), Counter[str](), Counter[str]()
+    for case in cases:
+        ran += case.ran is not None
+        failed += case.ran is False
+        kinematic[_beside(case)] += 1
+        if case.why:
+            (rules if case.analytic is Finding.OK else physics)[case.why] += 1
+        elif case.analytic is Finding.OK:
+            take += 1
+        else:
+            refuse += 1
+    return Agreement(take, refuse, rules, physics, kinematic, ran, failed)
+
+
+def _beside(case: Case) -> str:
+    """How arms of real shape compare with physics."""
+    if (case.kinematic is Finding.OK) == (case.physics is Finding.OK):
+        return 'agree'
+    if case.kinematic is Finding.OK:
+        return 'only arms of real shape take it'
+    return _AROUND if case.planned else 'they keep a larger distance'
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What became of the plans of a planner.
+
+    Attributes:
+        planner: its name, and the depth that it plans at.
+        tasks: how many were asked for.
+        solved: plans that were found.
+        certified: of them, those proved shortest.
+        kinematic: plans that arms of real shape take.
+        physics: plans that MuJoCo takes.
+        steps: of the plans, in all.
+        at_once: most robots in a step, in all.
+    """
+
+    planner: str
+    tasks: int
+    solved: int
+    certified: int
+    kinematic: int
+    physics: int
+    steps: int
+    at_once: int
+
+
+def planned(arm: str, count: int, seed: int, notify: Notify) -> list[Planned]:
+    """Has the planners solve tasks of all sizes, and judges their plans at every depth.
+
+    Args:
+        arm: kind of the arms.
+        count: tasks.
+        seed: of tasks.
+        notify: told of the progress.
+    """
+    random = Random(f'{seed} {arm} plans')  # noqa: S311  # no secret
+    drawn = list(islice(_drawn(arm, random), count))
+    found = list[Planned]()
+    physics = Physics(seed=seed)
+    for number, (name, plan_of) in enumerate(_PLANNERS):
+        rows = []
+        for at, task in enumerate(drawn):
+            rows.append((task, *plan_of(task)))
+            notify('plans', number * count + at + 1, len(_PLANNERS) * count)
+        found.append(_counted(name, rows, physics))
+    return found
+
+
+def _counted(
+    name: str, rows: Sequence[tuple[SpatialTask, Plan | None, bool]], physics: Physics
+) -> Planned:
+    plans = [(task, plan, proved) for task, plan, proved in rows if plan is not None]
+    passed = [
+        [judge(replace(task, depth=depth), plan).verdict.ok for task, plan, _ in plans]
+        for depth in (KINEMATIC, physics)
+    ]
+    return Planned(
+        name,
+        len(rows),
+        len(plans),
+        sum(proved for *_, proved in plans),
+        sum(passed[0]),
+        sum(passed[1]),
+        sum(len(plan) for _, plan, _ in plans),
+        sum(max(map(len, plan), default=0) for _, plan, _ in plans),
+    )
+
+
+def _shortest(task: SpatialTask) -> tuple[Plan | None, bool]:
+    try:
+        found = solve(task)
+    except NoPlan:
+        return None, False
+    return found.plan, found.certified
+
+
+_PLANNERS: tuple[tuple[str, Callable[[SpatialTask], tuple[Plan | None, bool]]], ...] = (
+    ('paper, analytic', lambda task: (plan_as_paper(task), False)),
+    ('optimal, analytic', _shortest),
+    ('paper, kinematic', lambda task: (plan_as_paper(replace(task, depth=KINEMATIC)), False)),
+    ('optimal, kinematic', lambda task: _shortest(replace(task, depth=KINEMATIC))),
+)
+
+
+def clearance_text(family: ArmFamily) -> str:
+    """What the depths keep apart, in words."""
+    return (
+        f'{family.name}: discs of {family.radius:g} m in the rules, hulls {family.clearance:g} m '
+        f'apart at the kinematic depth, {family.clearance / 2:g} m in MuJoCo'
+    )

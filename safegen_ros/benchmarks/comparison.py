@@ -1,0 +1,166 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A table of figures of ours and of others, with what differs between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.benchmarks.statistics import Tally, wilson
+from safegen_ros.datasets.failures import writing
+from safegen_ros.verdict import Category
+
+CLASSES = {
+    'format': Category.FORMAT_ERROR,
+    'precond': Category.PRECONDITION_VIOLATION,
+    'safety': Category.SAFETY_VIOLATION,
+    'goal': Category.GOAL_NOT_SATISFIED,
+}
+"""The classes of failures in the order of SafeGen-LLM table II."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Success and failures [%].
+
+    Attributes:
+        trials: number of problems.
+        success: of them, the solved ones.
+        failures: by the names of `CLASSES`; those that a source does not tell are missing.
+        more: what else was measured, by the names of `Comparison.more`; likewise.
+    """
+
+    trials: int
+    success: float
+    failures: Mapping[str, float]
+    more: Mapping[str, float | str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tally: Tally, more: Mapping[str, float | str] | None = None) -> Figures:
+        """The figures of counts."""
+        trials = tally.trials
+        shares = {
+            name: 100 * tally.counts.get(category, 0) / trials if trials else 0.0
+            for name, category in CLASSES.items()
+        }
+        return cls(trials, 100 * tally.rate, shares, more or {})
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % Wilson interval of the success [%]."""
+        low, high = wilson(round(self.success * self.trials / 100), self.trials)
+        return 100 * low, 100 * high
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table.
+
+    Attributes:
+        group: such as a domain.
+        case: such as a training stage.
+        whose: such as a model.
+        figures: what was found.
+    """
+
+    group: str
+    case: str
+    whose: str
+    figures: Figures
+
+    def as_dict(self, headings: tuple[str, str, str]) -> dict[str, Any]:
+        """Plain values for JSON."""
+        low, high = self.figures.interval
+        return {
+            **dict(zip(headings, (self.group, self.case, self.whose), strict=True)),
+            'problems': self.figures.trials,
+            'success': round(self.figures.success, 1),
+            'interval': [round(low, 1), round(high, 1)],
+            **{n: round(v, 1) for n, v in self.figures.failures.items()},
+            **{n: v if isinstance(v, str) else round(v, 3) for n, v in self.figures.more.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A table with all that is needed to read and to repeat it.
+
+    Attributes:
+        name: of its files.
+        title: what it shows.
+        headings: of the first three columns.
+        lines: its lines.
+        facts: models, problems and seeds, for people.
+        differences: what differs between our figures and those beside them.
+        conditions: likewise `facts` for programs.
+        measured: every result with its groups.
+        plot: `classes` for bars of all classes, `success` for successes with intervals.
+        more: further columns, each with the format of its values.
+        arguments: of its command, where they are more than its name.
+        failed: what was measured and must not be; empty where all is well.
+        verb: the command that prints it.
+    """
+
+    name: str
+    title: str
+    headings: tuple[str, str, str]
+    lines: tuple[Line, ...]
+    facts: tuple[str, ...]
+    differences: tuple[str, ...]
+    conditions: Mapping[str, Any]
+    measured: tuple[Mapping[str, Any], ...]
+    plot: str = 'classes'
+    more: Mapping[str, str] = field(default_factory=dict)
+    arguments: str = ''
+    failed: str = ''
+    verb: str = 'evaluate'
+
+    @property
+    def command(self) -> str:
+        """What prints it."""
+        return f'safegen {self.verb} {self.arguments or self.name}'
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            'command': self.command,
+            'title': self.title,
+            'conditions': dict(self.conditions),
+            'differences': list(self.differences),
+            'lines': [line.as_dict(self.headings) for line in self.lines],
+            'measured': list(self.measured),
+        }
+
+
+def together(lines: Iterable[Line]) -> list[Line]:
+    """Lines of a group and case together, in the order in which they first come."""
+    groups: dict[str, dict[str, list[Line]]] = {}
+    for line in lines:
+        groups.setdefault(line.group, {}).setdefault(line.case, []).append(line)
+    return [each for cases in groups.values() for found in cases.values() for each in found]
+
+
+def write_comparison(comparison: Comparison, folder: Path, page: str) -> list[Path]:
+    """Writes `NAME.json` and `NAME.md`; returns their paths.
+
+    Args:
+        comparison: the figures.
+        folder: made when missing.
+        page: the Markdown.
+
+    Raises:
+        DatasetError: a file cannot be written.
+    """
+    texts = {'.json': json.dumps(comparison.as_dict(), indent=1) + '\n', '.md': page}
+    paths = []
+    for suffix, text in texts.items():
+        path = folder / f'{comparison.name}{suffix}'
+        with writing(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding='utf-8')
+        paths.append(path)
+    return paths

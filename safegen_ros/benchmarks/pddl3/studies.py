@@ -1,0 +1,249 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What each table and figure measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, together
+from safegen_ros.benchmarks.pddl3 import paper
+from safegen_ros.benchmarks.pddl3.evaluate import Result
+from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions
+from safegen_ros.benchmarks.pddl3.neighbours import count_rows, nearest
+from safegen_ros.benchmarks.pddl3.paper import ALL, Beside
+from safegen_ros.benchmarks.pddl3.problems import (
+    GROUPS,
+    GROWING,
+    draw_larger,
+    larger_sizes,
+    load_source,
+)
+from safegen_ros.benchmarks.pddl3.study import Options, Record, Study
+from safegen_ros.benchmarks.subjects import Subject, untrained
+from safegen_ros.datasets.manifest import file_digest
+from safegen_ros.datasets.pddl3.recipe import RECIPE, load_recipe
+
+SPLITS = {
+    'test': 'new up to renaming',
+    'test_family': 'held-out families',
+    'test_renamed': 'new text',
+}
+"""What is new about the problems of a split."""
+
+_MODES = {'ours, T 0.6': 'sampled', 'ours, greedy': 'greedy'}
+_FORMS = ('pddl', 'english', 'json')  # in the order of table III
+_Results = Mapping[str, Mapping[str, Result]]
+
+
+def table2(subjects: Iterable[Subject], options: Options) -> Comparison:
+    """Table II: success and failures after every stage, by domain.
+
+    Args:
+        subjects: the models under the names of `subjects.STAGES`; one is done with before the next
+            one is taken.
+        options: what to measure on, and how.
+    """
+    study = Study.of_split(Record(options))
+    results = {subject.name: _modes(study, subject) for subject in subjects}
+    return study.record.comparison(
+        'table2', 'Stages of training by domain, beside table II of SafeGen-LLM',
+        ('domain', 'stage', 'whose'), _lines(study, results, paper.table2()),
+        study.record.differences('Qwen3-14B and Llama-3.1-8B, 14 and 8 billion, in 4 bits'),
+    )  # fmt: skip
+
+
+def figure4(subjects: Iterable[Subject], options: Options) -> Comparison:
+    """Figure 4: classes of errors in Blocksworld after every stage; arguments as of `table2`."""
+    study = Study.of_split(Record(options), ('blocksworld',))
+    results = {subject.name: _modes(study, subject) for subject in subjects}
+    return study.record.comparison(
+        'figure4', 'Errors in Blocksworld by stage, beside figure 4 of SafeGen-LLM',
+        ('domain', 'stage', 'whose'), _lines(study, results, paper.figure4()),
+        (
+            *study.record.differences('Mistral-7B, 7 billion, in 4 bits'),
+            "training: the paper's model for this figure saw Blocksworld only",
+            'the text does not tell the shares that are left out',
+        ),
+    )  # fmt: skip
+
+
+def table3(subject: Subject, options: Options) -> Comparison:
+    """Table III: success and failures in every format, by domain."""
+    study = Study.of_split(Record(options))
+    results = {form: _modes(study, subject, form) for form in _FORMS}
+    return study.record.comparison(
+        'table3', 'Formats by domain, beside table III of SafeGen-LLM',
+        ('domain', 'format', 'whose'), _lines(study, results, paper.table3()),
+        (
+            *study.record.differences('Qwen3-14B, 14 billion, in 4 bits'),
+            "training: the paper's model saw PDDL3 only; ours what the training.json in its "
+            'folder lists under data.formats',
+        ),
+    )  # fmt: skip
+
+
+def figure5(subject: Subject, options: Options) -> Comparison:
+    """Figure 5: success by domain."""
+    study = Study.of_split(Record(options))
+    results = {'single shot': _modes(study, subject)}
+    return study.record.comparison(
+        'figure5', 'Success by domain, beside figure 5 of SafeGen-LLM',
+        ('domain', 'attempts', 'whose'), _lines(study, results, paper.figure5()),
+        (
+            *study.record.differences(
+                'Qwen3-14B and Llama-3.1-8B, 14 and 8 billion, in 4 bits, and GPT-5 Nano, of '
+                'unknown size and not fine-tuned'
+            ),
+            'GPT-5 Nano: the text does not tell its success in Spanner',
+        ),
+        plot='success',
+    )  # fmt: skip
+
+
+def heldout(subject: Subject, options: Options) -> Comparison:
+    """The three test splits: new problems, new constraint families, new texts."""
+    record, lines = Record(options), []
+    for split, meaning in SPLITS.items():
+        modes = _modes(Study.of_split(record, split=split), subject)
+        for whose, result in modes.items():
+            by = result.by('family' if split == 'test_family' else 'domain')
+            for name, tally in {ALL: result.tally(), **by}.items():
+                lines.append(Line(meaning, name, whose, Figures.of(tally)))
+    differences = [
+        'new up to renaming: renaming objects makes no training problem of these; problems that '
+        'differ in their constraints alone may be in training, as in the paper',
+        'held-out families: their constraints are of kinds that training never saw',
+        'new text: training problems of this dataset with other names and in another order; '
+        'whether a model was trained on this dataset, the training.json in its folder tells',
+        'the paper has no such splits',
+    ]
+    if record.words:
+        differences.append(
+            'this model is asked under canonical names, in which a new text of a problem is the '
+            'same prompt: after training on this dataset, new text shows what is remembered'
+        )
+    return record.comparison(
+        'heldout', 'Test splits by what is new about them', ('split', 'problems', 'whose'),
+        together(lines), differences, plot='success',
+    )  # fmt: skip
+
+
+def larger(
+    subject: Subject,
+    options: Options,
+    count: int = 25,
+    loop: LoopOptions | None = None,
+    domains: Collection[str] = (),
+) -> Comparison:
+    """Problems that are larger than those of training.
+
+    Args:
+        subject: the model.
+        options: the dataset gives the families, and its recipe the sizes of training.
+        count: problems of each size.
+        loop: strategies that are measured, too, if there are any.
+        domains: only these domains; empty for all.
+
+    Raises:
+        SafegenError: there are no larger sizes of a domain.
+    """
+    recipe = load_recipe(options.data / RECIPE)
+    drawn = f'larger ones, drawn from seed {options.seed} with the families'
+    source = replace(load_source(options.data, 'test'), split=drawn)
+    problems = draw_larger(recipe, options.seed, count, larger_sizes(domains))
+    study = Study(problems, source, Record(options))
+    labels = {
+        GROUPS['size'](p): (p.domain, f'{dict(p.size)[GROWING[p.domain]]} {GROWING[p.domain]}')
+        for p in problems
+    }
+    lines = []
+    for whose, result in _modes(study, subject).items():
+        for size, tally in result.by('size').items():
+            lines.append(Line(*labels[size], whose, Figures.of(tally)))
+    shares: dict[tuple[str, str], list[str]] = {}
+    if loop is not None:
+        for strategy in loop.strategies:
+            planned = study.plan(subject, strategy, loop)
+            for size, label in labels.items():
+                figures = planned.part('size', size).figures
+                lines.append(Line(*label, f'ours, {strategy}', figures))
+                shares.setdefault(label, []).append(f'{strategy} {figures.success:.0f} %')
+    ranges = '; '.join(
+        f'{name} ' + ', '.join(f'{low}-{high} {p}' for p, (low, high) in wanted.sizes.items())
+        for name, wanted in recipe.domains.items()
+    )
+    return study.record.comparison(
+        'larger', 'Larger problems', ('domain', 'size', 'whose'), together(lines),
+        (
+            f"sizes in this dataset's recipe: {ranges}",
+            'sizes here: 5 locations for Ferry; 2 robots and 4 rooms for Grippers; 5 locations '
+            'and a spanner more than nuts for Spanner',
+            'families: those of the recipe that are not held out, in its proportions; a plan that '
+            'ignores the constraints breaks them, though perhaps not every shortest one',
+            'the paper has no figures of its models on larger problems than those of training',
+            *(['lines with a strategy: the planning loop with the levels that it names alone; '
+               'what has no words for so large a problem proposes no plan'] if loop else []),
+            *(f'solved by strategy within {loop.time_budget_s:g} s, {domain}, {size}: '
+              f'{", ".join(found)} of {count}'
+              for (domain, size), found in shares.items() if loop),
+        ),
+        plot='success', more=MORE if loop else {},
+    )  # fmt: skip
+
+
+def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -> Comparison:
+    """What the figures would be without training, and without understanding.
+
+    Args:
+        subject: the model.
+        model_dir: its folder, of which an untrained network is made.
+        options: what to measure on, and how.
+        train: the file of the training rows.
+    """
+    study = Study.of_split(Record(options))
+    study.record.training = {'rows': count_rows(train), 'sha256': file_digest(train)}
+    copies = nearest(study.problems, train, options.notify)
+    copied = study.judge('copied', [copy.plan for copy in copies])
+    with untrained(model_dir, options.seed, options.device) as fresh:
+        drawn = study.run(fresh, 'untrained')
+    results = {
+        'model': _modes(study, subject),
+        'untrained': {'ours, T 0.6': drawn},
+        'copied plan': {'control': copied},
+    }
+    mean = sum(copy.similarity for copy in copies) / len(copies)
+    same = sum(copy.similarity == 1 for copy in copies)
+    return study.record.comparison(
+        'controls', 'Controls', ('domain', 'case', 'whose'), _lines(study, results, {}),
+        (
+            'untrained: freshly drawn weights, all else is the same',
+            'copied plan: that of the most similar training row of the domain by the Jaccard '
+            'index of runs of one to three words, in PDDL under canonical names; the index is '
+            f'{mean:.2f} on average, and for {same} of {len(copies)} problems it is 1',
+            'the paper has no such controls',
+        ),
+        plot='success',
+    )  # fmt: skip
+
+
+def _modes(study: Study, subject: Subject, form: str = 'pddl') -> dict[str, Result]:
+    """The result of each way to draw an answer, by what it is called in tables."""
+    return {whose: study.run(subject, mode, form) for whose, mode in _MODES.items()}
+
+
+def _lines(study: Study, results: _Results, beside: Beside) -> list[Line]:
+    """Our figures for every domain and case, each followed by those of others."""
+    domains = list(dict.fromkeys(p.domain for p in study.problems))
+    found = []
+    for group in [*domains, ALL] if len(domains) > 1 else domains:
+        others = beside if group != ALL or {*domains} == {*paper.DOMAINS} else {}
+        for case, modes in results.items():
+            for whose, result in modes.items():
+                tally = result.tally() if group == ALL else result.by('domain')[group]
+                found.append(Line(group, case, whose, Figures.of(tally)))
+            for whose, figures in others.get((group, case), ()):
+                found.append(Line(group, case, whose, figures))
+    return found

@@ -1,0 +1,181 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Has a model translate descriptions of a Planetarium dataset; its answers are scored elsewhere."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import asdict, replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from safegen_ros.benchmarks.kept import claim
+from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.pddl3.rows import read_lines
+from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
+from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.request import Request
+from safegen_ros.tasks.planetarium.styles import (
+    InstructTranslation,
+    Translation,
+    TranslationStyle,
+)
+
+ANSWERS = 'answers.jsonl'
+
+Notify = Callable[[str, int, int], None]
+
+
+def choose(
+    rows: Path, most: int, seed: int, domains: Collection[str] = (), fold: int | None = None
+) -> list[Pair]:
+    """Rows of a file, by chance and in its order; all of them for 0.
+
+    Args:
+        rows: the file.
+        most: how many at most.
+        seed: the same seed chooses the same rows.
+        domains: only rows of these; of all when there is none.
+        fold: only rows of this one; of all when None.
+
+    Raises:
+        DatasetError: it cannot be read.
+    """
+
+    def fits(pair: Pair) -> bool:
+        return (not domains or pair.domain in domains) and fold in (None, pair.fold)
+
+    if not most:
+        return [*filter(fits, read_pairs(rows))]
+
+    def rank(numbered: tuple[int, Pair]) -> bytes:
+        return sha256(f'{seed} {numbered[1].id}'.encode()).digest()
+
+    # Only the chosen rows are kept, however many there are.
+    chosen = heapq.nsmallest(most, enumerate(filter(fits, read_pairs(rows))), key=rank)
+    return [pair for _, pair in sorted(chosen, key=lambda numbered: numbered[0])]
+
+
+def answer_rows(
+    pairs: Iterable[Pair],
+    backend: Backend,
+    sampling: Sampling,
+    folder: Path,
+    *,
+    model: str = '',
+    batch: int,
+    style: TranslationStyle | None = None,
+    notify: Notify = lambda what, done, total: None,
+) -> Path:
+    """Asks for each row once, with the prompt of the front door and no second chance.
+
+    Args:
+        pairs: what to translate.
+        backend: the model.
+        sampling: how it answers.
+        folder: where the answers go; those that are there already are not asked for again.
+        model: which model that is and what holds it, such as the checksum of its weights.
+        batch: rows that are answered together.
+        style: how the model is asked; as a chat model when None.
+        notify: told of the progress.
+
+    Returns:
+        The file of all rows with their answers, in the order of `pairs`, for
+        `planetarium.read_scored`.
+
+    Raises:
+        BackendError: the model cannot answer.
+        SafegenError: the folder holds answers that were made otherwise.
+    """
+    wanted = list(pairs)
+    asked, answering = style or InstructTranslation(), _Model(backend, sampling)
+    claim(folder, {'model': model, 'sampling': asdict(sampling)})
+    path = folder / ANSWERS
+    known = _known(path)
+    missing = [pair for pair in wanted if pair.id not in known]
+    notify('rows', len(wanted) - len(missing), len(wanted))
+    with writing(path), path.open('a', encoding='utf-8') as file:
+        done = len(wanted) - len(missing)
+        for part in _parts(missing, batch):
+            texts = _translated(part, answering, asked, sampling.seed + done)
+            for pair, text in zip(part, texts, strict=True):
+                known[pair.id] = json.dumps({**asdict(pair), 'answer': text}) + '\n'
+                file.write(known[pair.id])
+            file.flush()
+            done += len(part)
+            notify('rows', done, len(wanted))
+    with writing(path):
+        path.write_text(''.join(known[pair.id] for pair in wanted), encoding='utf-8')
+    return path
+
+
+class _Model:
+    """Asks a model; where it is greedy, what was asked before is not asked again."""
+
+    def __init__(self, backend: Backend, sampling: Sampling) -> None:
+        self._backend = backend
+        self._sampling = sampling
+        self._answered: dict[str, str] = {}
+
+    def answers(self, conversations: list[list[Message]], seed: int) -> list[str]:
+        """The answers to some conversations; empty where there is no room for one."""
+        keys = [json.dumps(each) for each in conversations]
+        if self._sampling.temperature > 0:
+            self._answered.clear()
+        fresh = [key for key in dict.fromkeys(keys) if key not in self._answered]
+        texts = self._generate(list(map(json.loads, fresh)), replace(self._sampling, seed=seed))
+        self._answered.update(zip(fresh, texts, strict=True))
+        return [self._answered[key] for key in keys]
+
+    def _generate(self, conversations: list[list[Message]], sampling: Sampling) -> list[str]:
+        if not conversations:
+            return []
+        try:
+            return [e.text for e in self._backend.generate_batch(conversations, sampling)]
+        except Unsupported:
+            if len(conversations) == 1:
+                return ['']
+            return [text for each in conversations for text in self._generate([each], sampling)]
+
+
+def _translated(pairs: list[Pair], model: _Model, style: TranslationStyle, seed: int) -> list[str]:
+    """The answers to some rows, whose questions are asked together."""
+    found = [''] * len(pairs)
+    waiting: dict[int, tuple[Translation, list[list[Message]]]] = {}
+    for place, pair in enumerate(pairs):
+        translation = style.translation(Request(pair.text, planetarium_domain(pair.domain)))
+        waiting[place] = (translation, next(translation))
+    while waiting:
+        asked = [each for _, conversations in waiting.values() for each in conversations]
+        answers = iter(model.answers(asked, seed))
+        for place, (translation, conversations) in list(waiting.items()):
+            try:
+                more = translation.send(list(islice(answers, len(conversations))))
+                waiting[place] = (translation, more)
+            except StopIteration as end:
+                found[place] = str(end.value)
+                del waiting[place]
+    return found
+
+
+def _known(path: Path) -> dict[str, str]:
+    """The lines of the rows that have answers, by id; a last line that was cut off is left out."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding='utf-8')
+    whole, _, cut = text.rpartition('\n')
+    if cut:
+        path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
+    return {
+        values['id']: json.dumps(values) + '\n' for values, _ in read_lines(path) if 'id' in values
+    }
+
+
+def _parts(pairs: list[Pair], size: int) -> Iterator[list[Pair]]:
+    rest = iter(pairs)
+    while part := list(islice(rest, size)):
+        yield part

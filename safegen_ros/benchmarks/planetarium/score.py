@@ -1,0 +1,308 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How many answers are parseable, solvable and correct, by domain, size and abstractness."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
+from safegen_ros.benchmarks.statistics import wilson
+from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.reader import problem_domain_name, read_problem
+from safegen_ros.tasks.planetarium.assess import Assessed, Assessment, assess
+from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
+from safegen_ros.tasks.planetarium.equivalence import Compat
+from safegen_ros.tasks.planetarium.explain import explain
+from safegen_ros.tasks.planetarium.rules import Task
+
+METRICS = ('parseable', 'solvable', 'correct')
+
+ALL, MEAN = 'all rows', 'mean of domains'
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    'all': (ALL,),
+    'domain': tuple(RULES),
+    'size': SIZES,
+    'abstractness': ABSTRACTIONS,
+}
+"""How rows are grouped, with the groups in their order."""
+
+PAPER: Mapping[str, Mapping[str, float]] = {
+    'GPT-4o, zero-shot': {'parseable': 96.1, 'solvable': 94.4, 'correct': 24.8},
+    'Gemma 2 27B IT, fine-tuned': {'correct': 34.2},
+}
+"""Figures of the paper on its own test split, averaged over the domains [%]."""
+
+PAPER_ROWS = 15_943
+"""Rows of the test split of the paper (table 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A problem that was asked for, and what a model wrote.
+
+    Attributes:
+        id: of the row, or its place.
+        wanted: the problem.
+        answer: what the model wrote.
+        placeholder: whether the objects in the goal are placeholders.
+        abstraction: one of `ABSTRACTIONS`, or empty where it is not known.
+    """
+
+    id: str
+    wanted: Problem
+    answer: str
+    placeholder: bool
+    abstraction: str
+
+
+def read_scored(path: Path) -> Iterator[Row]:
+    """The rows of a file, one after the other; fields that are not needed are left alone.
+
+    Raises:
+        SafegenError: the file cannot be read, or a line lacks `problem` or `answer`, or names a
+            problem that is none of the three domains.
+    """
+    try:
+        with path.open(encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _row(line, f'{path}:{number}')
+    except (OSError, UnicodeDecodeError) as error:
+        raise SafegenError(
+            f'{path}: cannot be read: {error}: name a file of JSON lines', ErrorCode.BAD_PDDL
+        ) from error
+
+
+def _row(line: str, place: str) -> Row:
+    try:
+        values: Any = json.loads(line)
+    except ValueError as error:
+        raise _bad(place, f'is not JSON ({error})') from error
+    if not isinstance(values, dict):
+        raise _bad(place, 'is no object')
+    known: dict[str, tuple[type, Any]] = {
+        'problem': (str, None), 'answer': (str, None), 'id': (str, place),
+        'placeholder': (bool, False), 'abstraction': (str, ''),
+    }  # fmt: skip
+    found = {}
+    for name, (kind, default) in known.items():
+        found[name] = values.get(name, default)
+        if type(found[name]) is not kind:
+            raise _bad(place, f'{name} is {str(found[name])[:40]!r}')
+    if found['abstraction'] not in ('', *ABSTRACTIONS):
+        raise _bad(place, f'abstraction is {found["abstraction"][:40]!r}')
+    wanted = read_wanted(found['problem'], place)
+    return Row(found['id'], wanted, found['answer'], found['placeholder'], found['abstraction'])
+
+
+def read_wanted(text: str, source: str) -> Problem:
+    """A problem of one of the three domains.
+
+    Args:
+        text: in PDDL.
+        source: its file, or its place, for messages.
+
+    Raises:
+        SafegenError: it is no problem, of another domain, or its goal is no conjunction of atoms.
+    """
+    name = problem_domain_name(text, source).text
+    if name not in RULES:
+        raise SafegenError(
+            f'{source}: the problem is for domain {name[:40]!a}: use one of {" ".join(RULES)}',
+            ErrorCode.UNKNOWN_DOMAIN,
+        )
+    problem = read_problem(text, planetarium_domain(name), source)
+    if Task.of(problem) is None:
+        raise SafegenError(
+            f'{source}: the goal is no conjunction of atoms: write it so', ErrorCode.BAD_PDDL
+        )
+    return problem
+
+
+def _bad(place: str, what: str) -> SafegenError:
+    return SafegenError(
+        f'{place}: {what}: give "problem" in PDDL and "answer", and where they matter "id", '
+        f'"placeholder" and "abstraction", one of {", ".join(ABSTRACTIONS)}',
+        ErrorCode.BAD_PDDL,
+    )
+
+
+@dataclass(slots=True)
+class Shares:
+    """How many answers of a group meet each metric.
+
+    Attributes:
+        trials: answers.
+        enforced: of them those that meet each metric.
+        tolerant: likewise with typing tolerated.
+    """
+
+    trials: int = 0
+    enforced: Counter[str] = field(default_factory=Counter)
+    tolerant: Counter[str] = field(default_factory=Counter)
+
+    def add(self, assessed: Assessed) -> None:
+        """Counts an answer."""
+        self.trials += 1
+        for counts, found in (
+            (self.enforced, assessed.enforced),
+            (self.tolerant, assessed.tolerant),
+        ):
+            counts.update(metric for metric in METRICS if getattr(found, metric))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON [%]."""
+        return {
+            'rows': self.trials,
+            'enforced': {metric: _share(self.enforced[metric], self.trials) for metric in METRICS},
+            'tolerant': {metric: _share(self.tolerant[metric], self.trials) for metric in METRICS},
+        }
+
+
+def _share(count: int, trials: int) -> dict[str, Any]:
+    low, high = wilson(count, trials)
+    return {
+        'percent': round(100 * count / trials, 1) if trials else None,
+        'interval': [round(100 * low, 1), round(100 * high, 1)],
+    }
+
+
+class Score:
+    """Answers, counted; it keeps no row.
+
+    Args:
+        source: where they come from, for people.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.groups = {name: {case: Shares() for case in cases} for name, cases in GROUPS.items()}
+        self.findings: Counter[str] = Counter()
+        self.forgiven: Counter[str] = Counter()  # findings where typing is tolerated
+
+    def add(self, row: Row, assessed: Assessed) -> None:
+        """Counts an answer."""
+        size = len(row.wanted.init) + len(row.wanted.goal_conjuncts())
+        places = {
+            'all': ALL, 'domain': row.wanted.domain.name, 'size': size_bin(size),
+            'abstractness': row.abstraction,
+        }  # fmt: skip
+        for group, case in places.items():
+            if case:
+                self.groups[group][case].add(assessed)
+        self.findings[assessed.enforced.finding.value] += 1
+        self.forgiven[assessed.tolerant.finding.value] += 1
+
+    @property
+    def rows(self) -> int:
+        """How many were counted."""
+        return self.groups['all'][ALL].trials
+
+    def mean(self, side: str, metric: str) -> float:
+        """The mean of the shares of the domains that have rows [%].
+
+        Args:
+            side: `enforced` or `tolerant`.
+            metric: one of `METRICS`.
+        """
+        found = [each for each in self.groups['domain'].values() if each.trials]
+        shares = (getattr(each, side)[metric] / each.trials for each in found)
+        return 100 * sum(shares) / len(found) if found else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            'source': self.source,
+            'groups': {
+                name: {case: shares.as_dict() for case, shares in cases.items() if shares.trials}
+                for name, cases in self.groups.items()
+            },
+            MEAN: {
+                side: {metric: round(self.mean(side, metric), 1) for metric in METRICS}
+                for side in ('enforced', 'tolerant')
+            },
+            'findings': dict(self.findings.most_common()),
+            'findings_tolerant': dict(self.forgiven.most_common()),
+            'paper': {name: dict(figures) for name, figures in PAPER.items()},
+        }
+
+
+def score(
+    rows: Iterable[Row],
+    source: str,
+    tell: Callable[[Row, Assessed], None] = lambda *_: None,
+    compat: Compat = '',
+) -> Score:
+    """Judges answers one after the other.
+
+    Args:
+        rows: the answers.
+        source: where they come from, for people.
+        tell: told of each.
+        compat: as of `compare`: who says what is correct.
+
+    Raises:
+        SafegenError: there are none.
+    """
+    found = Score(source)
+    for row in rows:
+        assessed = assess(row.wanted, row.answer, placeholder=row.placeholder, compat=compat)
+        found.add(row, assessed)
+        tell(row, assessed)
+    if not found.rows:
+        raise SafegenError(f'{source}: holds no row: name a file with answers', ErrorCode.BAD_PDDL)
+    return found
+
+
+def details(row: Row, assessed: Assessed) -> dict[str, Any]:
+    """What was found out about an answer, with what to change in it, as plain values."""
+    return {
+        'id': row.id,
+        'finding': assessed.enforced.finding.value,
+        'finding_tolerant': assessed.tolerant.finding.value,
+        'reason': assessed.enforced.reason,
+        'explanation': _explained(row, assessed.tolerant).splitlines(),
+    }
+
+
+def _explained(row: Row, found: Assessment) -> str:
+    """What to change in a wrong answer; nothing where it cannot be said."""
+    if found.correct or found.problem is None:
+        return ''
+    try:
+        return str(explain(row.wanted, found.problem, placeholder=row.placeholder))
+    except SafegenError:
+        return ''
+
+
+def comparison(found: Score) -> Comparison:
+    """The shares as lines of a plot, with those of the paper, which are means of its domains."""
+    lines = []
+    sides = {'enforced': 'types enforced', 'tolerant': 'types tolerated'}
+    for metric in METRICS:
+        for side, name in sides.items():
+            share = 100 * getattr(found.groups['all'][ALL], side)[metric] / found.rows
+            lines.append(Line(ALL, metric, name, Figures(found.rows, share, {})))
+        for name, told in PAPER.items():
+            if metric in told:
+                lines.append(Line(ALL, metric, name, Figures(PAPER_ROWS, told[metric], {})))
+    for group, cases in found.groups.items():
+        for case, shares in cases.items():
+            for side, name in sides.items():
+                if shares.trials and group != 'all':
+                    share = 100 * getattr(shares, side)['correct'] / shares.trials
+                    figures = Figures(shares.trials, share, {})
+                    lines.append(Line(f'correct by {group}', case, name, figures))
+    return Comparison(
+        'planetarium', f'Planetarium: {found.source}', ('group', 'case', 'whose'), tuple(lines),
+        (), (), {}, (), plot='success',
+    )  # fmt: skip

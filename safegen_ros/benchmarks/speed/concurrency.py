@@ -1,0 +1,233 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen bench planner --model`: goals and answers per second, one at a time and many at once.
+
+All times are processor time of this process. So they are those of one core, whatever else the
+machine does and however many cores it has: what several threads do at once counts together.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+from safegen_ros.benchmarks.speed.corpus import Notify
+from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.errors import SafegenError
+from safegen_ros.llm.backend import Backend, Message, Sampling
+from safegen_ros.planning.loop import SEARCH, plan_with_levels
+from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+
+AT_ONCE = (1, 4, 16)
+MOST_MEDIAN_S = 1.0
+
+_ATTEMPTS = 5
+_BUDGET_S = 300.0
+_ROUNDS = 3  # the median counts
+
+_Item = TypeVar('_Item')
+_Result = TypeVar('_Result')
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `safegen bench planner --model` was asked.
+
+    Attributes:
+        model: its name.
+        problems: problems of each domain, of the paper's sizes.
+        strategy: levels that are asked for a plan, as of `levels.level_names`.
+        seed: of problems and answers.
+    """
+
+    model: str
+    problems: int
+    strategy: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What became of all goals when so many were open at once.
+
+    Attributes:
+        goals: how many there were.
+        seconds: for all of them together [s].
+        proved: from the task to the proved plan [s], and the level that answered, of each goal
+            that has one.
+    """
+
+    goals: int
+    seconds: float
+    proved: tuple[tuple[float, str], ...]
+
+
+def measure(
+    settings: Settings, plain: Backend, shared: Backend, style: PromptStyle, notify: Notify
+) -> Report:
+    """Takes all figures.
+
+    Args:
+        settings: how much to measure.
+        plain: answers one call after the other, with `generate` of its library.
+        shared: the same model, which may answer calls together.
+        style: how the model is asked.
+        notify: told of the progress.
+
+    Raises:
+        SafegenError: the model cannot answer, the strategy names no level, or the model can be
+            asked about none of the problems.
+    """
+    tasks = draw_tasks(settings.problems, settings.seed)
+    asked = _asked(style, tasks)
+    sampling = Sampling(seed=settings.seed)
+    plain.generate(asked[0], sampling)  # what is prepared once, such as the memory of the library
+    shared.generate(asked[0], sampling)
+    tokens = 0
+    plain_s: list[float] = []
+    shared_s: dict[int, list[float]] = {count: [] for count in AT_ONCE}
+    for number in range(_ROUNDS):  # all in turn, so that a slow moment meets them all
+        begun = time.process_time()
+        tokens = sum(plain.generate(messages, sampling).completion_tokens for messages in asked)
+        plain_s.append(time.process_time() - begun)
+        for count in AT_ONCE:
+            shared_s[count].append(_answers_s(shared, asked, sampling, count))
+        notify('answers', number + 1, _ROUNDS)
+    goals = {}
+    for number, count in enumerate(AT_ONCE):
+        goals[count] = serve_goals(settings, shared, style, tasks, count)
+        notify('goals', number + 1, len(AT_ONCE))
+    measurements = (
+        *_answer_figures(plain_s, shared_s, len(asked), tokens),
+        *(figure for count in AT_ONCE for figure in _goal_figures(count, goals[count])),
+    )
+    return Report('concurrency', asdict(settings), measurements)
+
+
+def draw_tasks(problems: int, seed: int) -> list[Pddl3Task]:
+    """Tasks of all built-in domains, of the paper's sizes, whose families take turns.
+
+    Args:
+        problems: how many of each domain.
+        seed: the same arguments give the same tasks.
+    """
+    found = []
+    for number in range(problems):
+        for kit in kits().values():
+            families = [name for name in kit.families if kit.sizes(name)]
+            family = families[number % len(families)]
+            sizes = kit.sizes(family)
+            size = sizes[number // len(families) % len(sizes)]
+            found.append(load_task(kit.problem(seed * 100_003 + number, size, family).text))
+    return found
+
+
+def serve_goals(
+    settings: Settings, backend: Backend, style: PromptStyle, tasks: Sequence[Pddl3Task], count: int
+) -> Served:
+    """Plans for all tasks, with as many open at once.
+
+    Args:
+        settings: the levels, and the seed.
+        backend: the model.
+        style: how it is asked.
+        tasks: what to plan.
+        count: how many goals are open at once.
+    """
+
+    def one(task: Pddl3Task) -> tuple[float, str]:
+        begun = time.process_time()
+        sampling = Sampling(seed=settings.seed)
+        proposer = ModelProposer(task, backend, style, sampling)
+        levels = levels_of(
+            settings.strategy,
+            proposer,
+            lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
+            _ATTEMPTS,
+        )
+        outcome = plan_with_levels(levels, task.verify, _BUDGET_S)
+        source = outcome.attempts[-1].source if outcome.plan is not None else ''
+        return time.process_time() - begun, source
+
+    begun = time.process_time()
+    results = _at_once(one, tasks, count)
+    seconds = time.process_time() - begun
+    return Served(len(tasks), seconds, tuple(result for result in results if result[1]))
+
+
+def _asked(style: PromptStyle, tasks: Sequence[Pddl3Task]) -> list[list[Message]]:
+    """What the model is asked about each task that can be put to it."""
+    found = []
+    for task in tasks:
+        try:
+            found.append(style.messages(task.problem, [], task.format))
+        except SafegenError as error:
+            refused = error
+    if not found:
+        raise refused
+    return found
+
+
+def _answers_s(
+    backend: Backend, asked: Sequence[list[Message]], sampling: Sampling, count: int
+) -> float:
+    begun = time.process_time()
+    _at_once(lambda messages: backend.generate(messages, sampling), asked, count)
+    return time.process_time() - begun
+
+
+def _at_once(work: Callable[[_Item], _Result], items: Sequence[_Item], count: int) -> list[_Result]:
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(work, items))
+
+
+def _answer_figures(
+    plain_s: Sequence[float], shared_s: dict[int, list[float]], answers: int, tokens: int
+) -> list[Measurement]:
+    plain = statistics.median(plain_s)
+    figures = [
+        Measurement(
+            'plain generate, one after the other', answers / plain, 'answers/s',
+            note=f'{answers} answers, {tokens / answers:.1f} tokens each, {tokens / plain:,.0f} '
+            'tokens/s',
+        )
+    ]  # fmt: skip
+    for count, seconds in shared_s.items():
+        rate = answers / statistics.median(seconds)
+        figures.append(Measurement(f'{count} at once', rate, 'answers/s'))
+    for count, seconds in shared_s.items():
+        ratio = statistics.median(one / other for one, other in zip(plain_s, seconds, strict=True))
+        note = f'median of {_ROUNDS} rounds'
+        figures.append(Measurement(f'{count} at once / plain generate', ratio, 'x', note=note))
+    return figures
+
+
+def _goal_figures(count: int, served: Served) -> list[Measurement]:
+    times = [seconds for seconds, _ in served.proved]
+    levels = Counter(name for _, name in served.proved)
+    said = ', '.join(f'{number} by {name}' for name, number in sorted(levels.items()))
+    by_model = levels.total() - levels[SEARCH]
+    at_once = f'{count} goal{"s" * (count != 1)} at once'
+    return [
+        Measurement(
+            f'{at_once}: goal to proved plan, median',
+            statistics.median(times) if times else None, 's',
+            MOST_MEDIAN_S if count == 1 else None, at_least=False,
+            note=f'most {max(times):.2f}' if times else 'no plan was proved',
+        ),
+        Measurement(f'{at_once}: goals with a proved plan', len(times) / served.seconds, 'goals/s'),
+        Measurement(
+            f'{at_once}: proved plans by the model', 100 * by_model / served.goals, '%',
+            note=f'of {served.goals} goals: {said or "none proved"}',
+        ),
+    ]  # fmt: skip

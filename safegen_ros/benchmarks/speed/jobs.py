@@ -1,0 +1,250 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Problems to be solved for a measurement, one after the other or several at once.
+
+Each solver lives in a process of its own, so that one that hangs or is killed costs one outcome.
+Outcomes are written down as they come; a run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from safegen_ros.child_process import describe_exit
+from safegen_ros.errors import SafegenError
+from safegen_ros.search.solve import Route
+
+_SOLVER = [sys.executable, '-m', 'safegen_ros.benchmarks.speed.worker']
+_GRACE_S = 15.0  # beyond its own limit, until a solver is ended
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One problem for one solver.
+
+    Attributes:
+        domain: name of the kit.
+        family: its constraint family.
+        size: value of every size parameter.
+        seed: of the problem.
+        route: who solves it.
+        optimal: whether a shortest plan is asked for.
+        time_limit_s: wall-clock limit [s].
+        memory_limit_mb: memory limit [MiB].
+    """
+
+    domain: str
+    family: str
+    size: dict[str, int]
+    seed: int
+    route: Route
+    optimal: bool
+    time_limit_s: float
+    memory_limit_mb: int
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other job."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job.
+
+    Attributes:
+        job: the job.
+        status: `solved`, `unsolvable`, `limit`, `failed` (the route refused or is missing) or
+            `died` (the process did, or it went far beyond its limit).
+        seconds: time that it took [s].
+        steps: length of the plan; 0 without one.
+        proved: whether that length was proved to be the least.
+        route: who answered.
+        expanded: situations that were expanded; 0 where the route does not tell.
+        message: why there is no plan.
+    """
+
+    job: Job
+    status: str
+    seconds: float
+    steps: int = 0
+    proved: bool = False
+    route: str = ''
+    expanded: int = 0
+    message: str = ''
+
+    @property
+    def solved(self) -> bool:
+        """Whether there is a plan; `solve` returns none that the validator refuses."""
+        return self.status == 'solved'
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(line: str) -> Outcome:
+        """Reads `to_json` back.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            values: dict[str, Any] = json.loads(line)
+            return Outcome(**{**values, 'job': Job(**values['job'])})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f'not an outcome: {line[:60]!r}') from error
+
+
+NotifyOutcome = Callable[[Outcome], None]
+"""Told of every outcome; called from several threads."""
+
+
+class Worker:
+    """A process that solves one job at a time; it is started when needed, and again if it dies."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, job: Job) -> Outcome:
+        """Has one job done; a process that dies or is far too late is an outcome too."""
+        process = self._process = self._process or self._start()
+        overdue = threading.Timer(job.time_limit_s + _GRACE_S, _end, [process])
+        overdue.start()
+        try:
+            line = _ask(process, job.key)
+        finally:
+            overdue.cancel()
+        if line:
+            return Outcome.from_json(line)
+        self.close()
+        message = f'the process of the solver ended: {describe_exit(process.wait())}'
+        return Outcome(job, 'died', job.time_limit_s, message=message)
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        if self._process is not None:
+            _end(self._process)
+            self._process.wait()
+            self._process = None
+
+    @staticmethod
+    def _start() -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            _SOLVER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # so that what it starts can be ended with it
+        )
+
+
+def _ask(process: subprocess.Popen[str], line: str) -> str:
+    """The line that a process answers; empty when it has ended."""
+    if process.stdin is None or process.stdout is None:
+        raise ValueError('a process without pipes cannot be asked')
+    try:
+        process.stdin.write(f'{line}\n')
+        process.stdin.flush()
+        return process.stdout.readline()
+    except OSError:
+        return ''
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends a process with all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+class Journal:
+    """The outcomes of a run in a file, one line each, written as they come.
+
+    Args:
+        path: the file; what is in it already is kept.
+
+    Raises:
+        SafegenError: the file holds something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self.outcomes: dict[str, Outcome] = {}
+        if path.exists():
+            whole = path.read_text(encoding='utf-8').splitlines(keepends=True)
+            for number, line in enumerate(whole, 1):
+                if not line.endswith('\n'):  # the run was killed while it wrote this one
+                    path.write_text(''.join(whole[:-1]), encoding='utf-8')
+                    break
+                try:
+                    outcome = Outcome.from_json(line)
+                except ValueError as error:
+                    raise SafegenError(f'{path}:{number}:1: {error}: use another folder') from error
+                self.outcomes[outcome.job.key] = outcome
+
+    def add(self, outcome: Outcome) -> None:
+        """Writes one more outcome down."""
+        with self._lock:
+            with self._path.open('a', encoding='utf-8') as file:
+                file.write(f'{outcome.to_json()}\n')
+            self.outcomes[outcome.job.key] = outcome
+
+
+def run_jobs(
+    jobs: Sequence[Job], journal: Journal, processes: int, notify: NotifyOutcome
+) -> list[Outcome]:
+    """Has jobs done that are not in the journal yet.
+
+    Args:
+        jobs: all jobs of the run, in order.
+        journal: what is done already; it grows.
+        processes: how many jobs are done at once; more than cores distort the times.
+        notify: told of every outcome, those of the journal first.
+
+    Returns:
+        The outcomes, in the order of the jobs.
+    """
+    for job in jobs:
+        if job.key in journal.outcomes:
+            notify(journal.outcomes[job.key])
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    workers = [Worker() for _ in range(processes)]
+    for worker in workers:
+        idle.put(worker)
+
+    stopping = threading.Event()
+
+    def done(job: Job) -> None:
+        worker = idle.get()
+        try:
+            outcome = worker.run(job)
+        finally:
+            idle.put(worker)
+        if not stopping.is_set():  # else the worker was ended, and this is no outcome
+            journal.add(outcome)
+            notify(outcome)
+
+    todo = [job for job in jobs if job.key not in journal.outcomes]
+    pool = ThreadPoolExecutor(processes)
+    try:
+        for future in as_completed([pool.submit(done, job) for job in todo]):
+            future.result()
+    finally:
+        stopping.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.close()
+    return [journal.outcomes[job.key] for job in jobs]

@@ -1,0 +1,191 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""`safegen bench planetarium`: how long two problems take to compare, reading them included.
+
+All times are processor time of this process.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from random import Random
+
+from safegen_ros.benchmarks.speed.corpus import Notify
+from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.datasets.planetarium.layouts import Kit, space_of, tasks_of
+from safegen_ros.datasets.planetarium.pairs import kits, make_problem
+from safegen_ros.datasets.planetarium.recipe import load_recipe
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.writer import problem_text
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.graphs import renamed
+
+MOST_MEAN_MS = 5.0
+MOST_LARGE_MS = 100.0
+LARGE = 55
+"""Blocks of the largest problems of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `safegen bench planetarium` was asked.
+
+    Attributes:
+        problems: of each domain; its tasks take turns.
+        seed: of the problems, and of how they are changed.
+    """
+
+    problems: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two texts, and what is to come out.
+
+    Attributes:
+        domain: of both.
+        one: a problem in PDDL.
+        other: with other names and in another order; and where they differ with one condition of
+            the goal left out.
+        equivalent: whether they are; None where what was left out may follow from the rest.
+    """
+
+    domain: str
+    one: str
+    other: str
+    equivalent: bool | None
+
+
+def measure(settings: Settings, notify: Notify) -> Report:
+    """Takes all figures.
+
+    Args:
+        settings: how much to measure.
+        notify: told of the progress.
+    """
+    measurements: list[Measurement] = []
+    recipe = load_recipe(data_path('config/planetarium/paper.json'))
+    rows = {name: sum(splits.values()) for name, splits in recipe.pairs.items()}
+    weighted = 0.0
+    for number, (name, kit) in enumerate(kits().items()):
+        times = [_milliseconds(case) for case in draw_cases(kit, settings.problems, settings.seed)]
+        weighted += statistics.fmean(times) * rows[name] / sum(rows.values())
+        measurements.append(
+            Measurement(
+                f'{name}: equivalence of two texts, mean', statistics.fmean(times), 'ms',
+                note=f'median {statistics.median(times):.1f}, most {max(times):.0f}; '
+                f'{len(times)} pairs, reading included',
+            )
+        )  # fmt: skip
+        notify('domains', number + 1, len(kits()))
+    shares = ', '.join(f'{100 * count / sum(rows.values()):.0f} % {n}' for n, count in rows.items())
+    measurements.append(
+        Measurement(
+            'as many of each domain as the paper has, mean', weighted, 'ms', MOST_MEAN_MS,
+            at_least=False, note=shares,
+        )
+    )  # fmt: skip
+    large = [_milliseconds(case) for case in large_cases(settings.seed)]
+    measurements.append(
+        Measurement(
+            f'{LARGE} blocks: equivalence of two texts, most', max(large), 'ms', MOST_LARGE_MS,
+            at_least=False, note=f'mean {statistics.fmean(large):.1f}, {len(large)} pairs',
+        )
+    )  # fmt: skip
+    return Report('planetarium', asdict(settings), tuple(measurements))
+
+
+def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[Case]:
+    """Pairs of texts of the tasks of a domain, each problem once unchanged and once changed.
+
+    Args:
+        kit: of the domain.
+        problems: how many; its tasks take turns.
+        seed: the same seed draws the same pairs.
+    """
+    rng = Random(f'planetarium {kit.domain} {seed}')  # noqa: S311
+    tasks = tasks_of(kit)
+    for number in range(problems):
+        task = tasks[number % len(tasks)]
+        size = len(space_of(kit, task.start, task.goal))
+        problem, _ = make_problem(task, rng.randrange(size))
+        yield from _cases(problem, rng)
+
+
+def large_cases(seed: int) -> Iterator[Case]:
+    """Pairs of problems with as many blocks as the paper has at most, in random towers."""
+    rng = Random(f'planetarium large {seed}')  # noqa: S311
+    domain = planetarium_domain('blocksworld')
+    for _ in range(10):
+        blocks = [f'b{number}' for number in range(1, LARGE + 1)]
+        init, goal = (_towers(rng.sample(blocks, LARGE), rng) for _ in range(2))
+        text = (
+            f'(define (problem large) (:domain {domain.name}) (:objects {" ".join(blocks)}) '
+            f'(:init (arm-empty) {_text(init)}) (:goal (and (arm-empty) {_text(goal)})))'
+        )
+        yield from _cases(read_problem(text, domain, '<large>'), rng)
+
+
+def _towers(blocks: Sequence[str], rng: Random) -> list[Atom]:
+    atoms: list[Atom] = []
+    below = ''
+    for block in blocks:
+        if below and rng.random() < 0.8:
+            atoms.append(('on', block, below))
+        else:
+            atoms += [('clear', below)] if below else []
+            atoms.append(('on-table', block))
+        below = block
+    return [*atoms, ('clear', below)]
+
+
+def _text(atoms: Sequence[Atom]) -> str:
+    return ' '.join(f'({" ".join(atom)})' for atom in atoms)
+
+
+def _cases(problem: Problem, rng: Random) -> Iterator[Case]:
+    """A problem beside its copy in other names, and beside one whose goal asks for less."""
+    copy = _renamed(problem, rng)
+    goal = copy.goal_conjuncts()
+    one, domain = problem_text(problem), problem.domain.name
+    yield Case(domain, one, problem_text(copy), equivalent=True)
+    if len(goal) > 1:
+        less = replace(copy, goal=And(tuple(goal[1:])))
+        yield Case(domain, one, problem_text(less), equivalent=None)
+
+
+def _renamed(problem: Problem, rng: Random) -> Problem:
+    """The same problem in other names, its objects and its goal in another order."""
+    old = list(problem.objects)
+    names = dict(zip(old, (f'x{n}' for n in rng.sample(range(len(old)), len(old))), strict=True))
+    parts = problem.goal_conjuncts()
+    atoms = [(part.predicate, *part.terms) for part in parts if isinstance(part, AtomFormula)]
+    goal = sorted(renamed(atoms, names))
+    rng.shuffle(goal)
+    rng.shuffle(old)
+    return replace(
+        problem,
+        objects={names[name]: problem.objects[name] for name in old},
+        init=renamed(problem.init, names),
+        goal=And(tuple(AtomFormula(atom[0], atom[1:]) for atom in goal)),
+    )
+
+
+def _milliseconds(case: Case) -> float:
+    """Time of reading and comparing a pair [ms]; raises where the answer is not the right one."""
+    domain = planetarium_domain(case.domain)
+    begun = time.process_time()
+    read = partial(read_problem, domain=domain, source='<bench>')
+    found = compare(read(case.one), read(case.other))
+    seconds = time.process_time() - begun
+    if found.answer is Answer.UNKNOWN or case.equivalent not in (None, found.equivalent):
+        raise RuntimeError(f'{case.domain}: {found.answer.value}, which is wrong: {found.reason}')
+    return seconds * 1e3

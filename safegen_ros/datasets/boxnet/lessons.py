@@ -1,0 +1,226 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Lessons for a small model: maps in words with the step, or all steps, that should follow.
+
+Tasks are drawn as those of the datasets are, never one that is for tests, and solved by the planner
+of `steady`, whose steps follow from the map alone. So that a model knows what to do after steps of
+its own, too, arms of a share of them begin anywhere in reach, and lessons begin on the way as well.
+So that it knows the words of larger maps, a share of the maps is moved away from the corner of the
+grid.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from safegen_ros.datasets.boxnet.draw import (
+    UNSOLVABLE,
+    VARIANTS,
+    Size,
+    tasks,
+)
+from safegen_ros.datasets.failures import RecipeError, writing
+from safegen_ros.datasets.pddl3.assemble import Notify, in_order
+from safegen_ros.datasets.pddl3.blocks import write_atomically
+from safegen_ros.datasets.workers import Workers
+from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.lesson_reward import question
+from safegen_ros.tasks.boxnet.model import Plan, State, Task
+from safegen_ros.tasks.boxnet.routes import Routes, certificate
+from safegen_ros.tasks.boxnet.rule_planner import steady_plan
+from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
+from safegen_ros.tasks.boxnet.verifier import judge
+from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
+
+_FIELDS = (
+    'seed',
+    'tasks',
+    'refusals',
+    'validation',
+    'steps_of_each',
+    'sides',
+    'objects',
+    'shares',
+    'loose_arms',
+    'moved_away',
+    'grid',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonRecipe:
+    """What lessons are made of: everything that decides their bytes.
+
+    Attributes:
+        seed: another one draws other tasks.
+        tasks: how many are drawn, in about equal parts for each size and number of objects.
+        refusals: tasks without a plan beside them, likewise.
+        validation: of the former, those whose lessons are kept for the validation loss.
+        steps_of_each: lessons on the next step of each task.
+        sides: of the maps [cells].
+        objects: how many there may be.
+        shares: of each of `draw.VARIANTS`.
+        loose_arms: share of the tasks whose arms begin anywhere in reach.
+        moved_away: share of the maps that are moved.
+        grid: cells along a side of the grid that they are moved in.
+    """
+
+    seed: int
+    tasks: int
+    refusals: int
+    validation: int
+    steps_of_each: int
+    sides: tuple[int, ...]
+    objects: tuple[int, ...]
+    shares: dict[str, float]
+    loose_arms: float
+    moved_away: float
+    grid: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Tasks of one kind, made together."""
+
+    size: Size
+    objects: int
+    variant: str
+    count: int
+
+
+def load_lessons(path: Path) -> LessonRecipe:
+    """Reads a recipe file.
+
+    Raises:
+        RecipeError: there is none, or it is no recipe.
+    """
+    try:
+        values = json.loads(path.read_text(encoding='utf-8'))
+        recipe = LessonRecipe(
+            **{**values, 'sides': tuple(values['sides']), 'objects': tuple(values['objects'])}
+        )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RecipeError(
+            f'{path}: is no recipe of lessons: {error}: give {" ".join(_FIELDS)} in JSON'
+        ) from error
+    if not recipe.shares.keys() <= set(VARIANTS):
+        raise RecipeError(f'{path}: shares: name some of {", ".join(VARIANTS)}')
+    if not all(2 <= side <= recipe.grid for side in recipe.sides):
+        raise RecipeError(f'{path}: sides: take 2 to {recipe.grid}, which is the grid')
+    return recipe
+
+
+def write_lessons(folder: Path, recipe: LessonRecipe, workers: Workers, notify: Notify) -> int:
+    """Writes `train.jsonl` and `test.jsonl`, as `safegen train` reads them.
+
+    Args:
+        folder: made where it is missing.
+        recipe: of what.
+        workers: who solves the tasks.
+        notify: told how many parts are done.
+
+    Returns:
+        How many lessons there are.
+
+    Raises:
+        DatasetError: a file cannot be written.
+    """
+    jobs = [(_lessons, part) for part in _parts(recipe)]
+    jobs += [(_refusals, part) for part in _unsolvable_parts(recipe)]
+    made: dict[Any, list[list[str]]] = {_lessons: [], _refusals: []}
+    for done, (kind, lines) in enumerate(
+        in_order(workers, _make, ((*job, recipe) for job in jobs)), 1
+    ):
+        made[kind] += lines
+        notify('lessons', done, len(jobs))
+    for found in made.values():
+        Random(recipe.seed).shuffle(found)  # noqa: S311  # no secret
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    first, rest = made[_lessons][: recipe.validation], made[_lessons][recipe.validation :]
+    for name, lessons in (('test', first), ('train', rest + made[_refusals])):
+        text = ''.join(line for lines in lessons for line in lines)
+        write_atomically(folder / f'{name}.jsonl', text.encode())
+    return sum(len(lines) for found in made.values() for lines in found)
+
+
+def _make(kind: Any, part: _Part, recipe: LessonRecipe) -> tuple[Any, list[list[str]]]:
+    return kind, kind(part, recipe)
+
+
+def _parts(recipe: LessonRecipe) -> Iterator[_Part]:
+    kinds = list(product(recipe.sides, recipe.sides, recipe.objects))
+    for variant, share in recipe.shares.items():
+        for width, height, objects in kinds:
+            count = round(recipe.tasks * share / len(kinds))
+            yield _Part((width, height), objects, variant, count)
+
+
+def _unsolvable_parts(recipe: LessonRecipe) -> Iterator[_Part]:
+    kinds = list(product(recipe.sides, recipe.sides, recipe.objects))
+    for width, height, objects in kinds:
+        yield _Part((width, height), objects, UNSOLVABLE, round(recipe.refusals / len(kinds)))
+
+
+def _refusals(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
+    """The lines of tasks without a plan."""
+    drawn = tasks(part.size, part.objects, f'refusals {recipe.seed}', variant=UNSOLVABLE)
+    return [
+        [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
+        for task in islice(drawn, part.count)
+    ]
+
+
+def _lessons(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
+    """The lines of each task of a part."""
+    drawn = tasks(part.size, part.objects, f'lessons {recipe.seed}', variant=part.variant)
+    random = Random(f'{recipe.seed} {part}')  # noqa: S311  # no secret
+    found = (_of_task(task, recipe, random) for task in islice(drawn, part.count))
+    return [lines for lines in found if lines]
+
+
+def _of_task(task: Task, recipe: LessonRecipe, random: Random) -> list[str]:
+    if random.random() < recipe.loose_arms:
+        task = _loosened(task, random)
+    if random.random() < recipe.moved_away:
+        room = recipe.grid - max(task.size)
+        away = random.randint(0, room) * UNIT, random.randint(0, room) * UNIT
+        task = Turned(task, TURNS[0], away).task
+    if certificate(task) is not None:
+        return [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
+    plan = steady_plan(task, task.start)
+    if plan is None:
+        return []
+    states = judge(task, plan).states
+    begin = random.choice((0, random.randrange(len(plan))))
+    lines = [_line(task, states[begin], plan[begin:], WHOLE)]
+    for at in random.sample(range(len(plan)), min(recipe.steps_of_each, len(plan))):
+        lines.append(_line(task, states[at], plan[at:], NEXT_STEP))
+    return lines
+
+
+def _line(task: Task, state: State, rest: Plan | None, mode: str) -> str:
+    shown = rest if mode == WHOLE or rest is None else rest[:1]
+    values: dict[str, Any] = {
+        'prompt': ' '.join(map_words(task, state, mode)),
+        'completion': ' '.join(answer_words(task, state, shown)),
+        'group': mode if rest is not None else 'refusal',
+        'task': question(task, state, rest, mode),
+    }
+    return json.dumps(values) + '\n'
+
+
+def _loosened(task: Task, random: Random) -> Task:
+    """A task whose arms are anywhere in reach, about half of them."""
+    reach = Routes(task).reach
+    tips = tuple(
+        random.choice([tip, random.choice(points)]) if points else tip
+        for tip, points in zip(task.start.tips, reach, strict=True)
+    )
+    return replace(task, start=State(tips, task.start.objects))

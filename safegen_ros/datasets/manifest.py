@@ -1,0 +1,117 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The list of what belongs to a dataset, written last: with it, the dataset is whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.datasets.failures import DatasetError
+
+MANIFEST = 'manifest.json'
+"""Name of the file in the folder of a dataset."""
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What belongs to a dataset.
+
+    Attributes:
+        recipe: digest of its recipe.
+        files: SHA-256 of every file, by its path in the folder.
+        folders: SHA-256 of every folder with the PDDL files of a split (`folder_digest`).
+    """
+
+    recipe: str
+    files: Mapping[str, str]
+    folders: Mapping[str, str]
+
+    def to_json(self) -> str:
+        """The text of its file."""
+        return json.dumps(asdict(self), indent=1) + '\n'
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """The manifest of a dataset.
+
+    Raises:
+        DatasetError: there is none, so the dataset is not whole, or it is unreadable.
+    """
+    path = folder / MANIFEST
+    try:
+        values: Any = json.loads(path.read_text(encoding='utf-8'))
+        return Manifest(values['recipe'], dict(values['files']), dict(values['folders']))
+    except OSError as error:
+        raise DatasetError(
+            f'{path}: cannot be read: {error.strerror}: the dataset is not whole; build it again'
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DatasetError(f'{path}: is no manifest: {error}: build the dataset again') from error
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a dataset is there, and every file is what its manifest says."""
+    return (folder / MANIFEST).exists() and not any(faults(folder, load_manifest(folder)))
+
+
+def check_files(folder: Path, recipe: str) -> None:
+    """Checks the files of a dataset.
+
+    Args:
+        folder: of the dataset.
+        recipe: digest of the recipe there.
+
+    Raises:
+        DatasetError: the manifest belongs to another recipe, or a file is not what it says.
+    """
+    manifest = load_manifest(folder)
+    if manifest.recipe != recipe:
+        raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
+    for fault in faults(folder, manifest):
+        raise DatasetError(fault)
+
+
+def faults(folder: Path, manifest: Manifest, *, partial: bool = False) -> Iterator[str]:
+    """What in a folder is not what its manifest says, a line for each.
+
+    Args:
+        folder: the folder.
+        manifest: what it should hold.
+        partial: whether things may be missing.
+    """
+    for name, digest in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            if not partial:
+                yield f'{path}: is missing: build the dataset again'
+        elif file_digest(path) != digest:
+            yield f'{path}: is not what the manifest says: build the dataset again'
+    for name, digest in manifest.folders.items():
+        path = folder / name
+        if not path.is_dir():
+            if not partial:
+                yield f'{path}: is missing: build the dataset again'
+        elif folder_digest({each.name: file_digest(each) for each in path.iterdir()}) != digest:
+            yield f'{path}: its files are not what the manifest says: build the dataset again'
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    digest = sha256()
+    with path.open('rb') as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def folder_digest(files: Mapping[str, str]) -> str:
+    """SHA-256 of the names and digests of the files of a folder."""
+    lines = [f'{digest}  {name}\n' for name, digest in sorted(files.items())]
+    return sha256(''.join(lines).encode()).hexdigest()

@@ -1,0 +1,207 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the files of a dataset from its blocks, one row after the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.manifest import MANIFEST, Manifest, folder_digest
+from safegen_ros.datasets.pddl3.blocks import BlockStore, write_atomically
+from safegen_ros.datasets.pddl3.card import CARD, card_text
+from safegen_ros.datasets.pddl3.findings import examined
+from safegen_ros.datasets.pddl3.pairs import PAIRS, pair_files, pair_line
+from safegen_ros.datasets.pddl3.recipe import RECIPE, Recipe
+from safegen_ros.datasets.pddl3.renamed import renamed_row
+from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.pddl3.split import SPLITS
+from safegen_ros.datasets.pddl3.statistics import STATISTICS, Statistics
+from safegen_ros.datasets.pddl3.walk import Walk, walked
+from safegen_ros.datasets.workers import Workers
+from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
+
+_R = TypeVar('_R')
+
+_SCRATCH = '.*.part'  # names of files that are not finished
+
+Notify = Callable[[str, int, int], None]
+"""Told of a stage, what is done of it, and how much there is."""
+
+
+def assemble(
+    folder: Path, recipe: Recipe, walks: Mapping[str, Walk], workers: Workers, notify: Notify
+) -> None:
+    """Writes a dataset whose blocks are all there; the manifest comes last.
+
+    Args:
+        folder: of the dataset.
+        recipe: its recipe.
+        walks: what became of the candidates of every domain.
+        workers: who renames problems and examines rows.
+        notify: told of every hundredth row.
+
+    Raises:
+        DatasetError: a block is damaged, or a file cannot be written.
+    """
+    with writing(folder / MANIFEST):
+        (folder / MANIFEST).unlink(missing_ok=True)
+    statistics = Statistics()
+    total = sum(map(recipe.total, SPLITS))
+    with _Files(folder, recipe) as files:
+        for domain, walk in walks.items():
+            limits = thresholds(walk.scores)
+            statistics.add_walk(walk, limits)
+            rows = _rows(BlockStore(folder, recipe), recipe, domain, workers)
+            for row, found in in_order(workers, examined, ((row,) for row in rows)):
+                placed = replace(row, bucket=bucket(row.difficulty, limits))
+                statistics.add(placed, found)
+                files.add(placed)
+                if files.rows % 100 == 0:
+                    notify('writing', files.rows, total)
+        digests = files.finish()
+    texts = {
+        STATISTICS: statistics.to_json(),
+        CARD: card_text(recipe, statistics.values()),
+    }
+    for name, text in texts.items():
+        write_atomically(folder / name, text.encode())
+    texts[RECIPE] = recipe.to_json()
+    digests |= {name: sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    manifest = Manifest(recipe.digest, dict(sorted(digests.items())), files.folders)
+    write_atomically(folder / MANIFEST, manifest.to_json().encode())
+
+
+def _rows(store: BlockStore, recipe: Recipe, domain: str, workers: Workers) -> Iterator[Row]:
+    """Every row of a domain, those of `test_renamed` last and in the order of `train`."""
+    quotas = recipe.domains[domain].quotas
+    chosen: list[Row] = []
+    trained = 0
+    for row in walked(store, recipe, domain):
+        if row.split == 'train':
+            trained += 1
+            # Evenly spread over the training rows.
+            if len(chosen) < trained * quotas['test_renamed'] // quotas['train']:
+                chosen.append(row)
+        yield row
+    yield from in_order(workers, renamed_row, ((row, recipe) for row in chosen))
+
+
+def in_order(
+    workers: Workers, function: Callable[..., _R], given: Iterable[tuple[Any, ...]]
+) -> Iterator[_R]:
+    """What a function makes of many arguments, in their order, with few of them under way."""
+    waiting: deque[Future[_R]] = deque()
+    for arguments in given:
+        waiting.append(workers.submit(function, *arguments))
+        if len(waiting) > 4 * workers.count:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+class _File:
+    """A file of lines that takes its name when it is finished."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._scratch = path.with_name(f'.{path.name}.{os.getpid()}.part')
+        self._digest = sha256()
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = self._scratch.open('wb')
+
+    def add(self, line: str) -> None:
+        data = line.encode()
+        self._digest.update(data)
+        with writing(self._path):
+            self._file.write(data)
+
+    def finish(self) -> str:
+        """Gives it its name; returns its SHA-256."""
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._scratch.replace(self._path)
+        return self._digest.hexdigest()
+
+    def abandon(self) -> None:
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self._scratch.unlink()
+
+
+class _Files:
+    """All files of rows, pairs and PDDL of a dataset; what is not finished is removed.
+
+    Attributes:
+        rows: how many were added.
+        folders: SHA-256 of every folder of PDDL files, once finished.
+    """
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        self.rows = 0
+        self.folders: dict[str, str] = {}
+        self._folder = folder
+        self._open: dict[str, _File] = {}
+        self._pddl: dict[str, dict[str, str]] = {}
+        for stale in (*folder.glob(_SCRATCH), *(folder / PAIRS).rglob(_SCRATCH)):
+            stale.unlink(missing_ok=True)  # of a build that was killed
+        for split in SPLITS:
+            if split in recipe.pddl_files and recipe.total(split):
+                self._pddl[split] = {}
+                with writing(folder / split):
+                    shutil.rmtree(folder / split, ignore_errors=True)
+                    (folder / split).mkdir(parents=True)
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._open.values():
+            file.abandon()
+
+    def add(self, row: Row) -> None:
+        """Writes a row into all files that have it."""
+        self.rows += 1
+        self._line(f'{row.split}.jsonl', row.to_line())
+        for form, name in pair_files(row.split).items():
+            self._line(name, pair_line(row, form))
+        if row.split in self._pddl:
+            for suffix, text in pddl_files(row).items():
+                self._write(row.split, row.id + suffix, text.encode())
+
+    def finish(self) -> dict[str, str]:
+        """Gives all files their names; returns SHA-256 by path."""
+        digests = {name: self._open[name].finish() for name in sorted(self._open)}
+        self.folders = {name: folder_digest(files) for name, files in self._pddl.items()}
+        if self._pddl:
+            os.sync()  # once, instead of once for each of thousands of files
+        return digests
+
+    def _line(self, name: str, line: str) -> None:
+        if name not in self._open:
+            self._open[name] = _File(self._folder / name)
+        self._open[name].add(line)
+
+    def _write(self, split: str, name: str, data: bytes) -> None:
+        path = self._folder / split / name
+        with writing(path):
+            path.write_bytes(data)
+        self._pddl[split][name] = sha256(data).hexdigest()
+
+
+def pddl_files(row: Row) -> dict[str, str]:
+    """The texts of the PDDL files of a row, by suffix."""
+    return {'.pddl': row.problem, '.plan': f'{row.plan}\n'}

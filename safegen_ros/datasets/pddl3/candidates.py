@@ -1,0 +1,181 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates: problems that may become rows, each a function of recipe, domain and its number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Literal, get_args
+
+from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, fits
+from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, solved
+from safegen_ros.tasks.pddl3.domains.difficulty import difficulty
+from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Size, SizeError
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.slots import slotted, taught_plan
+from safegen_ros.verify.val import ask
+from safegen_ros.verify.validator import verify
+
+Refusal = Literal['no room', 'no difference', 'no second opinion']
+
+REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
+"""Why a candidate becomes no row: its size has no room for the constraints, they make no difference
+to the shortest plan or allow none, or VAL has a known fault with the problem."""
+
+# Far beyond what any problem here takes, so that no machine is slow enough to change an outcome.
+_TIME_LIMIT_S = 3600.0
+_MEMORY_LIMIT_MB = 4096.0
+
+
+_DRAWS = 1_000  # of a size, before a family is said not to fit the ranges
+
+
+def drawn(recipe: Recipe, domain: str, number: int) -> tuple[str, Size, int]:
+    """Family, size and seed of a candidate.
+
+    Raises:
+        SizeError: the ranges of the recipe hold hardly any size that the family can have.
+    """
+    kit, wanted = kits()[domain], recipe.domains[domain]
+    rng = Random(f'{recipe.version} {recipe.seed} {domain} {number}')  # noqa: S311
+    family = _weighted(rng, wanted)
+    paper = rng.random() < wanted.paper_share
+    sizes = kit.sizes(family) if paper else []
+    size = rng.choice(sizes) if sizes else _wide(rng, kit, wanted, family)
+    return family, size, rng.getrandbits(63)
+
+
+def _wide(rng: Random, kit: DomainKit, wanted: DomainRecipe, family: str) -> Size:
+    for _ in range(_DRAWS):
+        size = {name: rng.randint(low, high) for name, (low, high) in wanted.sizes.items()}
+        if fits(kit, size, family):
+            return size
+    raise SizeError(
+        f'none of {_DRAWS:,} sizes from the ranges of the recipe fits family {family!r}: '
+        'change the ranges or leave the family out of the weights'
+    )
+
+
+def _weighted(rng: Random, wanted: DomainRecipe) -> str:
+    place = rng.randrange(sum(wanted.weights.values()))
+    for family, weight in wanted.weights.items():
+        place -= weight
+        if place < 0:
+            return family
+    raise AssertionError('a place below the sum of the weights is in one of them')
+
+
+def candidate(recipe: Recipe, domain: str, number: int) -> Row | Refusal:
+    """A candidate as a row without split and bucket, or why it becomes none.
+
+    Raises:
+        DatasetError: something that must hold of it does not; the message names the candidate.
+    """
+    kit = kits()[domain]
+    family, size, seed = drawn(recipe, domain, number)
+    try:
+        try:
+            generated = kit.problem(seed, size, family)
+        except SizeError:
+            return 'no room'
+        found = solved(generated, _taught, _shortest)
+        if found is None:
+            return 'no difference'
+        return _row(recipe, kit, found, number)
+    except SafegenError as error:
+        values = ', '.join(f'{value} {name}' for name, value in size.items())
+        raise DatasetError(
+            f'{domain}, candidate {number} ({family}, {values}): {error.message}'
+        ) from error
+
+
+def _taught(problem: Problem) -> Plan:
+    task = slotted(problem)
+    return task.original(taught_plan(task, time_limit_s=_TIME_LIMIT_S))
+
+
+def _shortest(problem: Problem) -> Plan:
+    budget = Budget(_TIME_LIMIT_S, _MEMORY_LIMIT_MB)
+    return solve_in_process(problem, budget, optimal=True).plan
+
+
+def row_id(domain: str, number: int) -> str:
+    """The name of a row; it tells neither family nor split."""
+    return f'{domain}-{number:03d}'
+
+
+def _row(recipe: Recipe, kit: DomainKit, found: SolvedProblem, number: int) -> Row | Refusal:
+    generated = found.generated
+    problem = replace(generated.problem, name=row_id(kit.name, number))
+    texts = written(problem)
+    if not proved(problem, found.plan, val=recipe.val):
+        return 'no second opinion'
+    return Row(
+        id=problem.name,
+        split='',
+        domain=kit.name,
+        family=generated.family,
+        operators=kit.families[generated.family].operators,
+        size=tuple(generated.size.items()),
+        paper_size=kit.is_paper_size(generated.size),
+        number=number,
+        renamed_from='',
+        key=canonical_problem(problem).key,
+        problem=texts['pddl'],
+        json=texts['json'],
+        english=texts['english'],
+        plan=str(found.plan),
+        reference_length=len(found.plan),
+        unconstrained_plan=str(found.unconstrained),
+        difficulty=difficulty(kit, problem),
+        bucket='',
+    )
+
+
+def written(problem: Problem) -> dict[str, str]:
+    """A problem in every format.
+
+    Raises:
+        DatasetError: a text does not read back as the same problem.
+    """
+    texts = {}
+    for name, form in FORMATS.items():
+        texts[name] = form.write(problem)
+        if form.read(texts[name], problem.domain, f'<{problem.name}>') != problem:
+            raise DatasetError(f'{problem.name}: its text in {name} reads back as another problem')
+    return texts
+
+
+def proved(problem: Problem, plan: Plan, *, val: bool) -> bool:
+    """Whether VAL can judge a plan that our validator accepts; it has to accept it, then.
+
+    Args:
+        problem: the problem.
+        plan: the plan.
+        val: whether VAL is asked at all.
+
+    Raises:
+        DatasetError: a validator refuses the plan, or VAL failed.
+        SafegenError: there is no VAL.
+    """
+    ours = verify(problem, parse_plan(str(plan)))
+    if not ours.ok:
+        raise DatasetError(f'{problem.name}: our validator refuses the plan: {ours.reason}')
+    if not val:
+        return True
+    opinion = ask(problem, plan)
+    if opinion.fault is not None:
+        return False
+    if not opinion.verdict.ok:
+        raise DatasetError(f'{problem.name}: VAL refuses the plan: {opinion.verdict.reason}')
+    return True

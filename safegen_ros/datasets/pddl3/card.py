@@ -1,0 +1,274 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The dataset card: what is in a dataset, where it comes from and what it is not good for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from safegen_ros.datasets.pddl3.pairs import pair_files
+from safegen_ros.datasets.pddl3.recipe import Recipe
+from safegen_ros.datasets.pddl3.split import SPLITS, TEST_SHARE
+from safegen_ros.datasets.pddl3.statistics import BARE_NEW, longer_rows, ranges_text
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.formats import FORMATS
+
+CARD = 'README.md'
+"""Name of the file; Hugging Face shows it and reads the configurations at its top."""
+
+ROWS = 'rows'
+"""The configuration with everything that is known of a problem."""
+
+_SIZES = ((1_000, 'n<1K'), (10_000, '1K<n<10K'), (100_000, '10K<n<100K'), (1_000_000, '100K<n<1M'))
+
+_TEXT = """\
+# {name}
+
+Planning problems in PDDL3 whose safety constraints matter, each with a shortest plan that keeps
+them, after section IV-A of SafeGen-LLM. Problems, constraints, wording and plans were all made by
+programs, from seed {seed}; the sizes are beside those of the paper below.
+
+- Every problem can be solved, is not solved at the start, and has teeth: a shortest plan that
+  ignores the constraints (`unconstrained_plan`) breaks one of them.
+- Every plan is a shortest safe one, which the search proved.
+- {accepted}
+- Every problem is there in PDDL3, JSON and English, and reads back from each as the same problem.
+- No two problems are equal up to renaming of objects, `test_renamed` apart.
+
+## Splits
+
+| Split | Rows | What is new about it |
+| --- | --- | --- |
+{splits}
+
+A problem is a test problem when the number of its canonical key (`key`, in hexadecimal) is a
+multiple of {share}: so a problem is on the same side in every dataset that is made this way,
+whatever its seed and size. Rows of `test_family` are those of the families that were held out.
+
+{held_out}
+
+## Beside table VIII of the paper
+
+{table}
+
+Where the paper's sizes hold too few problems up to renaming, larger ones fill the split;
+`paper_size` tells which rows have a size of the paper.
+
+## Constraints
+
+Rows by PDDL3 operator of their constraints; in brackets those whose unconstrained plan breaks a
+constraint with that operator, which alone count as coverage of it.
+
+{operators}
+
+In some rows the shortest safe plan is longer than the unconstrained one. In the others it is as
+short, and the constraints bite only through the choice among plans of that length.{short}
+
+{longer}
+
+A test problem is new together with its constraints. Its initial state and goal alone may occur in
+training with other constraints; the last column counts the rows in which they do not.
+{notes}
+## Difficulty
+
+Buckets end as near as equal scores allow to the 40th and the 80th percentile of the scores of a
+domain's training rows.
+
+{buckets}
+
+## Candidates
+
+{candidates}
+
+## Use
+
+    from datasets import load_dataset
+    load_dataset('OUT', '{rows}')  # everything; {forms}: pairs of prompt and completion
+
+## Rebuild
+
+    safegen dataset build OUT --recipe recipe.json
+    safegen dataset check OUT
+
+gives the same bytes on any number of cores, with the version of safegen_ros that this came with.
+`manifest.json` has the SHA-256 of every file.
+
+## Limits
+
+- The plans are shortest by number of steps; nothing is said about motion, time or cost.
+- English is written by templates. It is exact, and narrower than what people write.
+- Problems that differ in their constraints alone may be on both sides of train and test, see
+  above. The split `test_family` is for what is learned about constraints.
+- A plan is one of several that are as short. Compare lengths and verdicts, not texts.
+"""
+
+
+def card_text(recipe: Recipe, statistics: Mapping[str, Any]) -> str:
+    """The card of a dataset, with the values of `Statistics.values`."""
+    totals = {
+        split: sum(domain['splits'].get(split, {}).get('rows', 0) for domain in statistics.values())
+        for split in SPLITS
+    }
+    there = [split for split in SPLITS if totals[split]]
+    return _front_matter(recipe, there, sum(totals.values())) + _TEXT.format(
+        name=recipe.name,
+        seed=recipe.seed,
+        accepted='Two validators that share no code accept every plan: ours and VAL.'
+        if recipe.val
+        else 'Our validator accepts every plan. VAL was not asked.',
+        splits='\n'.join(f'| `{s}` | {totals[s]:,} | {_NEW[s]} |' for s in there),
+        share=TEST_SHARE,
+        held_out=_families_table(recipe),
+        table=_paper_table(statistics),
+        operators=_operators_table(statistics),
+        short=_mostly_short(statistics),
+        longer=_longer_table(statistics),
+        notes=''.join(_notes(recipe)),
+        buckets=_buckets_table(statistics),
+        candidates=_candidates_table(statistics),
+        rows=ROWS,
+        forms=', '.join(f"'{form}'" for form in FORMATS),
+    )
+
+
+_NEW = {
+    'train': 'it is to be trained on',
+    'test': 'its problems, constraints included, are new up to renaming of objects',
+    'test_family': 'so are its problems, and no other split has its constraint families',
+    'test_renamed': 'its problems are those of training rows, in a new text: other names and order',
+}
+
+
+def _front_matter(recipe: Recipe, splits: Sequence[str], rows: int) -> str:
+    size = next((name for most, name in _SIZES if rows < most), 'n>1M')
+    lines = [
+        '---', 'license: apache-2.0', 'language: [en]', f'pretty_name: {recipe.name}',
+        'task_categories: [text-generation]', f'size_categories: [{size}]',
+        'tags: [planning, robotics, safety, pddl, pddl3, synthetic]', 'configs:',
+    ]  # fmt: skip
+    lines += _config(ROWS, {split: f'{split}.jsonl' for split in splits}, ['  default: true'])
+    for form in FORMATS:
+        lines += _config(form, {split: pair_files(split)[form] for split in splits})
+    return '\n'.join([*lines, '---', '', ''])
+
+
+def _config(name: str, files: Mapping[str, str], more: Iterable[str] = ()) -> list[str]:
+    lines = [f'- config_name: {name}', *more, '  data_files:']
+    for split, path in files.items():
+        lines += [f'  - split: {split}', f'    path: {path}']
+    return lines
+
+
+def _paper_table(statistics: Mapping[str, Any]) -> str:
+    rows = []
+    for domain, values in statistics.items():
+        for split in ('train', 'test'):
+            found = values['splits'].get(split)
+            if found:
+                rows.append(
+                    (
+                        domain, split, f'{found["rows"]:,}', f'{found["paper_rows"]:,}',
+                        ranges_text(found['paper_ranges']), ranges_text(found['ranges']),
+                    )
+                )  # fmt: skip
+    heads = ('domain', 'split', 'rows', "of the paper's sizes", 'which are', 'all sizes')
+    return markdown_table(heads, rows)
+
+
+def _families_table(recipe: Recipe) -> str:
+    rows = [
+        (domain, family, ', '.join(kits()[domain].families[family].operators))
+        for domain, wanted in recipe.domains.items()
+        for family in wanted.held_out
+    ]
+    return markdown_table(('domain', 'held-out family', 'its operators'), rows)
+
+
+def _operators_table(statistics: Mapping[str, Any]) -> str:
+    splits = [found for values in statistics.values() for found in values['splits'].values()]
+    names = sorted({name for found in splits for name in found['operators']})
+    rows = [(name, *(_operator(statistics, split, name) for split in SPLITS)) for name in names]
+    return markdown_table(('operator', *SPLITS), rows)
+
+
+def _operator(statistics: Mapping[str, Any], split: str, name: str) -> str:
+    """Rows with an operator, and how many of them have one of its constraints broken."""
+    splits = [v['splits'][split] for v in statistics.values() if split in v['splits']]
+    used, broken = (
+        sum(found[field].get(name, 0) for found in splits) for field in ('operators', 'broken')
+    )
+    return f'{used:,} ({broken:,})'
+
+
+def _longer_table(statistics: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            domain, split, f'{found["rows"]:,}', f'{longer_rows(found):,}',
+            '-' if split == 'train' else f'{found[BARE_NEW]:,}',
+        )
+        for domain, values in statistics.items()
+        for split in SPLITS
+        for found in [values['splits'].get(split)]
+        if found
+    ]  # fmt: skip
+    heads = ('domain', 'split', 'rows', 'longer safe plan', 'new even without constraints')
+    return markdown_table(heads, rows)
+
+
+def _mostly_short(statistics: Mapping[str, Any]) -> str:
+    """Names the domains where most safe plans are as short as the unconstrained ones."""
+    trained = {domain: values['splits']['train'] for domain, values in statistics.items()}
+    few = [domain for domain, train in trained.items() if 2 * longer_rows(train) < train['rows']]
+    return f'\nThis is so for most training rows of {", ".join(few)}.' if few else ''
+
+
+_NOTES = {
+    ('spanner', 'tightening-order'): """
+The part `(at-most-once (at bob shed))` of Spanner's family `tightening-order` is the paper's. The
+walk to the gate is one-way, so no plan can break it there: it is no coverage of `at-most-once`, and
+the numbers in brackets leave it out.
+""",
+}
+"""What is to be known of a constraint family, by domain and family."""
+
+
+def _notes(recipe: Recipe) -> Iterable[str]:
+    for (domain, family), note in _NOTES.items():
+        if domain in recipe.domains and family in recipe.domains[domain].weights:
+            yield note
+
+
+def _buckets_table(statistics: Mapping[str, Any]) -> str:
+    rows = []
+    for domain, values in statistics.items():
+        low, high = values['bucket_limits']
+        train = values['splits']['train']
+        steps = [int(length) for length in train['lengths']]
+        mean = sum(int(k) * n for k, n in train['lengths'].items()) / train['rows']
+        rows.append(
+            (
+                domain, f'{low:g}', f'{high:g}', *map(str, train['buckets'].values()),
+                f'{min(steps)} to {max(steps)}, {mean:.1f} on average',
+            )
+        )  # fmt: skip
+    heads = ('domain', 'easy up to', 'medium up to', 'easy', 'medium', 'hard', 'steps of the plans')
+    return markdown_table(heads, rows)
+
+
+def _candidates_table(statistics: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            domain, f'{values["candidates"]:,}', f'{values["duplicates"]:,}',
+            ', '.join(f'{count:,} {reason}' for reason, count in values['refused'].items()) or '-',
+        )
+        for domain, values in statistics.items()
+    ]  # fmt: skip
+    return markdown_table(('domain', 'looked at', 'equal to another row', 'refused'), rows)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f'| {" | ".join(heads)} |', f'| {" | ".join("---" for _ in heads)} |']
+    lines += [f'| {" | ".join(row)} |' for row in rows]
+    return '\n'.join(lines)

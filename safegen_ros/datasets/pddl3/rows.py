@@ -1,0 +1,133 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One problem of a dataset with its plans, as it stands on a line of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.datasets.failures import DatasetError
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A problem, in the order of the fields of its line.
+
+    Attributes:
+        id: its name, which is the problem's name in every format, too.
+        split: the split that it belongs to.
+        domain: name of the domain's folder.
+        family: its constraint family.
+        operators: the PDDL3 operators of its constraints, each once, in order.
+        size: every size parameter with its value.
+        paper_size: whether its size is one of table VIII of SafeGen-LLM.
+        number: of the candidate that it was.
+        renamed_from: the training row whose problem it is in other words; empty for all others.
+        key: equal for two problems when renaming objects makes them equal.
+        problem: the problem in PDDL3.
+        json: likewise in JSON.
+        english: likewise in English.
+        plan: a shortest safe plan, one step on each line.
+        reference_length: its number of steps.
+        unconstrained_plan: a shortest plan when safety does not count; it breaks a constraint.
+        difficulty: the score of `difficulty.difficulty` [steps, roughly].
+        bucket: easy, medium or hard among the training rows of the domain.
+    """
+
+    id: str
+    split: str
+    domain: str
+    family: str
+    operators: tuple[str, ...]
+    size: tuple[tuple[str, int], ...]
+    paper_size: bool
+    number: int
+    renamed_from: str
+    key: str
+    problem: str
+    json: str
+    english: str
+    plan: str
+    reference_length: int
+    unconstrained_plan: str
+    difficulty: float
+    bucket: str
+
+    def to_line(self) -> str:
+        """The row as one line of JSON."""
+        values = asdict(self)
+        # A list, since the names differ by domain and tables want the same columns in every row.
+        values['size'] = [{'parameter': name, 'value': value} for name, value in self.size]
+        return json.dumps(values, ensure_ascii=False) + '\n'
+
+
+_FIELDS = tuple(field.name for field in fields(Row))
+_PLAIN: dict[str, tuple[type, ...]] = {
+    'paper_size': (bool,), 'number': (int,), 'reference_length': (int,), 'difficulty': (float, int),
+    'operators': (list,), 'size': (list,),
+}  # fmt: skip
+
+
+def row_of(values: Any, place: str) -> Row:
+    """A row from the values of its line.
+
+    Args:
+        values: what the line holds.
+        place: file and line, for messages.
+
+    Raises:
+        DatasetError: it is no row.
+    """
+    require_fields(values, _FIELDS, place)
+    for name, value in values.items():
+        if not isinstance(value, _PLAIN.get(name, (str,))):
+            raise DatasetError(f'{place}: {name} is {value!r}: build the dataset again')
+    try:
+        size = tuple((part['parameter'], part['value']) for part in values['size'])
+    except (TypeError, KeyError) as error:
+        raise DatasetError(f'{place}: size is unreadable: build the dataset again') from error
+    return Row(**{**values, 'size': size, 'operators': tuple(values['operators'])})
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file, one after the other.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is no row.
+    """
+    for values, place in read_lines(path):
+        yield row_of(values, place)
+
+
+def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
+    """What each line of a JSON Lines file holds, with file and line for messages.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is not JSON.
+    """
+    try:
+        with path.open(encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                place = f'{path}:{number}'
+                try:
+                    values = json.loads(line)
+                except ValueError as error:
+                    raise DatasetError(
+                        f'{place}: is not JSON: {error}: build the dataset again'
+                    ) from error
+                yield values, place
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
+
+
+def require_fields(values: Any, names: tuple[str, ...], place: str) -> None:
+    """Raises `DatasetError` unless a line holds an object with these fields in this order."""
+    if not isinstance(values, dict) or tuple(values) != names:
+        raise DatasetError(
+            f'{place}: the fields are not those of a row, in order: {" ".join(names)}: '
+            'build the dataset again'
+        )

@@ -1,0 +1,197 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a dataset is made of, counted row by row."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.pddl3.findings import Finding
+from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.pddl3.walk import Walk
+from safegen_ros.errors import ErrorCode
+
+STATISTICS = 'statistics.json'
+"""Name of the file in the folder of a dataset."""
+
+BARE_NEW = 'new_without_constraints'
+"""Field with the number of rows that are new even when constraints do not count."""
+
+_BUCKETS = ('easy', 'medium', 'hard')
+
+Ranges = dict[str, tuple[int, int]]
+"""Smallest and largest value of every size parameter."""
+
+
+@dataclass(slots=True)
+class SplitStatistics:
+    """One split of one domain.
+
+    Attributes:
+        rows: how many.
+        paper_rows: how many of them have a size of table VIII of SafeGen-LLM.
+        ranges: of the sizes.
+        paper_ranges: likewise of the rows that have a size of the paper.
+        sizes: rows of each size, `4 locations, 2 cars`.
+        families: rows of each constraint family.
+        operators: rows that use each PDDL3 operator.
+        broken: rows whose unconstrained plan breaks a constraint with each PDDL3 operator.
+        lengths: rows of each length of the reference plan.
+        longer: rows by how many steps safety adds to a shortest plan.
+        buckets: rows of each bucket of difficulty.
+    """
+
+    rows: int = 0
+    paper_rows: int = 0
+    ranges: Ranges = field(default_factory=dict)
+    paper_ranges: Ranges = field(default_factory=dict)
+    sizes: Counter[str] = field(default_factory=Counter)
+    families: Counter[str] = field(default_factory=Counter)
+    operators: Counter[str] = field(default_factory=Counter)
+    broken: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    longer: Counter[int] = field(default_factory=Counter)
+    buckets: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_BUCKETS, 0)))
+
+    def add(self, row: Row, found: Finding) -> None:
+        """Counts a row."""
+        self.rows += 1
+        _widen(self.ranges, row)
+        if row.paper_size:
+            self.paper_rows += 1
+            _widen(self.paper_ranges, row)
+        self.sizes[', '.join(f'{value} {name}' for name, value in row.size)] += 1
+        self.families[row.family] += 1
+        self.operators.update(row.operators)
+        self.broken.update(found.broken)
+        self.lengths[row.reference_length] += 1
+        self.longer[row.reference_length - len(row.unconstrained_plan.splitlines())] += 1
+        self.buckets[row.bucket] += 1
+
+    def values(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            'rows': self.rows,
+            'paper_rows': self.paper_rows,
+            'ranges': self.ranges,
+            'paper_ranges': self.paper_ranges,
+            'sizes': dict(sorted(self.sizes.items())),
+            'families': dict(sorted(self.families.items())),
+            'operators': dict(sorted(self.operators.items())),
+            'broken': dict(sorted(self.broken.items())),
+            'lengths': {str(steps): n for steps, n in sorted(self.lengths.items())},
+            'longer': {str(steps): n for steps, n in sorted(self.longer.items())},
+            'buckets': {name: self.buckets[name] for name in _BUCKETS},
+        }
+
+
+class Statistics:
+    """A dataset, counted."""
+
+    def __init__(self) -> None:
+        self._splits: dict[str, dict[str, SplitStatistics]] = {}
+        self._walks: dict[str, dict[str, Any]] = {}
+        self._bare: dict[tuple[str, str], Counter[bytes]] = {}  # rows by their keys
+
+    def add(self, row: Row, found: Finding) -> None:
+        """Counts a row.
+
+        Args:
+            row: the row.
+            found: what was found out about it.
+        """
+        of_domain = self._splits.setdefault(row.domain, {})
+        of_domain.setdefault(row.split, SplitStatistics()).add(row, found)
+        keys = self._bare.setdefault((row.domain, row.split), Counter())
+        keys[bytes.fromhex(found.bare_key)] += 1
+
+    def add_walk(self, walk: Walk, limits: tuple[float, float]) -> None:
+        """Counts the candidates of a domain.
+
+        Args:
+            walk: what became of them.
+            limits: where its buckets medium and hard begin.
+        """
+        self._walks[walk.domain] = {
+            'candidates': walk.seen,
+            'duplicates': walk.duplicates,
+            'refused': dict(sorted(walk.refused.items())),
+            'bucket_limits': limits,
+        }
+
+    def values(self) -> dict[str, Any]:
+        """Plain values for JSON, by domain."""
+        return {
+            domain: {
+                **walk,
+                'splits': {
+                    split: {**counted.values(), BARE_NEW: self._bare_new(domain, split)}
+                    for split, counted in self._splits[domain].items()
+                },
+            }
+            for domain, walk in self._walks.items()
+        }
+
+    def _bare_new(self, domain: str, split: str) -> int:
+        """Rows whose initial state and goal no training row has; none of those of training."""
+        trained = self._bare.get((domain, 'train'), Counter())
+        own = self._bare[domain, split]
+        return sum(count for key, count in own.items() if key not in trained)
+
+    def to_json(self) -> str:
+        """The text of its file."""
+        return json.dumps(self.values(), indent=1) + '\n'
+
+
+def _widen(ranges: Ranges, row: Row) -> None:
+    for name, value in row.size:
+        low, high = ranges.get(name, (value, value))
+        ranges[name] = min(low, value), max(high, value)
+
+
+def load_statistics(folder: Path) -> Mapping[str, Any]:
+    """The values of the statistics of a dataset.
+
+    Raises:
+        DatasetError: there are none, they are unreadable, or another version has written them.
+    """
+    path = folder / STATISTICS
+    try:
+        values = json.loads(path.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise DatasetError(
+            f'{path}: cannot be read: {error.strerror}: name the folder of a dataset that is built',
+            ErrorCode.BAD_PDDL,
+        ) from error
+    except ValueError as error:
+        raise DatasetError(f'{path}: is not JSON: {error}: build the dataset again') from error
+    if not isinstance(values, dict):
+        raise DatasetError(f'{path}: holds no statistics: build the dataset again')
+    known = SplitStatistics().values().keys() | {BARE_NEW}
+    for domain, of_domain in values.items():
+        if any(known - found.keys() for found in of_domain['splits'].values()):
+            raise DatasetError(
+                f'{path}: {domain} lacks counts, as another version of safegen_ros wrote them: '
+                'remove manifest.json beside it and build the dataset again'
+            )
+    return values
+
+
+def longer_rows(found: Mapping[str, Any]) -> int:
+    """Rows of a split whose shortest safe plan is longer than the unconstrained one."""
+    return sum(count for steps, count in found['longer'].items() if int(steps))
+
+
+def ranges_text(ranges: Mapping[str, Any]) -> str:
+    """Sizes for a table, `robots 1, rooms 3-4`."""
+    parts = [
+        f'{name} {low}-{high}' if low != high else f'{name} {low}'
+        for name, (low, high) in ranges.items()
+    ]
+    return ', '.join(parts) or '-'

@@ -1,0 +1,140 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Scores of answers that are known to be right, wrong, typed or cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.planetarium_answers import BLOCKS
+
+from safegen_ros.benchmarks.planetarium.score import (
+    GROUPS,
+    METRICS,
+    Row,
+    comparison,
+    details,
+    read_scored,
+    read_wanted,
+    score,
+)
+from safegen_ros.datasets.planetarium.layouts import tasks_of
+from safegen_ros.datasets.planetarium.pairs import kits, make_pairs
+from safegen_ros.errors import SafegenError
+from safegen_ros.tasks.planetarium.assess import assess
+
+
+def written(path: Path, *rows: dict[str, object]) -> Path:
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows))
+    return path
+
+
+def rows_of_every_domain() -> Iterator[dict[str, object]]:
+    """Explicit and abstract rows of one task of each domain; two descriptions of each at least."""
+    for kit in kits().values():
+        task = next(task for task in tasks_of(kit) if len(task.abstractions) == 4)
+        for pair in make_pairs(task, 4, 4, False, 0):
+            yield json.loads(pair.to_line())
+
+
+def test_references_are_right_and_what_is_spoilt_is_not(tmp_path: Path) -> None:
+    rows = list(rows_of_every_domain())
+    right = [{**row, 'answer': f'```\n{row["problem"]}```'} for row in rows]
+    found = score(read_scored(written(tmp_path / 'right.jsonl', *right)), 'right')
+    assert found.rows == 12
+    for shares in (s for cases in found.groups.values() for s in cases.values() if s.trials):
+        for side in (shares.enforced, shares.tolerant):
+            assert {metric: side[metric] for metric in METRICS} == dict.fromkeys(
+                METRICS, shares.trials
+            )
+    cut = [{**row, 'answer': str(row['problem'])[:-4]} for row in rows[:4]]
+    typed = [
+        {**row, 'answer': str(row['problem']).replace(')\n  (:init', ' - thing)\n  (:init')}
+        for row in rows[4:8]
+    ]
+    less = [{**row, 'answer': str(row['problem']).replace('(painted tile1 color1) ', '')}
+            for row in rows[8:]]  # fmt: skip
+    found = score(read_scored(written(tmp_path / 'x.jsonl', *cut, *typed, *less)), 'x')
+    domains = found.groups['domain']
+    assert [domains['blocksworld'].enforced[metric] for metric in METRICS] == [0, 0, 0]
+    assert [domains['gripper'].enforced[metric] for metric in METRICS] == [4, 4, 0]
+    assert [domains['gripper'].tolerant[metric] for metric in METRICS] == [4, 4, 4]
+    assert [domains['floor-tile'].enforced[metric] for metric in METRICS] == [4, 4, 0]
+    assert found.mean('tolerant', 'correct') == pytest.approx(100 / 3)
+    assert found.findings == {
+        'not finished': 4,
+        'types in a domain without types': 4,
+        'another problem': 4,
+    }
+    for name, cases in found.groups.items():
+        assert sum(shares.trials for shares in cases.values()) == 12
+        assert set(cases) == set(GROUPS[name])
+
+
+def test_figures_for_programs_have_intervals_and_the_paper_beside(tmp_path: Path) -> None:
+    rows = [{'problem': BLOCKS, 'answer': BLOCKS}, {'problem': BLOCKS, 'answer': 'no'}]
+    found = score(read_scored(written(tmp_path / 'x.jsonl', *rows)), 'x').as_dict()
+    share = found['groups']['all']['all rows']['enforced']['correct']
+    assert share == {'percent': 50.0, 'interval': [9.5, 90.5]}
+    assert found['paper']['GPT-4o, zero-shot']['correct'] == 24.8
+    assert list(found['groups']['domain']) == ['blocksworld']
+    assert found['groups']['abstractness'] == {}
+    json.dumps(found)
+
+
+def test_lines_of_the_plot_have_the_paper_beside_ours(tmp_path: Path) -> None:
+    rows = list(rows_of_every_domain())
+    answered = [{**row, 'answer': row['problem']} for row in rows]
+    found = comparison(score(read_scored(written(tmp_path / 'x.jsonl', *answered)), 'x'))
+    correct = [line for line in found.lines if line.case == 'correct']
+    assert {line.whose: line.figures.success for line in correct} == {
+        'types enforced': 100.0,
+        'types tolerated': 100.0,
+        'GPT-4o, zero-shot': 24.8,
+        'Gemma 2 27B IT, fine-tuned': 34.2,
+    }
+
+
+def test_details_say_what_to_change() -> None:
+    wanted = read_wanted(BLOCKS, 'p')
+    answer = BLOCKS.replace('(on a b)', '(on-table b)')
+    told = details(Row('1', wanted, answer, False, ''), assess(wanted, answer))
+    assert told['finding'] == 'another problem'
+    assert any('(on a b)' in line for line in told['explanation'])
+    answer = BLOCKS.replace('(on a b)', '(on a b') + ')'
+    assert details(Row('1', wanted, answer, False, ''), assess(wanted, answer))['explanation'] == []
+
+
+@pytest.mark.parametrize(
+    ('line', 'said'),
+    [
+        ('{', 'is not JSON'),
+        ('[]', 'is no object'),
+        ('{"problem": "(define"}', 'answer is'),
+        ('{"problem": 1, "answer": ""}', 'problem is'),
+        ('{"problem": "(define", "answer": ""}', 'never closed'),
+        (json.dumps({'problem': BLOCKS.replace('blocksworld', 'rover'), 'answer': ''}), 'rover'),
+        (json.dumps({'problem': BLOCKS.replace('(and (on', '(or (on'), 'answer': ''}),
+         'no conjunction'),
+        (json.dumps({'problem': BLOCKS, 'answer': '', 'placeholder': 1}), 'placeholder is'),
+        (json.dumps({'problem': BLOCKS, 'answer': '', 'abstraction': 'x'}), 'abstraction is'),
+    ],
+)  # fmt: skip
+def test_a_bad_row_is_refused_with_its_place(line: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / 'rows.jsonl'
+    path.write_text(f'{json.dumps({"problem": BLOCKS, "answer": BLOCKS})}\n{line}\n')
+    with pytest.raises(SafegenError, match=r'rows\.jsonl:2:') as caught:
+        list(read_scored(path))
+    assert said in caught.value.message
+
+
+def test_a_file_without_rows_or_without_a_file_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / 'empty.jsonl'
+    empty.write_text('\n')
+    with pytest.raises(SafegenError, match='holds no row'):
+        score(read_scored(empty), 'empty')
+    with pytest.raises(SafegenError, match='cannot be read'):
+        list(read_scored(tmp_path / 'none.jsonl'))

@@ -1,0 +1,106 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The validator's benchmark measures what it says: mixed plans, true rivals, memory that shows."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from safegen_ros.benchmarks.speed import rivals, stress, validator
+from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
+from safegen_ros.benchmarks.speed.validator import Settings, measure
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.validator import Validator, verify
+
+
+def _quiet(stage: str, done: int, total: int) -> None:
+    assert 0 < done <= total
+
+
+@pytest.fixture(scope='module')
+def cases() -> list[Case]:
+    """A small corpus."""
+    return draw_cases(2, 12, 0, _quiet)
+
+
+def test_the_corpus_has_all_domains_and_all_kinds_of_plans(cases: list[Case]) -> None:
+    assert {case.domain for case in cases} == set(kits())
+    assert all(len(set(case.plans)) == len(case.plans) == 12 for case in cases)
+    verdicts = [verify(case.problem, plan).category for case in cases for plan in case.plans]
+    assert set(verdicts) == set(Category) - {Category.UNKNOWN}
+    assert verdicts.count(Category.SUCCESS) > len(verdicts) / 5
+    assert all(verify(case.problem, case.plans[0]).ok for case in cases)
+    assert not any(verify(case.problem, case.plans[1]).ok for case in cases)
+
+
+def test_the_texts_of_a_case_are_its_problem(cases: list[Case]) -> None:
+    for case in cases:
+        task = load_task(case.problem_text, case.domain_text)
+        assert task.problem.constraints == case.problem.constraints
+        assert task.problem.init == case.problem.init
+
+
+def test_a_seed_gives_the_same_corpus(cases: list[Case]) -> None:
+    assert draw_cases(1, 6, 3, _quiet) == draw_cases(1, 6, 3, _quiet)
+    assert draw_cases(1, 6, 4, _quiet)[0].plans != draw_cases(1, 6, 3, _quiet)[0].plans
+
+
+def test_without_unified_planning_the_figure_is_missing_and_not_made_up(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rivals, 'find_spec', lambda name: None)
+    assert rivals.up_seconds(cases, _quiet) is None
+
+
+def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress, 'MIXED_PLANS', 150)
+    monkeypatch.setattr(stress, 'SETTLED_PLANS', 50)
+    kept: list[bytes] = []
+    honest = Validator.verify
+
+    def leaking(self: Validator, plan: str) -> Verdict:
+        kept.append(bytes(5_000))
+        return honest(self, plan)
+
+    flat = next(stress.memory(cases[:1], _quiet)).value
+    monkeypatch.setattr(Validator, 'verify', leaking)
+    leak = next(stress.memory(cases[:1], _quiet)).value
+    assert flat is not None
+    assert leak is not None
+    assert 4_500 < leak - flat < 7_000
+
+
+def test_the_long_plan_is_as_long_as_it_says() -> None:
+    problem, plan = stress.large_task(Random(0))
+    verdict = load_task(problem).verify(plan)
+    assert (verdict.category, verdict.plan_length) == (Category.SUCCESS, stress.LARGE_STEPS)
+    assert len(load_task(problem).problem.objects) == stress.LARGE_BLOCKS
+
+
+def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress, 'MIXED_PLANS', 60)
+    monkeypatch.setattr(stress, 'SETTLED_PLANS', 30)
+    monkeypatch.setattr(stress, 'LARGE_STEPS', 400)
+    monkeypatch.setattr(validator, '_ROUNDS', 1)
+    monkeypatch.setattr(validator, 'up_seconds', lambda c, notify: rivals.up_seconds(c[:1], notify))
+    report = measure(Settings(problems=1, plans=6, seed=0), _quiet)
+    found = {m.name: m for m in report.measurements}
+    assert len(found) == len(report.measurements)
+    targets = [m.target for m in report.measurements if m.target is not None]
+    assert targets == [150.0, 200.0, 50.0, 1.0, stress.MOST_GROWTH_B]
+    for name, figure in found.items():
+        if figure.value is None:
+            assert (name, figure.note) == (f'{validator.UP} / {validator.KEPT}', rivals.UP_MISSING)
+        elif 'memory' not in name:
+            assert figure.value > 0, name
+    val, ours = found[validator.VAL], found[validator.KEPT]
+    assert val.value is not None
+    assert ours.value is not None
+    assert found[f'{validator.VAL} / {validator.KEPT}'].value == pytest.approx(
+        val.value / ours.value
+    )
+    assert report.details['timed plans'] == 3 * len(kits())

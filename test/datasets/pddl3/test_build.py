@@ -1,0 +1,209 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A build gives the same bytes however it comes about, and refuses what it must not touch."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from support.datasets_small import contents, silent, small_recipe
+from support.waiting import wait_until
+
+from safegen_ros.datasets.failures import DatasetError, RecipeError
+from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.pddl3 import blocks as blocks_module
+from safegen_ros.datasets.pddl3 import recipe as recipe_module
+from safegen_ros.datasets.pddl3.blocks import WORK, BlockStore
+from safegen_ros.datasets.pddl3.build import build, build_shard, merge, planned_blocks
+from safegen_ros.datasets.pddl3.recipe import load_recipe
+from safegen_ros.datasets.workers import HERE, local_workers, ray_workers
+
+DYING = """
+import multiprocessing, os, signal
+from safegen_ros.cli.main import app
+
+flush, left = os.fsync, [3]
+
+def fsync(number):  # the machine fails while the third block is on its way to the disk
+    left[0] -= 1
+    if not left[0]:
+        print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    flush(number)
+
+if __name__ == '__main__':
+    os.fsync = fsync
+    app()
+"""
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+def test_a_killed_build_goes_on_and_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    out, recipe = tmp_path / 'out', tmp_path / 'recipe.json'
+    recipe.write_text(small_recipe().to_json())
+    command = [sys.executable, '-c', DYING, 'dataset', 'build', str(out), '--jobs', '2']
+    killed = subprocess.run(
+        [*command, '--recipe', str(recipe)], capture_output=True, text=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    workers = list(map(int, killed.stdout.split()))
+    assert workers
+    wait_until(lambda: not any(map(_is_alive, workers)), 'the end of the workers')
+    blocks = out / WORK
+    kept = [path for path in blocks.rglob('*') if path.is_file() and path.name != 'lock']
+    assert [path.suffix for path in kept].count('.jsonl') == 1  # the recipe was flushed first
+    assert [path.suffix for path in kept].count('.part') == 1
+    assert not (out / MANIFEST).exists()
+    (out / '.train.jsonl.1.part').write_text('half')
+    again: list[str] = []
+    with local_workers(2) as pair:
+        assert build(out, small_recipe(), pair, lambda *told: again.append(told[0]))
+    assert 'problems' in again
+    assert contents(out) == contents(small)
+    assert not blocks.exists()
+    with local_workers(1) as one:
+        assert not build(out, small_recipe(), one, silent)
+
+
+def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        with local_workers(jobs) as workers, pytest.raises(DatasetError, match='cannot be read'):
+            workers.submit(load_recipe, tmp_path / 'recipe.json').result()
+
+
+def test_a_build_does_not_go_on_after_a_domain_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = small_recipe()
+    build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=1)
+    monkeypatch.setattr(blocks_module, 'domain_digest', lambda domain: f'{domain}, changed')
+    with pytest.raises(DatasetError, match=r'domain ferry was changed .*: remove .*/\.work and'):
+        build(tmp_path, recipe, HERE, silent)
+    assert not (tmp_path / MANIFEST).exists()
+    shutil.rmtree(tmp_path / WORK)
+    assert build(tmp_path, recipe, HERE, silent)
+
+
+def test_blocks_that_are_there_are_not_made_again(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    first = build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=2)
+    again = build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=3)
+    assert (first, again) == (4, 2)
+
+
+def test_shards_that_are_put_together_give_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    recipe, whole = small_recipe(), tmp_path / 'whole'
+    for index in (2, 0, 1):
+        part = tmp_path / f'part-{index}'
+        build_shard(part, recipe, HERE, silent, index=index, of=3)
+        shutil.copytree(part, whole, dirs_exist_ok=True)
+    blocks = list((whole / WORK).glob('*/*.jsonl'))
+    assert len(blocks) == sum(planned_blocks(recipe, domain) for domain in recipe.domains)
+    merge(whole, HERE, silent)
+    kept = {name: data for name, data in contents(whole).items() if not name.startswith(WORK)}
+    assert kept == contents(small)
+    assert [path for path in blocks if path.exists()] == blocks
+    assert not build(whole, recipe, HERE, silent)
+    (whole / 'train.jsonl').write_bytes((whole / 'train.jsonl').read_bytes()[:-1])
+    (whole / 'test' / 'stray.pddl').write_text('')
+    assert build(whole, recipe, HERE, silent)
+    assert contents(whole) == contents(small)
+
+
+def test_a_merge_says_which_blocks_are_missing(tmp_path: Path) -> None:
+    recipe = small_recipe()
+    build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=2)
+    with pytest.raises(
+        DatasetError, match=r'ferry: 2 blocks are not enough, .* rows of train.* --blocks \d+'
+    ):
+        merge(tmp_path, HERE, silent)
+    BlockStore(tmp_path, recipe).path('ferry', 0).unlink()
+    with pytest.raises(DatasetError, match=r'ferry: 1 blocks are missing \(0\): run the shards'):
+        merge(tmp_path, HERE, silent)
+    BlockStore(tmp_path, recipe).path('ferry', 1).write_bytes(b'half')
+    BlockStore(tmp_path, recipe).write('ferry', 0, b'half')
+    with pytest.raises(DatasetError, match='is damaged or belongs to another recipe: delete it'):
+        merge(tmp_path, HERE, silent)
+
+
+def test_a_ray_cluster_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    if find_spec('ray') is None:
+        pytest.skip('ray is not installed; it is the extra "cluster"')
+    with ray_workers('local') as workers:
+        assert workers.count >= 1
+        assert build(tmp_path / 'out', small_recipe(), workers, silent)
+        failed = workers.submit(load_recipe, tmp_path / 'recipe.json')
+        assert isinstance(failed.exception(), DatasetError)
+    assert contents(tmp_path / 'out') == contents(small)
+
+
+def test_without_ray_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('safegen_ros.datasets.workers.find_spec', lambda name: None)
+    with pytest.raises(DatasetError, match=r"run pip install 'safegen_ros\[cluster\]'"):
+        ray_workers('local').__enter__()
+
+
+def test_a_worker_that_is_killed_is_an_error_with_a_cure() -> None:
+    with (
+        pytest.raises(DatasetError, match=r'was ended from outside, .* what is done is kept'),
+        local_workers(2) as workers,
+    ):
+        workers.submit(os.kill, workers.submit(os.getpid).result(), signal.SIGKILL).result()
+
+
+def test_the_folder_of_another_recipe_is_refused(small: Path) -> None:
+    before = contents(small)
+    with pytest.raises(
+        RecipeError, match=r'another dataset \(seed is 3 there and 4 here\): choose'
+    ):
+        build(small, small_recipe(seed=4), HERE, silent)
+    domains = json.loads(small_recipe().to_json())['domains']
+    domains['ferry']['quotas']['train'] = 9
+    with pytest.raises(RecipeError, match=r'domains.ferry.quotas.train is 8 there and 9 here'):
+        build(small, small_recipe(domains=domains), HERE, silent)
+    assert contents(small) == before
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / 'thesis.tex').write_text('years of work')
+    with pytest.raises(DatasetError, match='holds other things: choose an empty or a new folder'):
+        build(tmp_path, small_recipe(), HERE, silent)
+    assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
+
+
+def test_two_builds_do_not_share_a_folder(tmp_path: Path) -> None:
+    build_shard(tmp_path, small_recipe(), HERE, silent, index=0, of=1, blocks=1)
+    with (tmp_path / WORK / 'lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(DatasetError, match='another build is at work there'):
+            build(tmp_path, small_recipe(), HERE, silent)
+
+
+def test_a_build_that_cannot_be_filled_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe_module, '_PATIENCE', 3)
+    domains = json.loads(small_recipe().to_json())['domains']
+    spanner = domains['spanner'] | {
+        'sizes': {'spanners': [2, 2], 'nuts': [2, 2], 'locations': [1, 1]},
+        'weights': {'foundation-first': 1, 'taken-at-once': 1},
+        'paper_share': 0.0,
+    }
+    with pytest.raises(DatasetError, match=r'spanner: \d of 8 rows of train.* lower the quotas'):
+        build(tmp_path / 'o', small_recipe(domains={'spanner': spanner}), HERE, silent)
+    assert not (tmp_path / 'o' / MANIFEST).exists()

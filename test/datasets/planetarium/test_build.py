@@ -1,0 +1,207 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Builds small datasets: the same bytes every time, whatever stops them, and nothing wrong in."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.datasets.failures import DatasetError, RecipeError
+from safegen_ros.datasets.pddl3.blocks import WORK
+from safegen_ros.datasets.planetarium import build as building
+from safegen_ros.datasets.planetarium.build import build
+from safegen_ros.datasets.planetarium.check import check
+from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
+from safegen_ros.datasets.planetarium.recipe import (
+    PAPER,
+    SPLITS,
+    Recipe,
+    load_recipe,
+    plan_items,
+    recipe_of,
+    scaled,
+)
+from safegen_ros.datasets.planetarium.statistics import load_statistics
+from safegen_ros.datasets.workers import HERE
+from safegen_ros.paths import data_path
+
+SMALL = Recipe(
+    pairs={
+        'blocksworld': {'train': 17, 'test': 3},
+        'gripper': {'train': 14, 'test': 3},
+        'floor-tile': {'train': 0, 'test': 5},
+    },
+    block_size=5,
+)
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@pytest.fixture(scope='module')
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp('planetarium') / 'out'
+    assert build(out, SMALL, HERE, silent)
+    return out
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_dataset_has_the_rows_that_its_recipe_asks_for(built: Path) -> None:
+    found: Counter[tuple[str, str]] = Counter()
+    for split in SPLITS:
+        for pair in read_pairs(built / f'{split}.jsonl'):
+            found[pair.domain, pair.split] += 1
+            assert pair.split == split
+    wanted = {(d, s): n for d, splits in SMALL.pairs.items() for s, n in splits.items() if n}
+    assert found == wanted
+    assert check(built, HERE, silent) == 42
+    assert not build(built, SMALL, HERE, silent)
+    assert not (built / WORK).exists()
+
+
+def test_statistics_count_every_row(built: Path) -> None:
+    for domain, counts in load_statistics(built).items():
+        for name in ('split', 'abstraction', 'size', 'task', 'fold', 'placeholder'):
+            assert sum(counts[name].values()) == sum(SMALL.pairs[domain].values())
+        assert counts['abstraction'].keys() <= set(ABSTRACTIONS)
+
+
+def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PowerCut(Exception):
+        pass
+
+    def cut(stage: str, done: int, total: int) -> None:
+        if done >= 5:
+            raise PowerCut
+
+    out = tmp_path / 'out'
+    with pytest.raises(PowerCut):
+        build(out, SMALL, HERE, cut)
+    there = list((out / WORK).rglob('*.jsonl'))
+    assert there
+    made = []
+    compute = building.compute_block
+
+    def counted(recipe: Recipe, items: list[building.Item]) -> bytes:
+        made.append(items)
+        return compute(recipe, items)
+
+    monkeypatch.setattr(building, 'compute_block', counted)
+    assert build(out, SMALL, HERE, silent)
+    blocks = sum(-(-len(plan_items(SMALL, split)) // SMALL.block_size) for split in SPLITS)
+    assert len(made) == blocks - len(there)
+    assert contents(out) == contents(built)
+
+
+def test_a_damaged_block_is_refused(tmp_path: Path) -> None:
+    class PowerCut(Exception):
+        pass
+
+    def cut(stage: str, done: int, total: int) -> None:
+        raise PowerCut
+
+    with pytest.raises(PowerCut):
+        build(tmp_path / 'out', SMALL, HERE, cut)
+    (block,) = (tmp_path / 'out' / WORK).rglob('*.jsonl')
+    block.write_bytes(block.read_bytes().replace(b'b1', b'b2', 1))
+    with pytest.raises(DatasetError, match='is damaged'):
+        build(tmp_path / 'out', SMALL, HERE, silent)
+    block.unlink()
+    assert build(tmp_path / 'out', SMALL, HERE, silent)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'said'),
+    [
+        ('"placeholder": false', '"placeholder": true', 'not what its fields say'),
+        ('nothing rests on b1', 'nothing rests on b2', 'correct the words'),
+        ('(:goal (and ', '(:goal (and (on b1 b1) ', 'propositions'),
+        ('"size": "', '"size": "9', 'not what its fields say'),
+        ('"fold"', '"fould"', 'not those of a row'),
+    ],
+)
+def test_check_finds_rows_that_are_wrong(
+    built: Path, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    out = tmp_path / 'out'
+    out.mkdir()
+    for name, content in contents(built).items():
+        (out / name).write_bytes(content)
+    path = out / 'train.jsonl'
+    lines = path.read_text().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if old in line and 'blocksworld' in line)
+    lines[at] = lines[at].replace(old, new, 1)
+    path.write_text(''.join(lines))
+    with pytest.raises(DatasetError, match=r'train\.jsonl: is not what the manifest says'):
+        check(out, HERE, silent)
+    manifest = json.loads((out / 'manifest.json').read_text())
+    manifest['files']['train.jsonl'] = building.sha256(path.read_bytes()).hexdigest()
+    (out / 'manifest.json').write_text(json.dumps(manifest))
+    with pytest.raises(DatasetError, match=said):
+        check(out, HERE, silent)
+
+
+def test_a_folder_of_something_else_is_left_alone(built: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match='another recipe'):
+        build(built, scaled(SMALL, 20), HERE, silent)
+    (tmp_path / 'thesis.tex').write_text('x')
+    with pytest.raises(DatasetError, match='holds other things'):
+        build(tmp_path, SMALL, HERE, silent)
+
+
+def test_the_shipped_recipe_asks_for_the_rows_of_the_paper() -> None:
+    recipe = load_recipe(data_path('config/planetarium/paper.json'))
+    assert recipe.pairs == PAPER
+    items = {split: plan_items(recipe, split) for split in SPLITS}
+    rows = {split: sum(item.pairs for item in found) for split, found in items.items()}
+    assert (rows, sum(rows.values())) == ({'train': 129_975, 'test': 15_943}, 145_918)
+    numbers = [(i.task.domain, i.task.name, i.number) for found in items.values() for i in found]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a_scaled_recipe_has_exactly_so_many_rows() -> None:
+    for rows in (1, 7, 300, 2_000):
+        assert sum(map(scaled(Recipe(), rows).total, SPLITS)) == rows
+
+
+def test_another_seed_takes_other_problems() -> None:
+    items = [plan_items(Recipe(seed=seed, pairs=SMALL.pairs), 'train') for seed in (0, 0, 1)]
+    assert items[0] == items[1]
+    assert items[0] != items[2]
+
+
+@pytest.mark.parametrize(
+    ('values', 'said'),
+    [
+        ([], 'is no recipe'),
+        ({'seeds': 1}, 'is no recipe'),
+        ({'seed': True}, 'seed: is True'),
+        ({'seed': -1}, 'seed: is -1'),
+        ({'version': 2}, 'this makes 1'),
+        ({'name': ''}, 'give the dataset a name'),
+        ({'shuffled': 1}, 'write true or false'),
+        ({'pairs': {}}, 'name domains'),
+        ({'pairs': {'rover': {}}}, 'name domains'),
+        ({'pairs': {'gripper': {'train': 1}}}, 'give rows of train and test'),
+        ({'pairs': {'gripper': {'train': 1, 'test': '2'}}}, 'pairs.gripper.test'),
+    ],
+)  # fmt: skip
+def test_a_bad_recipe_is_refused_by_name(values: object, said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        recipe_of(values, 'r.json')
+
+
+def test_a_recipe_that_asks_for_too_much_says_how_much_there_is() -> None:
+    pairs = {'floor-tile': {'train': 0, 'test': 30_000}}
+    with pytest.raises(RecipeError, match=r'there are only 25,7\d\d'):
+        plan_items(Recipe(pairs=pairs), 'test')
