@@ -28,7 +28,7 @@ def approve(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan that waits for approval, and allow or refuse it."""
-    from safegen_ros.cli.approval_side import Word, answer_plan
+    from safegen_ros.cli.approval import Word, answer_plan
 
     word = Word(digest, not refuse, reason)
     raise typer.Exit(answer_plan(word, namespace, wait, as_json))

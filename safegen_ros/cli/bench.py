@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from safegen_ros.cli.progress import bars, stages
-from safegen_ros.console.compact import keep_compact
+from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.paths import runs_dir
 from safegen_ros.terminal import Console
 

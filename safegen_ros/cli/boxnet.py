@@ -14,7 +14,7 @@ import typer
 from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
 from safegen_ros.cli.dataset import build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.given import given_words
+from safegen_ros.cli.repro_command import given_words
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def verify(
     render: Annotated[Path | None, typer.Option(help='draw the steps into this file')] = None,
 ) -> None:
     """Say whether a plan solves a task, or which robots do what wrong, and where."""
-    from safegen_ros.cli.files import read_text
+    from safegen_ros.goals.files import read_text
     from safegen_ros.tasks.boxnet.verifier import verify as judge_text
 
     asked = with_depth(_task(task, id), depth)

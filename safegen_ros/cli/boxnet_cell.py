@@ -90,7 +90,7 @@ def run(
 ) -> None:
     """Carry a plan out in MuJoCo, every step proved anew before it is taken."""
     from safegen_ros.cells.box_cell import BoxCell, CellSample
-    from safegen_ros.cli.files import read_text
+    from safegen_ros.goals.files import read_text
     from safegen_ros.paths import data_path
     from safegen_ros.tasks.boxnet.model import plan_json, read_task
     from safegen_ros.tasks.boxnet.optimal import solve

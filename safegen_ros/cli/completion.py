@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.cli.files import TEST_PROBLEMS
+from safegen_ros.goals.files import TEST_PROBLEMS
 from safegen_ros.paths import DataNotFoundError, data_path
 
 

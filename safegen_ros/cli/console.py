@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.operate import Namespace
-from safegen_ros.console.compact import keep_compact
+from safegen_ros.console.viser_workarounds import keep_compact
 
 
 def console(
@@ -37,8 +37,8 @@ def console(
     """
     keep_compact()  # before numpy begins threads
     from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.console.access import read_token
     from safegen_ros.console.console import Console, Settings
-    from safegen_ros.console.gate import read_token
 
     token = read_token(token_file) if token_file is not None else ''
     place = absolute_namespace(namespace)

@@ -18,16 +18,15 @@ from safegen_ros.bringup.events import StackEvent
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
-from safegen_ros.cli.approval_side import Asking, lines
-from safegen_ros.cli.asked import Asked, TaskOptions, check_goal_options
-from safegen_ros.cli.cells import AUTO, choose_cell
+from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.goal_check import GoalCheck, check_goal, check_world
 from safegen_ros.cli.namespaces import absolute_namespace
-from safegen_ros.cli.plan_goal import PlanExecution
-from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals.cells import AUTO, choose_cell
+from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
+from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
@@ -47,7 +46,7 @@ EXIT_INTERRUPTED = 130
 class DemoOptions:
     """What `safegen demo` was asked beside the problem; see its `--help`."""
 
-    task: TaskOptions
+    task: ProblemSource
     seed: int
     time_budget: float
     real_time_factor: float
@@ -70,7 +69,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
         SafegenError: the task cannot be read, the table cannot show it, or an option is wrong;
             nothing has been started then.
     """
-    asked = Asked.read(problem, options.task, options.goal())
+    asked = GoalRequest.read(problem, options.task, options.goal())
     check_goal_options(asked.options)
     problem_read = asked.task.problem
     if problem_read is None:
@@ -84,7 +83,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}
     specs = node_specs('sim', {**values, 'cell': cell.cell})
 
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         with RunDisplay(console) as display:
             return _with_stack(specs, session, asked, display)
 
@@ -92,7 +91,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
 
 
 def run_goal(
-    asked: Asked,
+    asked: GoalRequest,
     namespace: str,
     console: Console,
     *,
@@ -114,7 +113,7 @@ def run_goal(
     check_goal_options(asked.options)
     place = absolute_namespace(namespace)
 
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         with RunDisplay(console) as display, Client(place) as client:
             return _run_goal(client, session, asked, display)
 
@@ -122,8 +121,8 @@ def run_goal(
 
 
 def kept_run(
-    asked: Asked,
-    work: Callable[[Session], int],
+    asked: GoalRequest,
+    work: Callable[[RunRecorder], int],
     video: bool,
     console: Console,
     done: Callable[[Path], None] = lambda folder: None,
@@ -141,7 +140,7 @@ def kept_run(
         The exit status.
     """
     folder, source = new_run_dir(runs_dir()), str(asked.path)
-    session = Session(
+    session = RunRecorder(
         folder,
         asked.task,
         source,
@@ -160,7 +159,7 @@ def kept_run(
         done(session.folder)
 
 
-def _followed(session: Session, work: Callable[[Session], int], console: Console) -> int:
+def _followed(session: RunRecorder, work: Callable[[RunRecorder], int], console: Console) -> int:
     """The exit status of a run, with its end in the record and on the screen."""
     try:
         return work(session)
@@ -188,7 +187,7 @@ def _ending(record: RunRecord, colour: str) -> str:
 
 
 def _with_stack(
-    specs: tuple[NodeSpec, ...], session: Session, asked: Asked, display: RunDisplay
+    specs: tuple[NodeSpec, ...], session: RunRecorder, asked: GoalRequest, display: RunDisplay
 ) -> int:
     display.busy('safegen up sim: starting planner, validator and executor')
     log = session.folder / 'log'
@@ -206,7 +205,7 @@ def _with_stack(
             return _run_goal(client, session, asked, display)
 
 
-def _run_goal(client: Client, session: Session, asked: Asked, display: RunDisplay) -> int:
+def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display: RunDisplay) -> int:
     """Sends the goal, follows it to its end and compares the world with it."""
     asking = Asking(client) if asked.options.approval and sys.stdin.isatty() else None
 
@@ -277,7 +276,7 @@ def _stack_event(display: RunDisplay) -> Callable[[StackEvent], None]:
     return show
 
 
-def _show_task(console: Console, asked: Asked) -> None:
+def _show_task(console: Console, asked: GoalRequest) -> None:
     task = asked.task
     table = Table.grid(padding=(0, 2))
     table.add_row('[bold]task[/]', escape(f'{task.name}  ({asked.path})'))
@@ -308,7 +307,7 @@ def _show_check(display: RunDisplay, check: GoalCheck, cell: str) -> None:
 
 
 def _keep(
-    session: Session, task: ActionTask, video: bool, console: Console, seconds: float
+    session: RunRecorder, task: ActionTask, video: bool, console: Console, seconds: float
 ) -> None:
     """Makes the report, pictures and the video, and says where everything is."""
     folder = session.folder

@@ -53,7 +53,7 @@ def mycobot(
         for name, knob in KNOBS.items():
             print(f'{name:<14} {knob.help} ({knob.low:g} to {knob.high:g}; {knob.default:g})')
         return
-    from safegen_ros.cli.files import find_problem, read_task
+    from safegen_ros.goals.files import find_problem, read_task
     from safegen_ros.paths import data_path
     from safegen_ros.robot.cell.layout import initial_layout
     from safegen_ros.robot.emulator.emulator import Emulator

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safegen_ros.cli.dataset import BENCH
-from safegen_ros.cli.given import given_words
 from safegen_ros.cli.progress import stages
+from safegen_ros.cli.repro_command import given_words
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named

@@ -45,7 +45,6 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.fault_bench import faults
 from safegen_ros.cli.figure6 import figure6
-from safegen_ros.cli.files import ReadAs
 from safegen_ros.cli.kept_runs import history, replay, show
 from safegen_ros.cli.operate import blocks_set_up, release, require_set_up, reset, status, stop
 from safegen_ros.cli.policy import policy
@@ -53,18 +52,19 @@ from safegen_ros.cli.rules import rules
 from safegen_ros.cli.share import share
 from safegen_ros.cli.solve import solve
 from safegen_ros.cli.step import step
-from safegen_ros.cli.typer_compat import read_unions
-from safegen_ros.cli.validate import plan_text, validate
-from safegen_ros.cli.words import (
+from safegen_ros.cli.text_request import (
     AcceptReading,
     Constraints,
-    Spoken,
     Start,
+    TextRequest,
     Words,
     Yes,
     run_request,
 )
+from safegen_ros.cli.typer_compat import read_unions
+from safegen_ros.cli.validate import plan_text, validate
 from safegen_ros.errors import SafegenError
+from safegen_ros.goals.files import ReadAs
 from safegen_ros.planning.feedback import FEEDBACK
 from safegen_ros.planning.levels import LEVELS
 from safegen_ros.terminal import Console, guard
@@ -167,10 +167,10 @@ def demo(
     video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
-    from safegen_ros.cli.asked import TaskOptions
     from safegen_ros.cli.demo import DemoOptions, run_demo
+    from safegen_ros.goals.request import ProblemSource
 
-    about = TaskOptions(domain, read_as, format)
+    about = ProblemSource(domain, read_as, format)
     options = DemoOptions(
         about, seed, time_budget, real_time_factor, search, model, video, cell, strategy, feedback
     )
@@ -244,10 +244,10 @@ def run(
 
     A request in words, with --domain NAME or --start PROBLEM, is first shown as it was understood.
     """
-    from safegen_ros.cli.asked import Asked, TaskOptions
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
     from safegen_ros.client import Options
+    from safegen_ros.goals.request import GoalRequest, ProblemSource
 
     options = Options(
         time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
@@ -257,10 +257,10 @@ def run(
     if set_up:
         require_set_up(namespace)
     console, done = Console(stderr=as_json), when_kept(as_json)
-    spoken = Spoken.read(problem, words, domain, constraints, start)
+    spoken = TextRequest.read(problem, words, domain, constraints, start)
     if spoken is not None:
         raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
-    asked = Asked.read(Path(problem), TaskOptions(domain, read_as, format), options)
+    asked = GoalRequest.read(Path(problem), ProblemSource(domain, read_as, format), options)
     raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
 
 
@@ -292,7 +292,7 @@ def plan(
     from safegen_ros.client import Options
 
     options = Options(time_budget, attempts, search, seed, strategy, feedback)
-    spoken = Spoken.read(problem, words, domain, constraints, start)
+    spoken = TextRequest.read(problem, words, domain, constraints, start)
     goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
     raise typer.Exit(plan_task(Path(problem), goal, as_json))
 
@@ -311,14 +311,14 @@ def execute(
     as_json: AsJson = False,
 ) -> None:
     """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
-    from safegen_ros.cli.asked import Asked, TaskOptions
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
     from safegen_ros.client import Options
+    from safegen_ros.goals.request import GoalRequest, ProblemSource
     from safegen_ros.pddl.plan import parse_plan
 
     steps = parse_plan(plan_text(plan))
-    asked = Asked.read(problem, TaskOptions(domain, read_as, format), Options(time_budget))
+    asked = GoalRequest.read(problem, ProblemSource(domain, read_as, format), Options(time_budget))
     console, done = Console(stderr=as_json), when_kept(as_json)
     raise typer.Exit(run_goal(replace(asked, plan=steps), namespace, console, done=done))
 

@@ -14,28 +14,28 @@ AsJson = Annotated[bool, typer.Option('--json', help='print JSON for a program')
 
 def stop(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Stop the arm and end every goal, until a reset. An emergency stop is wired: this is none."""
-    from safegen_ros.cli.operator_side import stop_stack
+    from safegen_ros.cli.operator import stop_stack
 
     raise typer.Exit(stop_stack(namespace, as_json))
 
 
 def reset(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Allow goals again after a stop. Nothing moves by that; look at the cell first."""
-    from safegen_ros.cli.operator_side import reset_stack
+    from safegen_ros.cli.operator import reset_stack
 
     raise typer.Exit(reset_stack(namespace, as_json))
 
 
 def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs."""
-    from safegen_ros.cli.operator_side import release_tool
+    from safegen_ros.cli.operator import release_tool
 
     raise typer.Exit(release_tool(namespace, as_json))
 
 
 def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Say that the blocks of a real table stand as the next goal begins. Look at them first."""
-    from safegen_ros.cli.operator_side import state_set_up
+    from safegen_ros.cli.operator import state_set_up
 
     raise typer.Exit(state_set_up(namespace, as_json))
 
@@ -43,7 +43,7 @@ def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
 def require_set_up(namespace: str) -> None:
     """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
     from safegen_ros.cli.namespaces import absolute_namespace
-    from safegen_ros.cli.operator_side import call_set_up
+    from safegen_ros.cli.operator import call_set_up
     from safegen_ros.errors import ErrorCode, SafegenError
 
     answer = call_set_up(absolute_namespace(namespace))

@@ -6,30 +6,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.markup import escape
 
-from safegen_msgs.action import ExecutePlan, RunTask
+from safegen_msgs.action import RunTask
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.files import read_action_task, read_text
 from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.cli.text_request import TextRequest
 from safegen_ros.cli.verdicts import verdict_values
-from safegen_ros.cli.words import Spoken
-from safegen_ros.client import Client, Goal, Options
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.plan import Plan
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.goals.files import read_action_task, read_text
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
-
-CLIENT = 'client'
-"""Who wrote a plan that `safegen execute` sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class PlanGoal:
     format: str
     options: Options
     namespace: str
-    spoken: Spoken | None = None
+    spoken: TextRequest | None = None
 
 
 def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None = None) -> int:
@@ -81,7 +75,7 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
         console.print(f'[bold red]{name}[/] {escape(result.error_msg)}', highlight=False)
     else:
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
-        print('\n'.join(told.step_texts(result.plan)), file=out or sys.stdout)
+        print('\n'.join(record_conversions.step_texts(result.plan)), file=out or sys.stdout)
     return EXIT_FAILED if failed else EXIT_OK
 
 
@@ -110,7 +104,7 @@ def plan_values(result: Any) -> dict[str, Any]:
     return {
         'error': ErrorCode(result.error_code).name,
         'message': result.error_msg,
-        'plan': list(told.step_texts(result.plan)),
+        'plan': list(record_conversions.step_texts(result.plan)),
         'source': result.plan.source,
         'seconds': conversions.duration_from_msg(result.planning_time),
         'attempts': attempts,
@@ -122,54 +116,6 @@ def plan_values(result: Any) -> dict[str, Any]:
 
 
 def _verdict(verdict: Any, plan: Any) -> dict[str, Any]:
-    return verdict_values(conversions.verdict_from_msg(verdict), told.step_texts(plan) or None)
-
-
-class PlanExecution:
-    """A goal of `execute_plan` that answers as one of `run_task` does, without the planning."""
-
-    def __init__(self, goal: Goal, plan: Plan) -> None:
-        self._goal = goal
-        self._plan = plan
-
-    @property
-    def id(self) -> str:
-        """As `Goal.id`."""
-        return self._goal.id
-
-    def result(self) -> RunTask.Result:
-        """As `Goal.result`."""
-        return self._answer(self._goal.result())
-
-    def cancel(self) -> RunTask.Result:
-        """As `Goal.cancel`."""
-        return self._answer(self._goal.cancel())
-
-    def _answer(self, result: ExecutePlan.Result) -> RunTask.Result:
-        return RunTask.Result(
-            error_code=result.error_code,
-            error_msg=result.error_msg,
-            plan=conversions.plan_to_msg(self._plan, CLIENT),
-            verdict=result.verdict,
-            steps_done=result.steps_done,
-            final_state=result.final_state,
-            execution_time=result.execution_time,
-        )
-
-
-def start_execution(
-    client: Client,
-    problem: str,
-    plan: Plan,
-    domain: str,
-    time_budget_s: float,
-    on_feedback: Callable[[Any], None],
-    format: str,
-) -> PlanExecution:
-    """Sends a plan to the executor; the arguments are those of `Client.start_execute`."""
-
-    def feedback(message: Any) -> None:
-        on_feedback(RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message.progress))
-
-    goal = client.start_execute(problem, plan, domain, time_budget_s, feedback, format)
-    return PlanExecution(goal, plan)
+    return verdict_values(
+        conversions.verdict_from_msg(verdict), record_conversions.step_texts(plan) or None
+    )

@@ -21,8 +21,8 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.files import ReadAs, find_problem, read_task
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals.files import ReadAs, find_problem, read_task
 
 if TYPE_CHECKING:
     from safegen_ros.language.rule_files import Read

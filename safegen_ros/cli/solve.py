@@ -20,8 +20,8 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.files import ReadAs, read_task
 from safegen_ros.cli.verdicts import ranking_values
+from safegen_ros.goals.files import ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.verify.cost import Ranking, rank
 

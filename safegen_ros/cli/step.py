@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.completion import complete_problem
-from safegen_ros.cli.files import ReadAs, find_problem, read_task, read_text
+from safegen_ros.goals.files import ReadAs, find_problem, read_task, read_text
 from safegen_ros.planning.levels import HIERARCHY, LEVELS, level_names
 
 STRATEGY = f'beam, model, {HIERARCHY}'
@@ -53,8 +53,8 @@ def step(
 
     The exit status is 0 when the goal was observed to hold, 1 when it was not, 2 for bad input.
     """
-    from safegen_ros.cli.cells import choose_cell
     from safegen_ros.cli.step_run import StepRun
+    from safegen_ros.goals.cells import choose_cell
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend

@@ -24,9 +24,9 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.files import ReadAs, read_task, read_text
 from safegen_ros.cli.verdicts import ranking_values, show_verdict, verdict_values
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.goals.files import ReadAs, read_task, read_text
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.plan import Plan, parse_plan

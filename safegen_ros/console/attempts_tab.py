@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from safegen_ros.console.cards import attempt_html
-from safegen_ros.console.desk import GoalView, Picture
 from safegen_ros.console.shown import goal_html
+from safegen_ros.console.state import GoalView, Snapshot
 from safegen_ros.console.widgets import Html, Parts
 
 SHOWN = 12
@@ -26,10 +26,10 @@ class AttemptsTab:
         self._places = [Html(parts.gui) for _ in range(SHOWN)]
         self._drawn: dict[tuple[str, int, bool], str] = {}
 
-    def update(self, picture: Picture) -> None:
+    def update(self, snapshot: Snapshot) -> None:
         """Shows what is known."""
-        self._goal.show(goal_html(picture.goal))
-        shown = self._attempts(picture.goal)
+        self._goal.show(goal_html(snapshot.goal))
+        shown = self._attempts(snapshot.goal)
         for place, content in zip(self._places, (*shown, *('',) * SHOWN), strict=False):
             place.show(content)
 

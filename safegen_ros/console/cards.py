@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from safegen_ros.console.lights import lights, lights_html
+from safegen_ros.console.constraint_status import lights, lights_html
 from safegen_ros.console.markup import element, escaped, list_html
 from safegen_ros.console.pictures import before_after_html
 from safegen_ros.console.wording import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from safegen_ros.console.lights import trajectory
+from safegen_ros.console.constraint_status import trajectory
 from safegen_ros.console.markup import element, escaped
 from safegen_ros.console.wording import (
     CATEGORY_WORDS,

@@ -16,9 +16,8 @@ from functools import partial
 
 from safegen_ros.client import Client
 from safegen_ros.closing import Closing
+from safegen_ros.console.access import LOOPBACK, Gate
 from safegen_ros.console.attempts_tab import AttemptsTab
-from safegen_ros.console.desk import Desk, GoalView
-from safegen_ros.console.gate import LOOPBACK, Gate
 from safegen_ros.console.history_tab import HistoryTab
 from safegen_ros.console.link import Link
 from safegen_ros.console.operator_panel import OperatorPanel
@@ -28,6 +27,7 @@ from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
 from safegen_ros.console.stack_view import stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
+from safegen_ros.console.state import ConsoleState, GoalView
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
@@ -80,7 +80,7 @@ class Console(Closing):
         settings: how.
 
     Attributes:
-        desk: what the page is drawn from.
+        state: what the page is drawn from.
 
     Raises:
         SafegenError: the address may not be served, or is taken.
@@ -90,20 +90,20 @@ class Console(Closing):
         place = (f'ROS domain {current_domain()}', f'namespace {settings.namespace}')
         gate = Gate(settings.host, settings.token, title=f'safegen, {place[0]}')
         cell = load_scene(settings.scene_file or None)
-        self.desk = Desk()
-        self._drawn = self.desk.picture
+        self.state = ConsoleState()
+        self._drawn = self.state.snapshot
         self._settings = settings
         self._ended = threading.Event()
         self._server = serve(gate, settings.port)
         self._background = ThreadPoolExecutor(1, 'console journals')
         self._client = Client(settings.namespace)
-        link = Link(self._client, self.desk, self._look_up)
+        link = Link(self._client, self.state, self._look_up)
         self._link = link
-        self._sender = Sender(self._client, link, self.desk, cell, self.tell)
+        self._sender = Sender(self._client, link, self.state, cell, self.tell)
         self._stage = Stage(self._server, cell)
         parts = Parts(
             self._server.gui,
-            self.desk,
+            self.state,
             link,
             self._sender,
             self.tell,
@@ -196,22 +196,22 @@ class Console(Closing):
             )
 
     def _draw_scene(self) -> None:
-        if self.desk.wait(self._drawn, 1.0 / GHOST_HZ) is not self._drawn:
+        if self.state.wait(self._drawn, 1.0 / GHOST_HZ) is not self._drawn:
             self._ended.wait(_TOGETHER_S)
-        picture = self._drawn = self.desk.picture
+        snapshot = self._drawn = self.state.snapshot
         with self._server.atomic():
-            self._stage.update(picture, time.monotonic())
+            self._stage.update(snapshot, time.monotonic())
             if self._stamp is not None:
-                self._stamp.show(f'<i data-sent="{picture.look.sent:.6f}"></i>')
+                self._stamp.show(f'<i data-sent="{snapshot.look.sent:.6f}"></i>')
         self._server.flush()
 
     def _draw_page(self) -> None:
-        picture = self.desk.picture
-        self._top.update(picture)
-        self._attempts.update(picture)
-        self._stack.show(stack_html(picture))
+        snapshot = self.state.snapshot
+        self._top.update(snapshot)
+        self._attempts.update(snapshot)
+        self._stack.show(stack_html(snapshot))
         if self._task is not None:
-            self._task.update(self._sender.busy, picture.up)
+            self._task.update(self._sender.busy, snapshot.up)
         self._history.update(time.monotonic())
 
     def _loop(self, hz: float, work: Callable[[], None]) -> None:
@@ -240,7 +240,7 @@ class Console(Closing):
             record = task_of_goal(runs_dir(), id)
             problem = problem_of(record) if record is not None else None
             if problem is not None:
-                self.desk.goal(id, partial(GoalView.with_problem, problem=problem))
+                self.state.goal(id, partial(GoalView.with_problem, problem=problem))
                 return
 
     def close(self) -> None:

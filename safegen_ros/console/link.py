@@ -29,8 +29,15 @@ from visualization_msgs.msg import Marker, MarkerArray
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.client import Client
-from safegen_ros.console import desk
-from safegen_ros.console.desk import Desk, GoalView, MonitorView, PartView, Pending, StopView
+from safegen_ros.console import state
+from safegen_ros.console.state import (
+    ConsoleState,
+    GoalView,
+    MonitorView,
+    PartView,
+    Pending,
+    StopView,
+)
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
 from safegen_ros.robot.pose import Pose
@@ -38,9 +45,7 @@ from safegen_ros.ros import (
     conversions,
     diagnostics,
     qos,
-)
-from safegen_ros.ros import (
-    record_conversions as told,
+    record_conversions,
 )
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
@@ -57,13 +62,13 @@ THERE_S = 1.0
 
 NODES = ('validator', 'executor', 'planner')
 
-_ACTIONS = {desk.RUN: RunTask, desk.PLAN: PlanTask, desk.EXECUTE: ExecutePlan}
+_ACTIONS = {state.RUN: RunTask, state.PLAN: PlanTask, state.EXECUTE: ExecutePlan}
 _MOST_OVER = 1000  # goals that are known to be over; what is told of older ones says so itself
 _OVER = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
 
 class Link:
-    """Fills a desk from the topics of the stack, and calls its services.
+    """Fills a state from the topics of the stack, and calls its services.
 
     Args:
         client: of the stack; its node carries all of this.
@@ -71,8 +76,8 @@ class Link:
         begun: told the id of a goal that somebody else has sent, so that its task can be looked up.
     """
 
-    def __init__(self, client: Client, at: Desk, begun: Callable[[str], None]) -> None:
-        self._desk = at
+    def __init__(self, client: Client, at: ConsoleState, begun: Callable[[str], None]) -> None:
+        self._state = at
         self._begun = begun
         self._lock = threading.Lock()
         self._open: dict[str, str] = {}
@@ -141,22 +146,22 @@ class Link:
 
     def _look(self, **values: Any) -> None:
         now = time.monotonic()
-        self._desk.change(lambda p: replace(p, look=replace(p.look, heard=now, **values)))
+        self._state.change(lambda p: replace(p, look=replace(p.look, heard=now, **values)))
 
     def _scene(self, message: MarkerArray) -> None:
         """Where the blocks are before anything has moved: samples come with motion only."""
         names = [m.text for m in message.markers if m.ns == 'names' and m.action == Marker.ADD]
         boxes = [m.pose for m in message.markers if m.ns == 'blocks' and m.action == Marker.ADD]
-        if not self._desk.picture.look.poses and len(names) == len(boxes):
+        if not self._state.snapshot.look.poses and len(names) == len(boxes):
             self._look(poses=dict(zip(names, map(_pose, boxes), strict=True)))
 
     def _stopped(self, message: msg.StopState) -> None:
         stop = StopView(True, message.stopped, message.reason, message.count)
-        self._desk.set(stop=stop)
+        self._state.set(stop=stop)
 
     def _pending(self, message: msg.PendingPlan) -> None:
         if not message.digest:
-            self._desk.set(pending=None)
+            self._state.set(pending=None)
             return
         # A plan of another digest than it says may be looked at, but not be allowed.
         right = message.digest == pending_digest(message)
@@ -164,20 +169,20 @@ class Link:
         pending = Pending(
             goal,
             message.digest if right else '',
-            told.step_texts(message.plan),
+            record_conversions.step_texts(message.plan),
             conversions.verdict_from_msg(message.verdict),
             _seconds(message.expires),
             message.replans,
             message.request,
         )
-        self._desk.set(pending=pending)
+        self._state.set(pending=pending)
         problem = _problem(message.task)
-        self._desk.goal(goal, lambda view: desk.awaits(view, pending.steps, problem))
+        self._state.goal(goal, lambda view: state.awaits(view, pending.steps, problem))
 
     def _monitored(self, message: msg.MonitorStatus) -> None:
         standings = tuple(zip(message.constraints, message.standings, strict=False))
         goal = bytes(message.goal_id.uuid).hex()
-        self._desk.set(monitor=MonitorView(goal, message.step, standings, message.reason))
+        self._state.set(monitor=MonitorView(goal, message.step, standings, message.reason))
 
     def _diagnosed(self, message: DiagnosticArray) -> None:
         parts = {
@@ -186,11 +191,11 @@ class Link:
             )
             for each in message.status
         }
-        self._desk.change(lambda p: replace(p, parts={**p.parts, **parts}))
+        self._state.change(lambda p: replace(p, parts={**p.parts, **parts}))
 
     def _beat(self, instance: Instance) -> None:
         if instance.sent:
-            self._desk.set(beat=time.monotonic())
+            self._state.set(beat=time.monotonic())
 
     def _statuses(self, action: str, message: GoalStatusArray) -> None:
         for each in message.status_list:
@@ -206,12 +211,12 @@ class Link:
         with self._lock:
             if id in self._open or id in self._over:
                 return
-            led_to = action == desk.EXECUTE and desk.RUN in self._open.values()
+            led_to = action == state.EXECUTE and state.RUN in self._open.values()
             self._open[id] = action
             view = None if led_to else self._ours.pop(id, None) or GoalView(id, action)
             # Under the lock, so that whoever announces a goal that is known finds it shown.
             if view is not None:
-                self._desk.set(goal=view)
+                self._state.set(goal=view)
         self._ask_result(action, id)
         if view is not None and not view.ours:
             self._begun(id)
@@ -226,14 +231,14 @@ class Link:
             while len(self._over) > _MOST_OVER:
                 del self._over[next(iter(self._over))]
             if unseen is not None:
-                self._desk.set(goal=unseen)
+                self._state.set(goal=unseen)
         if unseen is not None:
             self._ask_result(action, id)
 
     def _count(self) -> None:
         with self._lock:
-            running = len([a for a in self._open.values() if a != desk.EXECUTE])
-        self._desk.set(others=max(0, running - 1))
+            running = len([a for a in self._open.values() if a != state.EXECUTE])
+        self._state.set(others=max(0, running - 1))
 
     def _ask_result(self, action: str, id: str) -> None:
         kind = _ACTIONS[action].Impl.GetResultService
@@ -251,27 +256,27 @@ class Link:
             self._last_look = (time.time(), _seconds(world.header.stamp))
             poses = {each.name: _pose(each.pose) for each in world.objects}
             self._look(poses=poses, facts=tuple(world.facts))
-        self._desk.goal(id, lambda view: desk.ended(view, answer.result))
+        self._state.goal(id, lambda view: state.ended(view, answer.result))
 
     def _feedback(self, action: str, message: Any) -> None:
         id, feedback = bytes(message.goal_id.uuid).hex(), message.feedback
-        if action != desk.RUN:
-            change = desk.planned if action == desk.PLAN else desk.executed
-            self._desk.goal(id, lambda view: change(view, feedback.progress))
+        if action != state.RUN:
+            change = state.planned if action == state.PLAN else state.executed
+            self._state.goal(id, lambda view: change(view, feedback.progress))
         elif feedback.stage == RunTask.Feedback.PLANNING:
-            self._desk.goal(id, lambda view: desk.planned(view, feedback.planning))
+            self._state.goal(id, lambda view: state.planned(view, feedback.planning))
             self._understood(id, feedback.planning)
         elif feedback.stage == RunTask.Feedback.EXECUTION:
-            self._desk.goal(id, lambda view: desk.executed(view, feedback.execution))
+            self._state.goal(id, lambda view: state.executed(view, feedback.execution))
         elif feedback.stage == RunTask.Feedback.REPLANNING:
             left = _problem(feedback.replan.task)
-            self._desk.goal(id, lambda view: desk.replanned(view, feedback.replan, left))
+            self._state.goal(id, lambda view: state.replanned(view, feedback.replan, left))
 
     def _understood(self, id: str, progress: Any) -> None:
         """The problem that a model has written for words."""
         if progress.phase == 'understood':
             problem = _problem(msg.Task(problem=progress.problem))
-            self._desk.goal(id, lambda view: view.with_problem(problem))
+            self._state.goal(id, lambda view: view.with_problem(problem))
 
     # What can be asked.
 
@@ -280,20 +285,20 @@ class Link:
         there = {
             name for name in NODES if self._node.count_publishers(f'{name}/transition_event') > 0
         }
-        self._desk.set(nodes={name: self._heartbeats.state(name) for name in NODES})
+        self._state.set(nodes={name: self._heartbeats.state(name) for name in NODES})
         # By the graph, and not by the states: a node that is held up still has its goals.
         if 'planner' not in there:
-            self._desk.set(pending=None)
+            self._state.set(pending=None)
         with self._lock:
             actions = dict(self._open)
         for id, action in actions.items():
-            if ('executor' if action == desk.EXECUTE else 'planner') not in there:
+            if ('executor' if action == state.EXECUTE else 'planner') not in there:
                 self._lost(action, id)
 
     def _lost(self, action: str, id: str) -> None:
         """Nobody holds the goal any more, and nobody will tell how it ended."""
         self._end(action, id)
-        self._desk.goal(
+        self._state.goal(
             id,
             lambda view: replace(
                 view, stage='ended', moving=False, code=ErrorCode.SERVER_LOST,
@@ -308,9 +313,9 @@ class Link:
             unseen = not self._over.get(id, True)
             if unseen:
                 self._over[id] = True
-                self._desk.set(goal=view)
+                self._state.set(goal=view)
             elif id in self._open or id in self._over:
-                self._desk.goal(
+                self._state.goal(
                     id,
                     lambda seen: replace(seen, ours=True, problems={**problems, **seen.problems}),
                 )

@@ -22,9 +22,9 @@ from typing import Any
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from safegen_ros.console.compact import keep_compact
+from safegen_ros.console.access import LOOPBACK, read_token
 from safegen_ros.console.console import PORT, Console, Settings
-from safegen_ros.console.gate import LOOPBACK, read_token
+from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros.discovery import use_stack_discovery
 

@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 from safegen_ros.console.cards import STYLE, panel
-from safegen_ros.console.desk import Pending, Picture
 from safegen_ros.console.markup import PARTS_CSS, element, escaped
 from safegen_ros.console.shown import countdown_words, plan_html, situation, tried_html
+from safegen_ros.console.state import Pending, Snapshot
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.console.wording import next_words
 
@@ -57,13 +57,13 @@ class OperatorPanel:
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
         self._plan, self._tried = Html(gui), Html(gui)
 
-    def update(self, picture: Picture) -> None:
+    def update(self, snapshot: Snapshot) -> None:
         """Shows what is known."""
-        words = next_words(situation(picture))
-        stopped = picture.stop.stopped
+        words = next_words(situation(snapshot))
+        stopped = snapshot.stop.stopped
         style = 'sg-next sg-stopped' if stopped else 'sg-next'
-        where = ' · '.join((*self._parts.place, _robot_words(picture.robot)))
-        told = countdown_words(picture.pending, time.time())
+        where = ' · '.join((*self._parts.place, _robot_words(snapshot.robot)))
+        told = countdown_words(snapshot.pending, time.time())
         self._next.show(
             panel(
                 element('p', escaped(where), class_='sg-done'),
@@ -71,14 +71,14 @@ class OperatorPanel:
                 element('p', element('b', told)) if told else '',
             )
         )
-        self._tried.show(tried_html(picture.goal))
-        self._plan.show(plan_html(picture))
+        self._tried.show(tried_html(snapshot.goal))
+        self._plan.show(plan_html(snapshot))
         if self._parts.read_only:
             return
-        goal = picture.goal
+        goal = snapshot.goal
         put(self._cancel, visible=goal is not None and goal.running)
         put(self._reset, visible=stopped)
-        pending = picture.pending
+        pending = snapshot.pending
         key = f'{pending.digest} {pending.verdict.category}' if pending else ''
         if key != self._digest:
             self._digest = key
@@ -111,7 +111,7 @@ class OperatorPanel:
         self._parts.doing(self._parts.link.stop)
 
     def _cancel_goal(self) -> None:
-        goal = self._parts.desk.picture.goal
+        goal = self._parts.state.snapshot.goal
         if goal is not None and goal.running:
             self._parts.doing(lambda: self._parts.link.cancel(goal))
 
@@ -119,7 +119,7 @@ class OperatorPanel:
         """Asks whoever clicked, and nobody else, whether the cell was looked at."""
         if client is None:
             return
-        reason = self._parts.desk.picture.stop.reason
+        reason = self._parts.state.snapshot.stop.reason
         modal = client.gui.add_modal('Allow motion again?')
         with modal:
             client.gui.add_html(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from safegen_ros.console.lights import trajectory
+from safegen_ros.console.constraint_status import trajectory
 from safegen_ros.console.markup import element, escaped, list_html
 from safegen_ros.console.towers import Towers, goal_towers, is_blocksworld, towers_of
 from safegen_ros.language.english import formula_words

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from safegen_ros.console.lights import trajectory
+from safegen_ros.console.constraint_status import trajectory
 from safegen_ros.console.wording import step_words, steps_of
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom, Problem, State

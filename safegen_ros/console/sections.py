@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from safegen_ros.console.cards import rules_html, steps_html
 from safegen_ros.console.compare import compare, compare_html
-from safegen_ros.console.lights import legend_html, lights, lights_html, lights_observed
+from safegen_ros.console.constraint_status import legend_html, lights, lights_html, lights_observed
 from safegen_ros.console.markup import element, escaped, list_html
 from safegen_ros.console.pictures import before_after_html, film_html, goal_html, state_html
 from safegen_ros.console.runs import Frame, Source, frames, problem_of_attempt

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from safegen_ros.cli.asked import SpokenRecord, check_goal_options
-from safegen_ros.cli.goal_check import check_facts, check_goal
-from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Client, Options
 from safegen_ros.closing import Closing
-from safegen_ros.console import desk
+from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
-from safegen_ros.console.desk import Desk, GoalView
 from safegen_ros.console.link import Link
+from safegen_ros.console.state import ConsoleState, GoalView
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals.goal_check import check_facts, check_goal
+from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.request import TranslatedRequest, check_goal_options
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
@@ -45,9 +45,14 @@ class Sender(Closing):
     """
 
     def __init__(
-        self, client: Client, link: Link, at: Desk, cell: Scene, tell: Callable[[str, bool], None]
+        self,
+        client: Client,
+        link: Link,
+        at: ConsoleState,
+        cell: Scene,
+        tell: Callable[[str, bool], None],
     ) -> None:
-        self._client, self._link, self._desk, self._cell = client, link, at, cell
+        self._client, self._link, self._state, self._cell = client, link, at, cell
         self._tell = tell
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -58,7 +63,9 @@ class Sender(Closing):
         """Whether a goal of this console has not ended."""
         return self._thread is not None and self._thread.is_alive()
 
-    def run(self, chosen: Chosen, options: Options, spoken: SpokenRecord | None = None) -> None:
+    def run(
+        self, chosen: Chosen, options: Options, spoken: TranslatedRequest | None = None
+    ) -> None:
         """Has a task planned, proved and executed; returns at once.
 
         Raises:
@@ -77,7 +84,7 @@ class Sender(Closing):
         words: str,
         world: Chosen,
         options: Options,
-        done: Callable[[Chosen, SpokenRecord], None],
+        done: Callable[[Chosen, TranslatedRequest], None],
     ) -> None:
         """Has a request in words translated, and nothing planned; as `run`.
 
@@ -115,7 +122,7 @@ class Sender(Closing):
         goal = self._client.start_plan(
             task.problem_text, chosen.domain_text, options, format=task.format
         )
-        self._announce(goal.id, desk.PLAN, chosen)
+        self._announce(goal.id, state.PLAN, chosen)
         _shown(goal.result(), self._tell)
 
     def _understand(
@@ -123,7 +130,7 @@ class Sender(Closing):
         words: str,
         world: Chosen,
         options: Options,
-        done: Callable[[Chosen, SpokenRecord], None],
+        done: Callable[[Chosen, TranslatedRequest], None],
     ) -> None:
         from safegen_ros.tasks.planetarium.request import read_request
 
@@ -131,7 +138,7 @@ class Sender(Closing):
         read_request(words, world.domain_text, '', start)  # here its errors have their places
         asked = replace(options, start=start, translate_only=True)
         goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
-        self._view = GoalView(goal.id, desk.PLAN, ours=True)
+        self._view = GoalView(goal.id, state.PLAN, ours=True)
         self._link.announce(self._view)
         result = goal.result()
         if result.error_code != ErrorCode.NONE:
@@ -146,15 +153,15 @@ class Sender(Closing):
             name, known, world.domain_text, result.problem, result.reading,
             digest=result.reading_digest,
         )  # fmt: skip
-        spoken = SpokenRecord(record, (told,))
+        spoken = TranslatedRequest(record, (told,))
         done(Chosen(task, world.domain_text, 'a request in words'), spoken)
 
-    def _run(self, chosen: Chosen, options: Options, spoken: SpokenRecord | None) -> None:
+    def _run(self, chosen: Chosen, options: Options, spoken: TranslatedRequest | None) -> None:
         task, began = chosen.task, time.monotonic()
         if spoken is not None:
             options = replace(options, request=spoken.task.problem)
         folder = new_run_dir(runs_dir())
-        with Session(folder, task, chosen.source, chosen.domain_text, spoken) as session:
+        with RunRecorder(folder, task, chosen.source, chosen.domain_text, spoken) as session:
             try:
                 with session.connected(self._client, options):
                     session.stage = Stage.SENDING
@@ -166,7 +173,7 @@ class Sender(Closing):
                         task.format,
                     )
                     session.accepted(goal.id)
-                    self._announce(goal.id, desk.RUN, chosen)
+                    self._announce(goal.id, state.RUN, chosen)
                     result = goal.result()
                     session.finish(result)
                 self._look(session, task.problem, result)
@@ -178,7 +185,7 @@ class Sender(Closing):
                 self._keep(session, time.monotonic() - began)
         _shown(result, self._tell)
 
-    def _look(self, session: Session, problem: Any, result: Any) -> None:
+    def _look(self, session: RunRecorder, problem: Any, result: Any) -> None:
         """The last check, of the measured world with the goal."""
         if result.error_code != ErrorCode.NONE:
             return
@@ -188,7 +195,7 @@ class Sender(Closing):
         else:
             session.measured(check_goal(problem, world, session.joints, self._cell))
 
-    def _keep(self, session: Session, seconds: float) -> None:
+    def _keep(self, session: RunRecorder, seconds: float) -> None:
         artefacts = [ArtefactRecord('journal', JOURNAL)]
         if (session.folder / 'run.mcap').exists():
             artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))

@@ -11,7 +11,7 @@ import itertools
 from types import SimpleNamespace
 from typing import Any
 
-from safegen_ros.console.gate import Gate, guarded
+from safegen_ros.console.access import Gate, guarded
 from safegen_ros.console.inbound import Inbound
 from safegen_ros.errors import SafegenError
 

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from safegen_ros.console.cards import MOST_LIT, panel, reading_html, steps_html, task_html
-from safegen_ros.console.desk import EXECUTE, PLAN, GoalView, Pending, Picture
-from safegen_ros.console.lights import lights, lights_html
+from safegen_ros.console.constraint_status import lights, lights_html
 from safegen_ros.console.markup import element, escaped
+from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.console.wording import (
     Situation,
     difference_words,
@@ -22,24 +22,24 @@ from safegen_ros.pddl.model import Problem
 _STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
 
 
-def situation(picture: Picture) -> Situation:
+def situation(snapshot: Snapshot) -> Situation:
     """Where the stack stands, for `next_words`."""
-    goal = picture.goal
-    if not any(picture.nodes.values()):
+    goal = snapshot.goal
+    if not any(snapshot.nodes.values()):
         return Situation('no stack')
-    if picture.stop.stopped:
-        return Situation('stopped', reason=picture.stop.reason)
+    if snapshot.stop.stopped:
+        return Situation('stopped', reason=snapshot.stop.reason)
     if goal is None:
         return Situation('idle')
     if not goal.running:
-        stopped = goal.code in _STOPPED and picture.stop.known
+        stopped = goal.code in _STOPPED and snapshot.stop.known
         outcome = 'The last goal was stopped; the stack was reset since.' if stopped else ''
         return Situation('ended', outcome=outcome or outcome_words(goal))
     steps, problem = steps_of(goal.plan), goal.problem
     words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
     # What waits is told on a topic of its own, which may be ahead of the feedback or behind it.
-    stage = 'approval' if picture.waits else goal.stage
+    stage = 'approval' if snapshot.waits else goal.stage
     if stage == 'executing' and not goal.moving and goal.step == 0:
         stage = 'preparing'
     return Situation(
@@ -125,9 +125,9 @@ def _refused(goal: GoalView) -> str:
     return f'{name} {escaped(" ".join(told))}'
 
 
-def plan_html(picture: Picture) -> str:
+def plan_html(snapshot: Snapshot) -> str:
     """The plan that waits for a person or is carried out, with the lights over it."""
-    goal, pending = picture.goal, picture.pending
+    goal, pending = snapshot.goal, snapshot.pending
     above, below = [], []
     if pending is not None:
         digest = f'Digest of task and plan: {escaped(pending.digest)}'
@@ -141,7 +141,7 @@ def plan_html(picture: Picture) -> str:
         return panel(*above, *below) if pending is not None else ''
     now = goal.step if goal.moving else -1
     steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
-    return panel(*above, element('h3', _plan_title(goal)), steps, _lights(picture, goal), *below)
+    return panel(*above, element('h3', _plan_title(goal)), steps, _lights(snapshot, goal), *below)
 
 
 def _read_as(request: str, goal: GoalView) -> str:
@@ -171,7 +171,7 @@ def _plan_title(goal: GoalView) -> str:
     return f'The plan, of which {done} carried out'
 
 
-def _lights(picture: Picture, goal: GoalView) -> str:
+def _lights(snapshot: Snapshot, goal: GoalView) -> str:
     """The lights over the plan: what was seen, then what is foreseen."""
     if goal.problem is None or len(goal.plan) > MOST_LIT:
         return ''
@@ -183,7 +183,7 @@ def _lights(picture: Picture, goal: GoalView) -> str:
         told = lights_html(shown, now=None if over else goal.step, ended=over)
     broken = [
         element('p', f'The monitor sees it broken: {escaped(text)}', class_='sg-bad')
-        for text, standing in picture.monitor.standings
+        for text, standing in snapshot.monitor.standings
         if standing == 'violated'
     ]
     return told + ''.join(broken)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from safegen_ros.console.cards import panel
-from safegen_ros.console.desk import Picture
 from safegen_ros.console.markup import element, escaped
+from safegen_ros.console.state import Snapshot
 
 LEVELS = ('well', 'warning', 'ERROR', 'silent')
 """What the levels of `/diagnostics` are called."""
@@ -18,36 +18,36 @@ FRESH_S = 2.0
 """A sample or a heartbeat that is older is shown as old [s]."""
 
 
-def stack_html(picture: Picture, now: float | None = None) -> str:
+def stack_html(snapshot: Snapshot, now: float | None = None) -> str:
     """The whole of it.
 
     Args:
-        picture: what is known.
+        snapshot: what is known.
         now: by the monotonic clock [s]; the present when None.
     """
     now = time.monotonic() if now is None else now
-    nodes = [(name, state or 'not there') for name, state in picture.nodes.items()]
+    nodes = [(name, state or 'not there') for name, state in snapshot.nodes.items()]
     return panel(
         element('h3', 'Nodes'),
         _table(nodes, bad=lambda state: state != 'active'),
         element('h3', 'Link'),
-        _table(_links(picture, now)),
+        _table(_links(snapshot, now)),
         element('h3', 'Rules in the observed world'),
-        _monitors(picture),
+        _monitors(snapshot),
         element('h3', 'Diagnostics'),
-        _parts(picture),
+        _parts(snapshot),
     )
 
 
-def _links(picture: Picture, now: float) -> list[tuple[str, str]]:
-    look, stop = picture.look, picture.stop
+def _links(snapshot: Snapshot, now: float) -> list[tuple[str, str]]:
+    look, stop = snapshot.look, snapshot.stop
     rows = [
         ('stop', 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'),
         ('last look at the arm', _age(look.heard or None, now)),
-        ('last heartbeat of a sender', _age(picture.beat, now)),
+        ('last heartbeat of a sender', _age(snapshot.beat, now)),
     ]
-    if picture.others:
-        rows.append(('goals beside the one shown', str(picture.others)))
+    if snapshot.others:
+        rows.append(('goals beside the one shown', str(snapshot.others)))
     return rows
 
 
@@ -58,8 +58,8 @@ def _age(at: float | None, now: float) -> str:
     return 'now' if age < FRESH_S else f'{age:.0f} s ago'
 
 
-def _monitors(picture: Picture) -> str:
-    monitor = picture.monitor
+def _monitors(snapshot: Snapshot) -> str:
+    monitor = snapshot.monitor
     if not monitor.standings:
         return element('p', 'No rule was watched yet.')
     rows = [(text, standing) for text, standing in monitor.standings]
@@ -68,10 +68,10 @@ def _monitors(picture: Picture) -> str:
     return element('p', f'After step {monitor.step}:') + told + why
 
 
-def _parts(picture: Picture) -> str:
-    if not picture.parts:
+def _parts(snapshot: Snapshot) -> str:
+    if not snapshot.parts:
         return element('p', 'No node has reported yet.')
-    parts = sorted(picture.parts.values(), key=lambda part: (-part.level, part.name))
+    parts = sorted(snapshot.parts.values(), key=lambda part: (-part.level, part.name))
     rows = [(part.name, f'{LEVELS[min(part.level, 3)]}: {part.message}') for part in parts]
     return _table(rows, bad=lambda told: told.startswith(('ERROR', 'silent')))
 

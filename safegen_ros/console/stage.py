@@ -8,9 +8,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from safegen_ros.console.desk import GoalView, Look, Picture
 from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
+from safegen_ros.console.state import GoalView, Look, Snapshot
 from safegen_ros.console.widgets import put
 from safegen_ros.console.wording import steps_of
 from safegen_ros.errors import RobotError
@@ -67,21 +67,21 @@ class Stage:
         self._motion: Motion | None = None
         self._posture: Posture | None = None
 
-    def update(self, picture: Picture, now: float) -> None:
+    def update(self, snapshot: Snapshot, now: float) -> None:
         """Shows what is known.
 
         Args:
-            picture: that.
+            snapshot: that.
             now: by the monotonic clock, which drives the ghost [s].
         """
-        goal = picture.goal
-        waiting = picture.waits or (goal is not None and goal.stage in _GHOST_STAGES)
-        stale = waiting and goal is not None and not begins_here(goal, picture.look)
-        if picture.look is not self._seen or stale != self._stale:
-            self._seen, self._stale = picture.look, stale
-            self._show_look(picture.look, stale)
+        goal = snapshot.goal
+        waiting = snapshot.waits or (goal is not None and goal.stage in _GHOST_STAGES)
+        stale = waiting and goal is not None and not begins_here(goal, snapshot.look)
+        if snapshot.look is not self._seen or stale != self._stale:
+            self._seen, self._stale = snapshot.look, stale
+            self._show_look(snapshot.look, stale)
         self._goal.show(goal.problem if goal is not None else None)
-        self._show_ghost(picture, now, waiting)
+        self._show_ghost(snapshot, now, waiting)
 
     def _show_look(self, look: Look, stale: bool) -> None:
         angles = [look.joints.get(name) for name in JOINT_NAMES]
@@ -94,13 +94,13 @@ class Stage:
         # The blocks of the task before are not those that the plan will move.
         self._live.show_blocks({} if stale else look.poses)
 
-    def _show_ghost(self, picture: Picture, now: float, waiting: bool) -> None:
-        goal = picture.goal
+    def _show_ghost(self, snapshot: Snapshot, now: float, waiting: bool) -> None:
+        goal = snapshot.goal
         if goal is None or not goal.running or not goal.plan or goal.problem is None:
             self._rehearser.forget()
         else:
             plan = Plan(steps_of(goal.plan))
-            poses = picture.look.poses if goal.replans else None
+            poses = snapshot.look.poses if goal.replans else None
             self._rehearser.want(goal.problem, plan, poses)
         motion = self._rehearser.motion
         if motion is not self._motion:

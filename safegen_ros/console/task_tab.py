@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from safegen_ros.cli.asked import SpokenRecord
 from safegen_ros.client import Options
 from safegen_ros.console import choices
 from safegen_ros.console.cards import panel, reading_html, task_html
@@ -17,6 +16,7 @@ from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.rules import Trouble, Understood, understand
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
+from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
 from safegen_ros.record.translation import UnderstoodRecord
 
@@ -39,7 +39,7 @@ class TaskTab:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._chosen: Chosen | None = None
-        self._spoken: SpokenRecord | None = None
+        self._spoken: TranslatedRequest | None = None
         self._readings: tuple[Reading, ...] = ()
         self._removed: tuple[Reading, ...] = ()
         self._taken_from: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ class TaskTab:
         except SafegenError as error:
             self._refuse(error.message)
 
-    def _take(self, chosen: Chosen, spoken: SpokenRecord | None = None) -> None:
+    def _take(self, chosen: Chosen, spoken: TranslatedRequest | None = None) -> None:
         """Shows a task as it would be sent."""
         self._chosen, self._spoken = chosen, spoken
         self._remove_rules()
@@ -285,7 +285,7 @@ class TaskTab:
         self._pick()
         world, words = choices.read_problem(self._name.value), self._words.value
 
-        def take(chosen: Chosen, spoken: SpokenRecord) -> None:
+        def take(chosen: Chosen, spoken: TranslatedRequest) -> None:
             if self._written == (words,):
                 self._take(chosen, spoken)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.console.desk import Desk
 from safegen_ros.console.link import Link
 from safegen_ros.console.sending import Sender
+from safegen_ros.console.state import ConsoleState
 from safegen_ros.errors import SafegenError
 
 
@@ -20,7 +20,7 @@ class Parts:
 
     Attributes:
         gui: `viser.ViserServer.gui`.
-        desk: what is known.
+        state: what is known.
         link: what may be asked of the stack.
         sender: sends goals.
         tell: shows a line to everybody, as bad or not.
@@ -30,7 +30,7 @@ class Parts:
     """
 
     gui: Any
-    desk: Desk
+    state: ConsoleState
     link: Link
     sender: Sender
     tell: Callable[[str, bool], None]

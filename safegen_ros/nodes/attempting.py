@@ -12,8 +12,7 @@ from safegen_msgs import msg
 from safegen_ros.nodes.remote import RemoteValidator
 from safegen_ros.planning.loop import Attempt, Progress
 from safegen_ros.record.events import PassedEvent
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.task import ActionTask
 
 
@@ -43,7 +42,7 @@ class AttemptLog:
         if self._validator.second_opinion and not self._noted:  # known with the first verdict
             self._noted = True
             self._note(self._asked)
-        self._note(told.attempt_record(attempt))
+        self._note(record_conversions.attempt_record(attempt))
         self._publish(attempt)
 
     def passed(self, reason: str) -> None:

@@ -61,8 +61,7 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.job import Stoppable
 from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS
 from safegen_ros.robot.scene import Scene, load_scene
-from safegen_ros.ros import conversions, qos
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import CURE
 from safegen_ros.ros.watchdog import ExecutionWatchdog
@@ -230,10 +229,10 @@ class ExecutorNode(SafegenNode):
 
     def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
         result = ExecutePlan.Result()
-        plan = told.sent_plan(goal_handle.request.plan)
+        plan = record_conversions.sent_plan(goal_handle.request.plan)
 
         def begin() -> None:
-            came = told.plan_event(plan)
+            came = record_conversions.plan_event(plan)
             cell = cell_name(self.values['cell'], self.values['world'])
             self.journal.begin(goal_handle, 'execute_plan', came, cell=cell)
 
@@ -305,7 +304,7 @@ class ExecutorNode(SafegenNode):
         )
         task = self._bound.task(goal.task, goal.resume)
         steps = conversions.steps_from_msg(goal.plan)
-        self._view.begin(told.step_texts(goal.plan))
+        self._view.begin(record_conversions.step_texts(goal.plan))
         if goal.from_current:
             self._known.require(task.init)
         # A goal that is cancelled before its cell is known finds this out from `cancelled`.

@@ -28,7 +28,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import record_conversions
 from safegen_ros.ros.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class GoalJournal:
             stepwise: whether it is worked on step by step.
         """
         now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
-        task = told.task_told(goal_handle.request.task, f'a client of {action}')
+        task = record_conversions.received_task(goal_handle.request.task, f'a client of {action}')
         run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
         site = self._node.site.digest
         begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise, site)
@@ -117,10 +117,10 @@ class GoalJournal:
             code: how it ended.
             message: the same in words.
         """
-        events: list[Event] = [told.result_event(result, plan)]
+        events: list[Event] = [record_conversions.result_event(result, plan)]
         if code is ErrorCode.NONE and hasattr(result, 'final_state'):
             # An execution succeeds only when the goal was observed to hold.
-            blocks = told.block_records(result.final_state)
+            blocks = record_conversions.block_records(result.final_state)
             events.append(MeasuredEvent(True, blocks=blocks))
         self.note(goal_handle, *events, EndEvent(code, message))
 
@@ -184,7 +184,7 @@ class ExecutionLog:
             seen: what was observed.
         """
         at = time.monotonic() - self._began
-        self._journal.note(self._goal_handle, told.progress_event(progress, at, seen))
+        self._journal.note(self._goal_handle, record_conversions.progress_event(progress, at, seen))
 
 
 def goal_id_text(goal_id: Any) -> str:

@@ -52,9 +52,7 @@ from safegen_ros.ros import (
     conversions,
     diagnostics,
     qos,
-)
-from safegen_ros.ros import (
-    record_conversions as told,
+    record_conversions,
 )
 from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
@@ -221,7 +219,9 @@ class PlannerNode(SafegenNode):
                 plan=plan,
                 execute=execute,
                 executor=self._executor_client,
-                replans=lambda replan: self.journal.note(goal_handle, told.replan_record(replan)),
+                replans=lambda replan: self.journal.note(
+                    goal_handle, record_conversions.replan_record(replan)
+                ),
                 **approval,
             )
             run_task(goal_handle, sent, result, deadline, parts)
@@ -304,7 +304,7 @@ class PlannerNode(SafegenNode):
             return ErrorCode.NONE, ''
 
         def begin() -> None:
-            asked = told.stack_event(self.values, goal_handle.request)
+            asked = record_conversions.stack_event(self.values, goal_handle.request)
             stepwise = getattr(goal_handle.request, 'step_by_step', False)
             self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
 
@@ -386,7 +386,7 @@ class PlannerNode(SafegenNode):
         levels = task.levels(self._planning(goal))
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
         note = partial(self.journal.note, goal_handle)
-        asked = told.stack_event(self.values, goal, True)
+        asked = record_conversions.stack_event(self.values, goal, True)
         log = AttemptLog(note, self._attempts.publish, self._validator, asked)
         tell = Teller(task, len(before), replan, attempts, log, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))

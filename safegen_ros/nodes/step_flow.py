@@ -16,8 +16,7 @@ from safegen_ros.nodes.run_flow import Approving, approve
 from safegen_ros.nodes.step_link import Execute, StepLink, Told
 from safegen_ros.planning.loop import Attempt, Deadline, Verify
 from safegen_ros.record.events import Event
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.task import PlanningContext, StepRun, Steps
 
 
@@ -77,7 +76,7 @@ def run_step_by_step(
 
     def answered(attempt: Attempt, steps: Steps) -> None:
         message = conversions.attempt_to_msg(attempt, steps, base=result.steps_done)
-        parts.note(told.attempt_record(message))
+        parts.note(record_conversions.attempt_record(message))
         result.attempts = [*result.attempts, message]
         seconds = conversions.duration_to_msg(attempt.seconds)
         result.planning_time = conversions.sum_of(result.planning_time, seconds)

@@ -19,8 +19,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import Event, StepEvent
 from safegen_ros.robot.cell.job import ConcurrentStep
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
 
 _OF_A_STEP = (msg.ExecutionProgress.MOVING, msg.ExecutionProgress.OBSERVED)
@@ -170,7 +169,9 @@ class StepLink:
             world=world,
             text=answer.observation,
         )
-        *_, seen = told.observation_events(observation, time.monotonic() - self._began, '')
+        *_, seen = record_conversions.observation_events(
+            observation, time.monotonic() - self._began, ''
+        )
         self._told.note(seen)
         self._result.observations = [*self._result.observations, observation]
         self._told.observed(observation)

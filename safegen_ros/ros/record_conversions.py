@@ -28,7 +28,7 @@ _KEPT_OF_TOO_LONG = 1000
 """How much is written down of a text that is refused for its length [characters]."""
 
 
-def task_told(task: msg.Task, source: str) -> TaskRecord:
+def received_task(task: msg.Task, source: str) -> TaskRecord:
     """The task of a goal, also one that cannot be read."""
     try:
         return task_record(conversions.task_from_msg(task), source, task.domain)

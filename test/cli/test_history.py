@@ -19,8 +19,8 @@ from support.command_line import CommandLine
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
 from safegen_ros.cli import step_run
-from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.kept_runs import complete_run
+from safegen_ros.goals.cells import CellChoice
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
 from safegen_ros.llm.backend import Completion, Sampling

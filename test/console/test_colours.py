@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from safegen_ros.console import choices
-from safegen_ros.console.gate import Gate
+from safegen_ros.console.access import Gate
 from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.scene import Stand, Table
 from safegen_ros.console.serving import serve

@@ -73,7 +73,7 @@ def screen(console: Console, opened: Browser, pictures: Path) -> Iterator[Screen
 
 
 def goal_of(console: Console):
-    goal = console.desk.picture.goal
+    goal = console.state.snapshot.goal
     assert goal is not None
     return goal
 
@@ -89,7 +89,7 @@ def rehearsal_of(console: Console) -> Motion:
 
 def height_of(console: Console, block: str) -> float:
     """Of its middle, as it was measured last [m]."""
-    return console.desk.picture.look.poses[block].position[2]
+    return console.state.snapshot.look.poses[block].position[2]
 
 
 def a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
@@ -119,7 +119,7 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     screen.sees('waits for you')
     verdicts = [attempt.verdict.ok for attempt in goal_of(console).attempts]
     assert verdicts == [False, True]
-    pending = console.desk.picture.pending
+    pending = console.state.snapshot.pending
     assert pending is not None
     assert pending.may_be_approved
     expect(screen.button(f'Approve {pending.digest[:8]}')).to_be_visible(timeout=WAIT_MS)
@@ -141,17 +141,17 @@ def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
 
 
 def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Console) -> None:
-    before = console.desk.picture.look.joints
+    before = console.state.snapshot.look.joints
     screen.click('Approve')
     screen.sees('The arm carries out step')
-    wait_until(lambda: console.desk.picture.look.joints != before, 'the motion of the arm')
+    wait_until(lambda: console.state.snapshot.look.joints != before, 'the motion of the arm')
     screen.page.keyboard.press('Escape')
     screen.sees('Everything is stopped')
     wait_until(lambda: not goal_of(console).running, 'the end of the goal')
     goal = goal_of(console)
     assert goal.code is ErrorCode.EXECUTION_STOPPED
     assert goal.step < len(goal.plan) == 10
-    assert console.desk.picture.stop.stopped
+    assert console.state.snapshot.stop.stopped
     screen.picture('console-stopped')
     screen.page.get_by_text('Rule 1').first.scroll_into_view_if_needed()
     expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
@@ -160,17 +160,17 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Co
 def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
     screen.click('Reset …')
     screen.click('Stay stopped')
-    assert console.desk.picture.stop.stopped
+    assert console.state.snapshot.stop.stopped
     screen.click('Reset …')
     screen.click('The cell is clear: reset')
-    wait_until(lambda: not console.desk.picture.stop.stopped, 'the reset')
+    wait_until(lambda: not console.state.snapshot.stop.stopped, 'the reset')
     expect(screen.button('Reset …')).to_have_count(0, timeout=WAIT_MS)
 
 
 def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     screen: Screen, console: Console, script: Script
 ) -> None:
-    wait_until(lambda: console.desk.picture.up, 'the executor')
+    wait_until(lambda: console.state.snapshot.up, 'the executor')
     screen.tab('Task')
     screen.choose('Task from', 'a text: PDDL or JSON')
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
@@ -317,4 +317,4 @@ def test_who_may_only_look_has_nothing_to_click(console: Console, opened: Browse
         page.keyboard.press('Escape')
         expect(page.get_by_text('No goal was sent')).to_be_visible(timeout=WAIT_MS)
         page.close()
-    assert not console.desk.picture.stop.stopped
+    assert not console.state.snapshot.stop.stopped

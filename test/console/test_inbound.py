@@ -18,7 +18,7 @@ from viser import _messages
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from safegen_ros.console.gate import Gate
+from safegen_ros.console.access import Gate
 from safegen_ros.console.inbound import MAX_MESSAGE
 from safegen_ros.console.serving import serve
 

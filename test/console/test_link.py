@@ -14,8 +14,8 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.action import RunTask
-from safegen_ros.console.desk import RUN, Desk, GoalView, Pending
 from safegen_ros.console.link import NODES, Link
+from safegen_ros.console.state import RUN, ConsoleState, GoalView, Pending
 from safegen_ros.errors import ErrorCode
 from safegen_ros.ros.liveness import HeartbeatMonitor
 from safegen_ros.verdict import Category, Verdict
@@ -62,18 +62,18 @@ class _Node:
 
 
 class _Console:
-    """A link to that node, with its desk and the goals that were begun by others."""
+    """A link to that node, with its state and the goals that were begun by others."""
 
     def __init__(self) -> None:
-        self.node, self.desk = _Node(), Desk()
+        self.node, self.state = _Node(), ConsoleState()
         self.begun: list[str] = []
         client: Any = SimpleNamespace(node=self.node, heartbeats=HeartbeatMonitor(self.node))
-        self.link = Link(client, self.desk, self.begun.append)
+        self.link = Link(client, self.state, self.begun.append)
         self.results = self.node.services[f'{RUN}/_action/get_result']
 
     @property
     def goal(self) -> GoalView:
-        goal = self.desk.picture.goal
+        goal = self.state.snapshot.goal
         assert goal is not None
         return goal
 
@@ -97,16 +97,16 @@ def console() -> _Console:
 def test_a_goal_is_not_lost_before_its_node_has_answered(console: _Console) -> None:
     pending = Pending(ID, 'd', (), Verdict(Category.SUCCESS), 0.0, 0)
     console.status(GoalStatus.STATUS_EXECUTING)
-    console.desk.set(pending=pending)
+    console.state.set(pending=pending)
     console.link.refresh()
-    assert console.desk.picture.nodes == dict.fromkeys(NODES, '')
+    assert console.state.snapshot.nodes == dict.fromkeys(NODES, '')
     assert console.goal.running
-    assert console.desk.picture.waits
+    assert console.state.snapshot.waits
 
     console.node.there.discard('planner')
     console.link.refresh()
     assert console.goal.code is ErrorCode.SERVER_LOST
-    assert console.desk.picture.pending is None
+    assert console.state.snapshot.pending is None
 
 
 def test_an_own_goal_is_shown_as_such_when_its_status_comes_at_the_same_time(
@@ -132,10 +132,10 @@ def test_an_own_goal_that_is_over_with_its_first_status_is_shown_with_its_end(
     console.answer(LOST)
     assert (console.goal.code, console.goal.message) == (ErrorCode.UNSOLVABLE, 'it cannot be done')
     assert console.begun == []
-    assert console.desk.picture.others == 0
+    assert console.state.snapshot.others == 0
 
 
 def test_a_goal_of_somebody_else_that_was_over_before_is_not_shown(console: _Console) -> None:
     console.status(GoalStatus.STATUS_SUCCEEDED)
-    assert console.desk.picture.goal is None
+    assert console.state.snapshot.goal is None
     assert console.results.answers == []

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.api import Problem
-from safegen_ros.console.lights import trajectory
+from safegen_ros.console.constraint_status import trajectory
 from safegen_ros.console.pictures import before_after_html, film_html, goal_html, state_html
 from safegen_ros.console.towers import MOST_BLOCKS, Towers, goal_towers, towers_of, wanted_towers
 from safegen_ros.pddl.model import AtomFormula, State

@@ -14,7 +14,7 @@ import pytest
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
 from safegen_ros.console import runs
-from safegen_ros.console.lights import trajectory
+from safegen_ros.console.constraint_status import trajectory
 from safegen_ros.console.runs import (
     LEFT_OUT,
     UNREADABLE,

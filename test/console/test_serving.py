@@ -10,7 +10,7 @@ import threading
 from support.waiting import WAIT_S
 from viser.infra._async_message_buffer import AsyncMessageBuffer
 
-from safegen_ros.console.gate import Gate
+from safegen_ros.console.access import Gate
 from safegen_ros.console.serving import Wakened, serve
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from support.blocks_small import THREE, TWO
 
-from safegen_ros.console.desk import RUN, GoalView, Look, Pending, Picture
-from safegen_ros.console.gate import Gate
+from safegen_ros.console.access import Gate
 from safegen_ros.console.rehearsed import Motion, Posture
 from safegen_ros.console.serving import serve
 from safegen_ros.console.stage import Stage, begins_here
+from safegen_ros.console.state import RUN, GoalView, Look, Pending, Snapshot
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
@@ -53,10 +53,10 @@ def look_at(problem: Problem) -> Look:
     return Look(poses=poses, facts=tuple(map(atom_text, problem.init)))
 
 
-def waits(look: Look) -> Picture:
+def waits(look: Look) -> Snapshot:
     goal = GoalView(ID, RUN, problems={0: THREE.problem}, plan=STEPS)
     pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0, 0)
-    return Picture(goal=goal, pending=pending, look=look)
+    return Snapshot(goal=goal, pending=pending, look=look)
 
 
 def blocks(table: Any, labels: bool = False) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def blocks(table: Any, labels: bool = False) -> Mapping[str, Any]:
 
 
 def test_blocks_of_the_task_before_are_not_shown_beside_a_plan_that_waits(stage: Stage) -> None:
-    stage.update(Picture(look=look_at(TWO.problem)), 0.0)
+    stage.update(Snapshot(look=look_at(TWO.problem)), 0.0)
     assert {*blocks(stage._live)} == {*TWO.problem.objects}
     stage.update(waits(look_at(TWO.problem)), 1.0)
     assert not blocks(stage._live)
@@ -101,7 +101,7 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     stage._rehearser.motion = Motion(STEPS, (posture,))  # type: ignore
     stage.update(waits(Look()), 2.0)
     assert not stage._note.visible
-    stage.update(Picture(look=look_at(THREE.problem)), 3.0)
+    stage.update(Snapshot(look=look_at(THREE.problem)), 3.0)
     assert not stage._ghost.frame.visible
     assert {*blocks(stage._live, labels=True)} == {*THREE.problem.objects}
 

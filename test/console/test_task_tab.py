@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from safegen_ros.console.desk import Desk
-from safegen_ros.console.gate import Gate
+from safegen_ros.console.access import Gate
 from safegen_ros.console.serving import serve
+from safegen_ros.console.state import ConsoleState
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
 from safegen_ros.console.widgets import Parts
 
@@ -40,7 +40,13 @@ class Form:
         self.sent, self.told = Sent(), []
         gui: Any = self.server.gui
         parts = Parts(
-            gui, Desk(), None, self.sent, lambda line, bad: self.told.append(line), 'me', False
+            gui,
+            ConsoleState(),
+            None,
+            self.sent,
+            lambda line, bad: self.told.append(line),
+            'me',
+            False,
         )  # type: ignore[arg-type]
         self.tab = TaskTab(parts)
         self._widgets = {

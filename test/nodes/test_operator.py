@@ -18,7 +18,7 @@ from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_sta
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import operator_side, stack_status
+from safegen_ros.cli import operator, stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
@@ -36,7 +36,7 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
     # A busy machine is no reason to call a node or its news missing.
-    monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(operator, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
@@ -94,7 +94,7 @@ def test_the_verbs_where_no_stack_is(
 ) -> None:
     for name in ('SAFEGEN_STATE_DIR', 'SAFEGEN_RUNTIME_DIR'):
         monkeypatch.setenv(name, str(tmp_path))
-    for module in (operator_side, stack_status):
+    for module in (operator, stack_status):
         monkeypatch.setattr(module, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
     code, _, error = safegen('release', *nowhere)
@@ -132,7 +132,7 @@ def test_a_stop_that_another_process_answers_reaches_the_executor(
     assert caller.wait_for_service(WAIT_S)
     with monkeypatch.context() as patch:
         patch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-        patch.setattr(operator_side, '_caller', lambda client, service: caller)
+        patch.setattr(operator, '_caller', lambda client, service: caller)
         code, _, error = safegen('stop')
     assert (code, 'another process answers in its place' in error) == (1, True)
     assert 'the stop is stored' in error
@@ -146,12 +146,12 @@ def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
     """As with other settings of discovery, or while the executor hangs."""
     assert safegen('stop')[0] == 0
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-    monkeypatch.setattr(operator_side, '_call', lambda client, command: None)
+    monkeypatch.setattr(operator, '_call', lambda client, command: None)
     code, _, error = safegen('reset')
     assert code == 1
     assert f'a stack runs in namespace / of ROS_DOMAIN_ID {stack.domain} (process ' in error
     # One that was not started by `safegen up`.
-    monkeypatch.setattr(operator_side, 'is_held', lambda domain, place: False)
+    monkeypatch.setattr(operator, 'is_held', lambda domain, place: False)
     code, _, error = safegen('reset')
     assert (code, 'runs (process ' in error, 'nothing is reset' in error) == (1, True, True)
     with ReleaseStore(stack.domain, '/') as store:
@@ -170,7 +170,7 @@ def test_a_frozen_executor_that_was_stopped_meanwhile_does_not_go_on(
     assert state is not None
     pid = state.nodes['/executor']
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-    monkeypatch.setattr(operator_side, 'ANSWER_S', 0.5)
+    monkeypatch.setattr(operator, 'ANSWER_S', 0.5)
     os.killpg(pid, signal.SIGSTOP)
     try:
         code, _, error = safegen('stop')

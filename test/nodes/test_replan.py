@@ -25,9 +25,9 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, PendingPlan, Task
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import session
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
+from safegen_ros.goals import recorder
 from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan
@@ -349,7 +349,7 @@ def safegen(
     capfd: pytest.CaptureFixture[str],
 ) -> CommandLine:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    monkeypatch.setattr(session, 'MATCH_TIMEOUT_S', WAIT_S)
+    monkeypatch.setattr(recorder, 'MATCH_TIMEOUT_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)
 
 

@@ -15,10 +15,10 @@ from support.goals import WAIT_S, Feedback
 from support.one_process import Stack, one_process_stack
 from support.waiting import wait_until
 
-from safegen_ros.cli.asked import Asked, TaskOptions
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
+from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.events import load_run
@@ -210,7 +210,7 @@ def test_the_verb_shows_and_keeps_each_step(
     problem.write_text(BELIEVED, encoding='utf-8')
     stack.executor.values.update(view='above', start_file=str(start))
     screen, kept = io.StringIO(), list[Path]()
-    asked = Asked.read(problem, TaskOptions(), STEPS)
+    asked = GoalRequest.read(problem, ProblemSource(), STEPS)
     status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
     assert status == 0, screen.getvalue()
     for told in ('looked at a', 'out of view: a b c d', 'the symbolic world satisfies the goal'):

@@ -29,7 +29,8 @@ from support.stopping import (
 )
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import operator_side, stack_status
+from safegen_ros.cli import operator as operator_verbs
+from safegen_ros.cli import stack_status
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
@@ -52,7 +53,7 @@ def endings(client: Client) -> Iterator[Endings]:
 @pytest.fixture
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
     # A busy machine is no reason to call a node or its news missing.
-    monkeypatch.setattr(operator_side, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(operator_verbs, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
     return CommandLine(monkeypatch, capfd)

@@ -24,8 +24,8 @@ from support.one_process import Stack, one_process_stack
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task
-from safegen_ros.cli.approval_side import lines
-from safegen_ros.cli.words import Spoken, run_request
+from safegen_ros.cli.approval import lines
+from safegen_ros.cli.text_request import TextRequest, run_request
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
@@ -403,7 +403,7 @@ class Terminal:
 
     def run(self, text: str, yes: bool = False, accept: str = '') -> int:
         console = Console(file=self.screen, width=200)
-        spoken = Spoken(text, 'blocksworld', GIVEN, START)
+        spoken = TextRequest(text, 'blocksworld', GIVEN, START)
         options = Options(strategy='search', accept_reading=accept)
         return run_request(spoken, options, '', console, yes, True, self.done.append)
 
@@ -492,7 +492,7 @@ def test_without_a_terminal_the_verb_runs_the_reading_of_a_digest(
 ) -> None:
     in_turn(stack, PLAIN)
     monkeypatch.setattr(sys, 'stdin', io.StringIO(''))
-    spoken = Spoken(REQUEST, 'blocksworld', GIVEN, START)
+    spoken = TextRequest(REQUEST, 'blocksworld', GIVEN, START)
     options = spoken.options(Options(translate_only=True))
     read = stack.client.plan(REQUEST, 'blocksworld', options, format='words')
     assert terminal.run(REQUEST, accept=read.reading_digest) == 0

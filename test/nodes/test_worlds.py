@@ -19,11 +19,11 @@ from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, Task
-from safegen_ros.cli.asked import Asked, TaskOptions
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.show import print_run
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode
+from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
 from safegen_ros.record.events import KeptRun, load_run
@@ -317,7 +317,7 @@ def test_the_verb_takes_a_map_and_keeps_a_picture(
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     path, screen, kept = tmp_path / 'map.json', io.StringIO(), list[Path]()
     path.write_text(MAP, encoding='utf-8')
-    asked = Asked.read(path, TaskOptions(read_as='boxnet'), Options(strategy='search'))
+    asked = GoalRequest.read(path, ProblemSource(read_as='boxnet'), Options(strategy='search'))
     status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
     assert status == 0, screen.getvalue()
     assert '(carry robot0' in screen.getvalue()

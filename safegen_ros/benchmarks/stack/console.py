@@ -221,7 +221,7 @@ def _stop(bench: _Bench, page: Any) -> float:
     """How long after a click on the page's button the arm moves [s]."""
     with bench.moving():
         clicked = float(page.evaluate(_CLICK))
-        _until(lambda: bench.console.desk.picture.stop.stopped, 'the stop')
+        _until(lambda: bench.console.state.snapshot.stop.stopped, 'the stop')
         _until(lambda: time.time() - bench.samples.at[-1][0] > 0.5, 'the last sample')
     bench.console.reset()
     return max(0.0, bench.samples.moving_until() - clicked)

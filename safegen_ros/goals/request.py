@@ -9,20 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.cli.cells import CellChoice
-from safegen_ros.cli.files import find_problem, read_action_task, read_text
-from safegen_ros.cli.plan_goal import PlanExecution, start_execution
+from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_ros.client import Client, Goal, Options
+from safegen_ros.goals.cells import CellChoice
+from safegen_ros.goals.files import find_problem, read_action_task, read_text
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.levels import level_names
 from safegen_ros.record.run import TaskRecord
 from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.ros import conversions
 from safegen_ros.tasks.task import ActionTask
+
+CLIENT = 'client'
+"""Source of a plan that a client sends."""
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOptions:
+class ProblemSource:
     """What was said about the problem's file.
 
     Attributes:
@@ -37,7 +41,7 @@ class TaskOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenRecord:
+class TranslatedRequest:
     """A task that was asked for in words, as it is written down.
 
     Attributes:
@@ -50,7 +54,7 @@ class SpokenRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GoalRequest:
     """The task as it was given, and what goes with its goal.
 
     Attributes:
@@ -69,10 +73,10 @@ class Asked:
     options: Options
     cell: CellChoice | None = None
     plan: Plan | None = None
-    spoken: SpokenRecord | None = None
+    spoken: TranslatedRequest | None = None
 
     @classmethod
-    def read(cls, problem: Path, about: TaskOptions, options: Options) -> Asked:
+    def read(cls, problem: Path, about: ProblemSource, options: Options) -> GoalRequest:
         """Reads the files; raises `SafegenError` when one of them is no good."""
         text = read_text(about.domain, 'domain') if about.domain else ''
         # Only the text changes: the end is compared with the problem as the file has it.
@@ -95,3 +99,53 @@ def check_goal_options(options: Options) -> None:
         level_names(options.strategy)
     if options.feedback:
         feedback_named(options.feedback)
+
+
+class PlanExecution:
+    """A goal of `execute_plan` that answers as one of `run_task` does, without the planning."""
+
+    def __init__(self, goal: Goal, plan: Plan) -> None:
+        self._goal = goal
+        self._plan = plan
+
+    @property
+    def id(self) -> str:
+        """As `Goal.id`."""
+        return self._goal.id
+
+    def result(self) -> RunTask.Result:
+        """As `Goal.result`."""
+        return self._answer(self._goal.result())
+
+    def cancel(self) -> RunTask.Result:
+        """As `Goal.cancel`."""
+        return self._answer(self._goal.cancel())
+
+    def _answer(self, result: ExecutePlan.Result) -> RunTask.Result:
+        return RunTask.Result(
+            error_code=result.error_code,
+            error_msg=result.error_msg,
+            plan=conversions.plan_to_msg(self._plan, CLIENT),
+            verdict=result.verdict,
+            steps_done=result.steps_done,
+            final_state=result.final_state,
+            execution_time=result.execution_time,
+        )
+
+
+def start_execution(
+    client: Client,
+    problem: str,
+    plan: Plan,
+    domain: str,
+    time_budget_s: float,
+    on_feedback: Callable[[Any], None],
+    format: str,
+) -> PlanExecution:
+    """Sends a plan to the executor; the arguments are those of `Client.start_execute`."""
+
+    def feedback(message: Any) -> None:
+        on_feedback(RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message.progress))
+
+    goal = client.start_execute(problem, plan, domain, time_budget_s, feedback, format)
+    return PlanExecution(goal, plan)

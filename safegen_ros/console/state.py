@@ -17,8 +17,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import AttemptRecord, ReplanRecord
 from safegen_ros.robot.pose import Pose
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.verdict import Verdict
 
 RUN, PLAN, EXECUTE = 'run_task', 'plan_task', 'execute_plan'
@@ -136,7 +135,7 @@ def planned(view: GoalView, progress: Any) -> GoalView:
         detail=progress.detail,
     )
     if progress.phase == 'judged':
-        attempt = told.attempt_record(progress.attempt)
+        attempt = record_conversions.attempt_record(progress.attempt)
         view = with_attempt(view, attempt)
         if attempt.verdict.ok:
             view = replace(view, stage='preparing')
@@ -191,7 +190,7 @@ def replanned(view: GoalView, message: Any, problem: Problem | None) -> GoalView
     """The view after a `Replan`, with what is left of the task."""
     if not view.running:
         return view
-    record = told.replan_record(message)
+    record = record_conversions.replan_record(message)
     view = replace(
         view, stage='replanning', replans=(*view.replans, record), detail=record.reason,
         plan=(), step=0, moving=False,
@@ -201,7 +200,7 @@ def replanned(view: GoalView, message: Any, problem: Problem | None) -> GoalView
 
 def ended(view: GoalView, result: Any) -> GoalView:
     """The view after the result of the goal, of whichever action."""
-    for attempt in map(told.attempt_record, getattr(result, 'attempts', ())):
+    for attempt in map(record_conversions.attempt_record, getattr(result, 'attempts', ())):
         view = with_attempt(view, attempt)
     carried_out = result.error_code == ErrorCode.NONE and view.executes and view.plan
     return replace(
@@ -278,7 +277,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Snapshot:
     """All that is known at a moment.
 
     Attributes:
@@ -322,40 +321,40 @@ class Picture:
         return bool(self.nodes) and all(state == 'active' for state in self.nodes.values())
 
 
-class Desk:
-    """The picture as it changes; any thread may read it and change it."""
+class ConsoleState:
+    """The snapshot as it changes; any thread may read it and change it."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._picture = Picture()
+        self._snapshot = Snapshot()
 
     @property
-    def picture(self) -> Picture:
+    def snapshot(self) -> Snapshot:
         """What is known now."""
-        return self._picture
+        return self._snapshot
 
-    def wait(self, seen: Picture, seconds: float) -> Picture:
-        """The picture as soon as it is another one than this; this one after a time [s]."""
+    def wait(self, seen: Snapshot, seconds: float) -> Snapshot:
+        """The snapshot as soon as it is another one than this; this one after a time [s]."""
         with self._lock:
-            self._lock.wait_for(lambda: self._picture is not seen, seconds)
-            return self._picture
+            self._lock.wait_for(lambda: self._snapshot is not seen, seconds)
+            return self._snapshot
 
     def set(self, **values: Any) -> None:
-        """Replaces fields of the picture."""
-        self.change(lambda picture: replace(picture, **values))
+        """Replaces fields of the snapshot."""
+        self.change(lambda snapshot: replace(snapshot, **values))
 
-    def change(self, change: Callable[[Picture], Picture]) -> None:
-        """Replaces the picture by what a function makes of it; that must not take long."""
+    def change(self, change: Callable[[Snapshot], Snapshot]) -> None:
+        """Replaces the snapshot by what a function makes of it; that must not take long."""
         with self._lock:
-            self._picture = change(self._picture)
+            self._snapshot = change(self._snapshot)
             self._lock.notify_all()
 
     def goal(self, id: str, change: Callable[[GoalView], GoalView]) -> None:
         """Changes the view of a goal, if that is the one that is shown."""
 
-        def changed(picture: Picture) -> Picture:
-            if picture.goal is None or picture.goal.id != id:
-                return picture
-            return replace(picture, goal=change(picture.goal))
+        def changed(snapshot: Snapshot) -> Snapshot:
+            if snapshot.goal is None or snapshot.goal.id != id:
+                return snapshot
+            return replace(snapshot, goal=change(snapshot.goal))
 
         self.change(changed)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from safegen_ros.console import gate as gates
-from safegen_ros.console.gate import Gate, guarded, is_loopback, read_token
+from safegen_ros.console import access as gates
+from safegen_ros.console.access import Gate, guarded, is_loopback, read_token
 from safegen_ros.console.inbound import Inbound
 from safegen_ros.console.serving import serve
 from safegen_ros.errors import SafegenError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.blocks_small import THREE_TEXT
 
-from safegen_ros.cli.words import Spoken, is_request
+from safegen_ros.cli.text_request import TextRequest, is_request
 from safegen_ros.client import Options
 from safegen_ros.errors import SafegenError
 
@@ -41,8 +41,8 @@ def test_a_file_with_blanks_in_its_name_is_a_file(
     assert is_request('my task')
     Path('my task').write_text(THREE_TEXT)
     assert not is_request('my task')
-    spoken = Spoken.read('my task', True, Path('blocksworld'), '', None)
-    assert spoken == Spoken('my task', 'blocksworld', '', '')
+    spoken = TextRequest.read('my task', True, Path('blocksworld'), '', None)
+    assert spoken == TextRequest('my task', 'blocksworld', '', '')
 
 
 def test_domain_constraints_and_start_may_be_files(tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_domain_constraints_and_start_may_be_files(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     rules, start = str(tmp_path / 'rules'), tmp_path / 'start.pddl'
-    spoken = Spoken.read('put a on b', False, tmp_path / 'domain', rules, start)
-    assert spoken == Spoken('put a on b', *files.values())
+    spoken = TextRequest.read('put a on b', False, tmp_path / 'domain', rules, start)
+    assert spoken == TextRequest('put a on b', *files.values())
     options = spoken.options(Options(seed=3))
     assert (options.constraints, options.start, options.seed) == ('(always (p))', THREE_TEXT, 3)
-    spoken = Spoken.read('put a on b', False, None, '(always (p))', None)
-    assert spoken == Spoken('put a on b', '', '(always (p))', '')
+    spoken = TextRequest.read('put a on b', False, None, '(always (p))', None)
+    assert spoken == TextRequest('put a on b', '', '(always (p))', '')
 
 
 @pytest.mark.parametrize(('constraints', 'start'), [('(always (p))', None), ('', Path('s.pddl'))])
@@ -63,11 +63,11 @@ def test_what_goes_with_words_is_not_dropped_beside_a_file(
     constraints: str, start: Path | None
 ) -> None:
     with pytest.raises(SafegenError, match='--words'):
-        Spoken.read('examples/tower_order.pddl', False, None, constraints, start)
+        TextRequest.read('examples/tower_order.pddl', False, None, constraints, start)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(SafegenError, match='the constraints cannot be read'):
-        Spoken.read('put a on b', False, None, 'no-such-file', None)
+        TextRequest.read('put a on b', False, None, 'no-such-file', None)
     with pytest.raises(SafegenError, match='the problem cannot be read'):
-        Spoken.read('put a on b', False, None, '', tmp_path / 'none.pddl')
+        TextRequest.read('put a on b', False, None, '', tmp_path / 'none.pddl')

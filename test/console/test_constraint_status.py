@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.api import Problem as LoadedProblem
-from safegen_ros.console.lights import (
+from safegen_ros.console.constraint_status import (
     GOAL,
     MOST_LIGHTS,
     RULE,

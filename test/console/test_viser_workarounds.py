@@ -11,7 +11,7 @@ import pytest
 
 THREADS = """
 import ctypes, sys, threading
-from safegen_ros.console.compact import keep_compact
+from safegen_ros.console.viser_workarounds import keep_compact
 
 if sys.argv[1] == 'compact':
     assert keep_compact()

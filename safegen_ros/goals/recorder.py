@@ -17,12 +17,11 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 
-from safegen_ros.cli.asked import SpokenRecord
-from safegen_ros.cli.goal_check import GoalCheck
-from safegen_ros.cli.plan_goal import CLIENT
 from safegen_ros.client import Client, Options
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals.goal_check import GoalCheck
+from safegen_ros.goals.request import CLIENT, TranslatedRequest
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record.events import (
     EndEvent,
@@ -48,8 +47,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
-from safegen_ros.ros import conversions, qos
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.tasks.task import ActionTask
@@ -80,7 +78,7 @@ class Stage(Enum):
     ENDED = 'the goal had ended, but the world was not compared with it'
 
 
-class Session(Closing):
+class RunRecorder(Closing):
     """Follows one `RunTask` goal and keeps its record.
 
     Feedback comes in the client's thread and all else in the caller's, so each change of the record
@@ -101,7 +99,7 @@ class Session(Closing):
         task: ActionTask,
         source: str,
         domain_text: str,
-        spoken: SpokenRecord | None = None,
+        spoken: TranslatedRequest | None = None,
         stepwise: bool = False,
     ) -> None:
         self.folder = folder
@@ -192,12 +190,12 @@ class Session(Closing):
                 and feedback.planning.phase == 'judged'
                 and self.stage is not Stage.ENDED
             ):
-                self._note(told.attempt_record(feedback.planning.attempt))
+                self._note(record_conversions.attempt_record(feedback.planning.attempt))
 
     def _replanned(self, replan: Any) -> None:
         """Writes down a `Replan`; the result has those, too, whose feedback comes behind it."""
         if replan.number not in {each.number for each in self.record.replans}:
-            self._note(told.replan_record(replan))
+            self._note(record_conversions.replan_record(replan))
 
     def sent(self, task: ActionTask, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
@@ -224,14 +222,14 @@ class Session(Closing):
         self._looks += 1
         attempts = self.record.attempts
         source = attempts[-1].source if attempts else 'model'
-        for event in told.observation_events(observation, self._at(), source):
+        for event in record_conversions.observation_events(observation, self._at(), source):
             if isinstance(event, StepEvent):
                 event = replace(event, at=min(self._step_began, event.at))
             self._note(event)
 
     def _execution(self, progress: Any) -> None:
         at = self._at()
-        event = told.progress_event(progress, at)
+        event = record_conversions.progress_event(progress, at)
         if isinstance(event, StepEvent):
             event = replace(event, index=self._steps_before + event.index)
         elif isinstance(event, ObservedEvent):
@@ -247,7 +245,7 @@ class Session(Closing):
         """
         with self._changed:
             known = {attempt.number for attempt in self.record.attempts}
-            for attempt in map(told.attempt_record, result.attempts):
+            for attempt in map(record_conversions.attempt_record, result.attempts):
                 if attempt.number not in known:
                     self._note(attempt)
             for replan in result.replans:
@@ -255,7 +253,7 @@ class Session(Closing):
             for observation in result.observations[self._looks :]:
                 self._observation(observation)
             self.stage = Stage.ENDED
-            self._note(told.result_event(result, result.plan))
+            self._note(record_conversions.result_event(result, result.plan))
         code = conversions.code_from_msg(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
         if result.final_state.objects or self.symbolic:
@@ -356,7 +354,7 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
             f"start it with 'safegen up sim{argument}'",
             ErrorCode.SERVER_LOST,
         )
-    # Asked again and again: the service counts as there before its answers arrive here.
+    # GoalRequest again and again: the service counts as there before its answers arrive here.
     answer = answer_of(
         parameters,
         GetParameters.Request(names=names),

@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from safegen_ros.cli.given import given_words
+from safegen_ros.cli.repro_command import given_words
 
 app = typer.Typer()
 

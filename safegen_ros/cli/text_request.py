@@ -16,16 +16,16 @@ import typer
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_FAILED
-from safegen_ros.cli.files import find_problem, read_text
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import WORDS, load_task
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.cli.asked import Asked
     from safegen_ros.cli.display import RunDisplay
     from safegen_ros.client import Client, Options
+    from safegen_ros.goals.request import GoalRequest
 
 Words = Annotated[
     bool,
@@ -62,7 +62,7 @@ AcceptReading = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TextRequest:
     """A request in words, with what goes with it formally.
 
     Attributes:
@@ -80,7 +80,7 @@ class Spoken:
     @classmethod
     def read(
         cls, text: str, words: bool, domain: Path | None, constraints: str, start: Path | None
-    ) -> Spoken | None:
+    ) -> TextRequest | None:
         """The request of a command line; None where a file is named, which is read elsewhere.
 
         Raises:
@@ -114,8 +114,8 @@ def is_request(text: str) -> bool:
 
 
 def understood(
-    client: Client, spoken: Spoken, options: Options, display: RunDisplay, yes: bool
-) -> tuple[Asked | None, Any]:
+    client: Client, spoken: TextRequest, options: Options, display: RunDisplay, yes: bool
+) -> tuple[GoalRequest | None, Any]:
     """Has a stack read a request, and the reading accepted by a person or by its digest.
 
     The user is asked on a terminal. Without one, and without a digest, the goal asks for approval:
@@ -136,7 +136,7 @@ def understood(
         SafegenError: the request cannot be read, or there is no answer.
     """
     from safegen_msgs.action import RunTask
-    from safegen_ros.cli.asked import Asked, SpokenRecord
+    from safegen_ros.goals.request import GoalRequest, TranslatedRequest
     from safegen_ros.record.run import TaskRecord
     from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
     from safegen_ros.tasks.planetarium.request import read_request
@@ -183,17 +183,17 @@ def understood(
     told = UnderstoodRecord(
         task.name, known, domain, result.problem, result.reading, digest=result.reading_digest
     )
-    return Asked(
+    return GoalRequest(
         Path('a request in words'),
         task,
         domain,
         options,
-        spoken=SpokenRecord(record, (*answers, told)),
+        spoken=TranslatedRequest(record, (*answers, told)),
     ), result
 
 
 def run_request(
-    spoken: Spoken,
+    spoken: TextRequest,
     options: Options,
     namespace: str,
     console: Console,
@@ -215,12 +215,12 @@ def run_request(
     Raises:
         SafegenError: as `understood` and `run_goal`.
     """
-    from safegen_ros.cli.asked import check_goal_options
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.display import RunDisplay
     from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.cli.plan_goal import plan_values
     from safegen_ros.client import Client
+    from safegen_ros.goals.request import check_goal_options
 
     check_goal_options(options)
     with RunDisplay(console) as display, Client(absolute_namespace(namespace)) as client:

@@ -17,8 +17,7 @@ from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.ros import conversions
-from safegen_ros.ros import record_conversions as told
+from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.graph import why_missing
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.verdict import Category
@@ -130,7 +129,7 @@ def lines(pending: Any) -> list[str]:
 
 
 def _steps(pending: Any) -> list[str]:
-    return list(told.step_texts(pending.plan))
+    return list(record_conversions.step_texts(pending.plan))
 
 
 def _values(pending: Any) -> dict[str, Any]:

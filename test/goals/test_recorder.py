@@ -20,15 +20,15 @@ from sensor_msgs.msg import JointState
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
-from safegen_ros.cli import session as session_module
-from safegen_ros.cli.asked import Asked
-from safegen_ros.cli.cells import CellChoice
 from safegen_ros.cli.demo import kept_run, result_of
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.goal_check import GoalCheck, check_goal
-from safegen_ros.cli.session import Session, Stage
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goals import recorder as session_module
+from safegen_ros.goals.cells import CellChoice
+from safegen_ros.goals.goal_check import GoalCheck, check_goal
+from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.request import GoalRequest
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.run import RunRecord
@@ -50,8 +50,8 @@ PLAN = ('(pickup a)', '(stack a b)')
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
-    return Session(tmp_path, TASK, 'two.pddl', '')
+def session(tmp_path: Path) -> RunRecorder:
+    return RunRecorder(tmp_path, TASK, 'two.pddl', '')
 
 
 def _attempt(number: int, category: Category, source: str = 'model') -> msg.Attempt:
@@ -90,7 +90,7 @@ def _result(code: ErrorCode = ErrorCode.NONE, message: str = '', done: int = 2) 
     )
 
 
-def test_a_proved_plan_is_known_before_the_result_and_without_it(session: Session) -> None:
+def test_a_proved_plan_is_known_before_the_result_and_without_it(session: RunRecorder) -> None:
     session.feedback(_judged(WRONG))
     assert session.record.plan == ()
     session.feedback(_judged(RIGHT))
@@ -104,7 +104,7 @@ def test_a_proved_plan_is_known_before_the_result_and_without_it(session: Sessio
     assert [s.seconds is None for s in record.steps] == [False, True]
 
 
-def test_the_result_counts_more_than_the_feedback(session: Session) -> None:
+def test_the_result_counts_more_than_the_feedback(session: RunRecorder) -> None:
     session.feedback(_judged(RIGHT))  # the first one was lost on the way
     session.feedback(_progress('moving', 0, STEPS[0]))
     session.finish(_result())
@@ -117,7 +117,7 @@ def test_the_result_counts_more_than_the_feedback(session: Session) -> None:
 
 
 def test_no_change_of_the_record_is_lost_between_two_threads(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 20
     pause = threading.Event()
@@ -142,7 +142,7 @@ def test_no_change_of_the_record_is_lost_between_two_threads(
 
 
 def test_an_end_before_the_first_motion_is_not_waited_for(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 3600.0)  # longer than a test may take
     session.finish(_result(ErrorCode.PLANNING_TIMEOUT, 'late', done=0))
@@ -151,7 +151,7 @@ def test_an_end_before_the_first_motion_is_not_waited_for(
 
 @pytest.mark.parametrize(('heard', 'arrived'), [(None, False), (1, False), (2, True)])
 def test_joints_of_an_earlier_moment_are_none(
-    session: Session, monkeypatch: pytest.MonkeyPatch, heard: int | None, arrived: bool
+    session: RunRecorder, monkeypatch: pytest.MonkeyPatch, heard: int | None, arrived: bool
 ) -> None:
     monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 0.1)
     result = _result()
@@ -214,7 +214,7 @@ def test_a_node_whose_answer_is_lost_is_asked_again(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_an_interruption_says_what_is_true_of_its_stage(
-    session: Session, result: RunTask.Result, words: str
+    session: RunRecorder, result: RunTask.Result, words: str
 ) -> None:
     session.finish(result, interrupted=True)
     assert session.record.message.startswith('interrupted by the user: ')
@@ -226,7 +226,7 @@ def _kept(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options):
     """The exit status (None for an exception), the screen and the record of a run."""
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     screen = io.StringIO()
-    asked = Asked(Path('two.pddl'), TASK, '', Options(), options.get('cell'))
+    asked = GoalRequest(Path('two.pddl'), TASK, '', Options(), options.get('cell'))
     code = None
     try:
         console = Console(file=screen, width=200)
@@ -242,7 +242,7 @@ def _kept(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options):
 def test_ctrl_c_without_a_result_leaves_a_report_of_its_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage
 ) -> None:
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         if stage is Stage.ENDED:
             session.finish(_result())
         session.stage = stage
@@ -260,7 +260,7 @@ def test_ctrl_c_without_a_result_leaves_a_report_of_its_stage(
 def test_an_unexpected_error_is_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         return 1 // 0
 
     code, _, record = _kept(work, tmp_path, monkeypatch, error=True)
@@ -271,7 +271,7 @@ def test_an_unexpected_error_is_in_the_report(
 def test_our_own_error_is_a_line_and_a_code_only_where_it_says_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         raise SafegenError('no [good]')
 
     code, screen, record = _kept(work, tmp_path, monkeypatch)
@@ -289,7 +289,7 @@ def test_ctrl_c_while_the_video_is_made_keeps_the_success(
         reports.extend(tmp_path.glob('*/report.md'))
         raise KeyboardInterrupt
 
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         session.feedback(_progress('moving', 0, STEPS[0]))
         session.finish(_result())
         session.measured(GoalCheck({}, (('(on a b)', True),)))
@@ -307,7 +307,7 @@ def test_ctrl_c_while_the_video_is_made_keeps_the_success(
 def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(session: Session) -> int:
+    def work(session: RunRecorder) -> int:
         session._note(events.StackEvent(events.NO_MODEL, 'symbolic'))
         session.feedback(_progress('moving', 0, STEPS[0]))
         session.finish(_result(done=0))
@@ -330,7 +330,7 @@ def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
 
 def test_the_record_has_the_text_as_sent_and_its_pddl(tmp_path: Path) -> None:
     sent = TASK.written_as('english')
-    record = Session(tmp_path, sent, 'two.pddl', '').record.task
+    record = RunRecorder(tmp_path, sent, 'two.pddl', '').record.task
     assert (record.format, record.problem) == ('english', sent.problem_text)
     assert load_task(record.pddl).problem == TASK.problem
     (entry,) = load_journal(tmp_path / JOURNAL)
