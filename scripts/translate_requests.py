@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Has a translator understand the requests in data/requests, and compares with what they mean.
+"""Has a translator translate the requests in data/requests, and compares with what they mean.
 
     .venv/bin/python scripts/translate_requests.py data/requests/second.jsonl MODEL
 
@@ -20,7 +20,7 @@ from typing import Any
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.llm.open_backend import open_backend
-from safegen_ros.tasks.planetarium.front_door import Question, understand
+from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import TranslationStyle, translation_style_of
 
@@ -33,7 +33,7 @@ def judged(
     """What became of a request: right, wrong, asked back or refused; and what was understood."""
     request = read_request(str(row['request']), start=world)
     try:
-        found = understand(request, backend, SAMPLING, style=style)
+        found = translate(request, backend, SAMPLING, style=style)
     except SafegenError as error:
         return 'refused', error.message
     if isinstance(found, Question):

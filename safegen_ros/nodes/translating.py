@@ -23,7 +23,7 @@ from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.planetarium.front_door import Answer
+    from safegen_ros.tasks.planetarium.nl_to_pddl import ModelAnswer
     from safegen_ros.tasks.planetarium.request import Request
     from safegen_ros.tasks.planetarium.styles import TranslationStyle
 
@@ -108,7 +108,7 @@ class Translator:
             Canceled: the goal was given up.
         """
         # Only goals in words need this.
-        from safegen_ros.tasks.planetarium.front_door import Question, understand
+        from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
         from safegen_ros.tasks.planetarium.request import read_request
 
         request = read_request(task.problem, task.domain, task.constraints, task.start)
@@ -118,7 +118,7 @@ class Translator:
         def asking(reading: int, attempt: int) -> None:
             heard.notify(_progress(msg.PlanningProgress.TRANSLATING, reading, attempt, attempts))
 
-        def answered(answer: Answer) -> None:
+        def answered(answer: ModelAnswer) -> None:
             heard.note(AnswerRecord(answer.reading, answer.attempt, answer.text, answer.refused))
             told = _progress(
                 msg.PlanningProgress.TRANSLATED, answer.reading, answer.attempt, attempts
@@ -127,7 +127,7 @@ class Translator:
             heard.notify(told)
 
         try:
-            found = understand(
+            found = translate(
                 request,
                 backend,
                 sampling_of(self._values, goal),

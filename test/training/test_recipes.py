@@ -176,7 +176,7 @@ def test_recipes_of_the_small_model_run(
 
 @pytest.mark.slow
 def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
-    """From rows of the benchmark to a model that the front door asks."""
+    """From rows of the benchmark to a model that `nl_to_pddl` asks."""
     from safegen_ros.datasets.planetarium.layouts import tasks_of
     from safegen_ros.datasets.planetarium.pairs import kits, make_pairs
     from safegen_ros.datasets.planetarium.texts import (

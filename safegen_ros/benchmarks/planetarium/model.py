@@ -71,7 +71,7 @@ def answer_rows(
     style: TranslationStyle | None = None,
     notify: Notify = lambda what, done, total: None,
 ) -> Path:
-    """Asks for each row once, with the prompt of the front door and no second chance.
+    """Asks for each row once, with the prompt of `nl_to_pddl` and no second chance.
 
     Args:
         pairs: what to translate.

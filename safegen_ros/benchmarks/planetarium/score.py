@@ -21,7 +21,7 @@ from safegen_ros.tasks.planetarium.assess import Assessed, Assessment, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Compat
 from safegen_ros.tasks.planetarium.explain import explain
-from safegen_ros.tasks.planetarium.rules import Task
+from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 
 METRICS = ('parseable', 'solvable', 'correct')
 
@@ -121,7 +121,7 @@ def read_wanted(text: str, source: str) -> Problem:
             ErrorCode.UNKNOWN_DOMAIN,
         )
     problem = read_problem(text, planetarium_domain(name), source)
-    if Task.of(problem) is None:
+    if StripsTask.of(problem) is None:
         raise SafegenError(
             f'{source}: the goal is no conjunction of atoms: write it so', ErrorCode.BAD_PDDL
         )

@@ -3,7 +3,7 @@
 """What people ask of blocks that are seen on a table, in many words, with the goal that is meant.
 
 None of it asks to swap or to invert, which the test split keeps for itself. There are no rules in
-it: `request.spoken_rules` takes them out before a model is asked.
+it: `request.request_rules` takes them out before a model is asked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from safegen_ros.datasets.planetarium.layouts import numbered
 from safegen_ros.pddl.model import And, Atom, Problem
 from safegen_ros.tasks.planetarium.descriptions import listed
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.words import ALL
+from safegen_ros.tasks.planetarium.translator_words import ALL
 
 _MOST_BLOCKS = 9
 

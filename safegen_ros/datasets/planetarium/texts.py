@@ -28,7 +28,7 @@ from safegen_ros.datasets.planetarium.pairs import (
 from safegen_ros.datasets.planetarium.spoken import spoken
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.words import Lexicon, clauses, halves
+from safegen_ros.tasks.planetarium.translator_words import TranslatorWords, clauses, halves
 
 HELD_BACK = 0
 """The fold that is not learned."""
@@ -99,7 +99,7 @@ def _all(folder: Path, requests: int, made: int, seed: int) -> Iterator[tuple[Te
 def spoken_text(seed: str) -> Text:
     """A request about observed blocks."""
     found = spoken(seed)
-    lexicon = Lexicon.of(found.start.domain, found.text, found.start)
+    lexicon = TranslatorWords.of(found.start.domain, found.text, found.start)
     asked, mentioned = lexicon.clause(found.text)
     return _text(asked, lexicon.clause_answer(found.goal, mentioned), SPOKEN)
 
@@ -107,7 +107,7 @@ def spoken_text(seed: str) -> Text:
 def made_up_texts(seed: str) -> Iterator[Text]:
     """The clauses of a problem of a made-up domain."""
     found = made_up(seed)
-    lexicon = Lexicon.of(found.domain, found.text)
+    lexicon = TranslatorWords.of(found.domain, found.text)
     for half, atoms in zip(halves(found.text) or (), (found.init, found.goal), strict=True):
         yield from _clauses(lexicon, half, atoms, MADE_UP)
 
@@ -119,7 +119,7 @@ def pair_texts(pair: Pair) -> Iterator[Text]:
     _, init = make_problem(task, number)
     parameters, wanted = space_of(kit, task.start, task.goal).problem(number)
     goal = kit.goal_atoms(task.goal, wanted, parameters)
-    lexicon = Lexicon.of(planetarium_domain(pair.domain), pair.text)
+    lexicon = TranslatorWords.of(planetarium_domain(pair.domain), pair.text)
     start, end = halves(pair.text) or ('', '')
     place = ABSTRACTIONS.index(pair.abstraction)
     for half, before, atoms, summed in (
@@ -139,7 +139,9 @@ def pair_texts(pair: Pair) -> Iterator[Text]:
             yield _text(asked, lexicon.clause_answer(atom, mentioned), group)
 
 
-def _clauses(lexicon: Lexicon, half: str, atoms: Sequence[Atom], group: str) -> Iterator[Text]:
+def _clauses(
+    lexicon: TranslatorWords, half: str, atoms: Sequence[Atom], group: str
+) -> Iterator[Text]:
     for clause, atom in zip(clauses(half), atoms, strict=True):
         asked, mentioned = lexicon.clause(clause)
         yield _text(asked, lexicon.clause_answer([atom], mentioned), group)

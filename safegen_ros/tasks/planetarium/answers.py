@@ -17,8 +17,7 @@ from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Domain, Problem
 from safegen_ros.pddl.sexpr import Group, Reader, is_name, read_sexpr
 from safegen_ros.pddl.writer import atom_text, names_text
-from safegen_ros.tasks.planetarium.findings import AnswerError, Finding
-from safegen_ros.tasks.planetarium.fragments import problem_fragment
+from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding, problem_fragment
 
 MAX_OBJECTS = 500
 """Most objects of a problem that is compared; those of the paper have 105 at most."""

@@ -13,9 +13,9 @@ from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.answers import Draft, conformed, read_draft
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.equivalence import Answer, Compat, compare
-from safegen_ros.tasks.planetarium.findings import AnswerError, Finding
+from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding
+from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 from safegen_ros.tasks.planetarium.planner import find_plan
-from safegen_ros.tasks.planetarium.rules import Task
 from safegen_ros.tasks.planetarium.soundness import contradiction
 
 PLAN_LIMIT_S = 5.0
@@ -140,7 +140,7 @@ def _unsolved(problem: Problem, time_limit_s: float) -> Assessment | None:
         return Assessment(
             Finding.INVALID_START, f'the initial state is impossible, for {wrong}: mend it', problem
         )
-    task = Task.of(problem)
+    task = StripsTask.of(problem)
     try:
         if task is not None and rules_for(problem.domain, task) is not None:
             find_plan(problem)

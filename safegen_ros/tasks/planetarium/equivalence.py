@@ -26,8 +26,7 @@ from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.generic import Specification, literals_of
 from safegen_ros.tasks.planetarium.graphs import Bijection, renamed
-from safegen_ros.tasks.planetarium.pair import Pair
-from safegen_ros.tasks.planetarium.permuted import permuted_goal
+from safegen_ros.tasks.planetarium.pair import Pair, permuted_goal
 from safegen_ros.tasks.planetarium.published import published_specification
 
 Compat = Literal['', 'planetarium']

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
 from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.generic import (
     NOT,
@@ -21,8 +22,16 @@ from safegen_ros.tasks.planetarium.generic import (
     specify,
     specify_by_rules,
 )
-from safegen_ros.tasks.planetarium.graphs import Bijection, Scenes, isomorphisms, scene_graph
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
+from safegen_ros.tasks.planetarium.graphs import (
+    Bijection,
+    Scenes,
+    embeddings,
+    isomorphism,
+    isomorphisms,
+    renamed,
+    scene_graph,
+)
 
 
 class Pair:
@@ -39,7 +48,7 @@ class Pair:
 
     def __init__(self, one: Problem, other: Problem, budget: Budget, named: bool = False) -> None:
         self.problems = (one, other)
-        self.tasks = (Task.of(one), Task.of(other))
+        self.tasks = (StripsTask.of(one), StripsTask.of(other))
         self.budget = budget
         constants = one.domain.constants
         first, second = (
@@ -109,7 +118,7 @@ class Pair:
     def specified(self, literals: frozenset[Atom]) -> Specification:
         """A goal of one's own, a conjunction of literals, of the first problem."""
         problem = replace(self.problems[0], goal=And(tuple(map(as_formula, sorted(literals)))))
-        rules = rules_for(problem.domain, Task(problem.objects, problem.init, literals))
+        rules = rules_for(problem.domain, StripsTask(problem.objects, problem.init, literals))
         denied = {literal[0] for literal in literals if literal[0].startswith(NOT)}
         if rules is not None and not denied:
             return specify_by_rules(rules)
@@ -133,3 +142,94 @@ def natures(problem: Problem, kinds: Mapping[str, str]) -> dict[str, str]:
         if len(atom) == 2 and atom[0] not in changed:
             found[atom[1]].append(atom[0])
     return {name: ' '.join(words) for name, words in found.items()}
+
+
+_MOST_EMBEDDINGS = 1000
+
+_Specify = Callable[[frozenset[Atom]], frozenset[Atom] | None]
+
+
+def permuted_goal(pair: Pair, goal: frozenset[Atom]) -> Bijection | None:
+    """A way to give the objects of the second goal to the first problem that makes the goals equal.
+
+    That is a map p of the objects that the second goal names, such that the goal states of the
+    first problem are those of the first problem with the second goal, renamed by p.
+
+    Args:
+        pair: two problems with goals that are conjunctions of atoms; the first has a goal state.
+        goal: the first goal, fully specified.
+
+    Returns:
+        Objects of the second problem with those of the first that stand for them; None when there
+        is no such map, which is proved.
+
+    Raises:
+        SearchLimit: it could not be found out.
+        Canceled: the caller wants to stop.
+    """
+    first, task = pair.tasks
+    if first is None or task is None:
+        raise SearchLimit('only goals that are conjunctions of atoms have placeholders')
+    whole, permuted = _both_natures(pair)
+    asked = scene_graph(whole, {'goal': first.goal})
+    same = isomorphism(scene_graph(permuted, {'goal': task.goal}), asked, pair.budget.tick)
+    if same is not None:
+        return same
+    specified = _specifier(pair)
+    needed = {atom for atom in goal if specified(goal - {atom}) != goal}
+    if not _same_where_needed(pair, task.goal, goal, needed):
+        return None
+    used = {name for atom in task.goal for name in atom[1:]}
+    permuted = {name: kind for name, kind in permuted.items() if name in used}
+    small, large = scene_graph(permuted, {'goal': task.goal}), scene_graph(whole, {'goal': goal})
+    tried: set[frozenset[Atom]] = set()
+    for names in embeddings(small, large, pair.budget.tick):
+        found = renamed(task.goal, names)
+        if found in tried or not needed <= found:
+            continue
+        if specified(found) == goal:
+            return names
+        tried.add(found)
+        if len(tried) == _MOST_EMBEDDINGS:
+            raise SearchLimit(f'{_MOST_EMBEDDINGS} permutations of the goal were tried')
+    return None
+
+
+def _specifier(pair: Pair) -> _Specify:
+    """Full specification of goals of the first problem."""
+
+    def specified(goal: frozenset[Atom]) -> frozenset[Atom] | None:
+        found = pair.specified(goal)
+        if found.solvable is False:
+            return None
+        if not found.exact:
+            raise SearchLimit('it could not be found out in time what all goal states have')
+        return found.known
+
+    return specified
+
+
+def _same_where_needed(
+    pair: Pair, given: frozenset[Atom], goal: frozenset[Atom], needed: set[Atom]
+) -> bool:
+    """Whether the part of a goal that must become the needed atoms, and no others, can do so.
+
+    An atom is needed when the others of a full specification do not imply it. Every permutation
+    that makes the goals equal makes some atom of the given goal into it. Where a predicate has as
+    many needed atoms as the goal has atoms, these are mapped onto each other.
+    """
+    has = Counter(atom[0] for atom in given)
+    most, least = (Counter(atom[0] for atom in atoms) for atoms in (goal, needed))
+    if any(not least[predicate] <= has[predicate] <= most[predicate] for predicate in has | most):
+        return False
+    fixed = [predicate for predicate in has if has[predicate] == least[predicate]]
+    first, second = (
+        scene_graph(kinds, {'goal': {atom for atom in atoms if atom[0] in fixed}})
+        for kinds, atoms in zip(_both_natures(pair), (needed, given), strict=True)
+    )
+    return isomorphism(first, second, pair.budget.tick) is not None
+
+
+def _both_natures(pair: Pair) -> list[dict[str, str]]:
+    problems = zip(pair.problems, pair.kinds, strict=True)
+    return [natures(problem, kinds) for problem, kinds in problems]

@@ -14,18 +14,18 @@ from collections.abc import Callable, Mapping
 import networkx as nx
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.tasks.planetarium.rules import Task
+from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 
-_Specify = Callable[[Task], frozenset[Atom] | None]
+_Specify = Callable[[StripsTask], frozenset[Atom] | None]
 
 
-def published_specification(domain: str, task: Task) -> frozenset[Atom] | None:
+def published_specification(domain: str, task: StripsTask) -> frozenset[Atom] | None:
     """The goal as the published code fully specifies it; None where it raises an exception."""
     specify = _RULES.get(domain)
     return None if specify is None else specify(task)
 
 
-def _blocksworld(task: Task) -> frozenset[Atom]:
+def _blocksworld(task: StripsTask) -> frozenset[Atom]:
     """Looks at the goal once, for blocks with nothing above or nothing below them."""
     goal = task.goal
     on: nx.DiGraph = nx.DiGraph([(a[1], a[2]) for a in goal if a[0] == 'on'])
@@ -50,7 +50,7 @@ def _blocksworld(task: Task) -> frozenset[Atom]:
     return frozenset(found)
 
 
-def _gripper(task: Task) -> frozenset[Atom]:
+def _gripper(task: StripsTask) -> frozenset[Atom]:
     """Adds what objects are, and grippers that must be free when all balls have their place.
 
     Any unary atom about a gripper in the goal counts as if it said what the gripper does.
@@ -64,7 +64,7 @@ def _gripper(task: Task) -> frozenset[Atom]:
     return task.goal | kinds | free
 
 
-def _floortile(task: Task) -> frozenset[Atom] | None:
+def _floortile(task: StripsTask) -> frozenset[Atom] | None:
     """Adds what stays, the colors that it takes to be fixed, and robots on tiles without others.
 
     It takes every color that the goal or the initial state has on a tile for one to be painted,

@@ -46,7 +46,7 @@ class Request:
         start: the observed world; its objects and its initial state are not for the model to
             change. None where the text tells them.
         domain_text: PDDL of the domain, as a task carries it; empty for a built-in one.
-        rest: the text without the rules in it that `spoken_rules` has read; None where it was not
+        rest: the text without the rules in it that `request_rules` has read; None where it was not
             looked for any.
     """
 
@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenRules:
+class RequestRules:
     """The rules that were read from a request.
 
     Attributes:
@@ -115,7 +115,7 @@ def joined(*constraints: str) -> str:
     return given[0] if len(given) == 1 else f'(and {" ".join(given)})' if given else ''
 
 
-def spoken_rules(request: Request) -> SpokenRules:
+def request_rules(request: Request) -> RequestRules:
     """The rules of a request that are in the words of `language.rules`.
 
     Such a rule means what the grammar says, whatever a model makes of it; there is none where the
@@ -125,7 +125,7 @@ def spoken_rules(request: Request) -> SpokenRules:
         AmbiguousRule: one of them can mean several things.
     """
     if request.start is None:
-        return SpokenRules('', request.text)
+        return RequestRules('', request.text)
     found, kept, place = list[str](), list[str](), 0
     for end in [*_ENDS.finditer(request.text), None]:
         part = request.text[place : end.start() if end else None]
@@ -136,7 +136,7 @@ def spoken_rules(request: Request) -> SpokenRules:
             joint = end[0] if end else ''
             kept.append(before + (joint if not joint or joint[0] in '.;\n' else '. '))
         place = end.end() if end else place
-    return SpokenRules(joined(*found), ''.join(kept).strip())
+    return RequestRules(joined(*found), ''.join(kept).strip())
 
 
 def _rules_behind(part: str, start: Problem) -> tuple[list[str], str]:

@@ -21,7 +21,12 @@ from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text, domain_text
 from safegen_ros.tasks.planetarium.descriptions import END, START
 from safegen_ros.tasks.planetarium.request import Request
-from safegen_ros.tasks.planetarium.words import Lexicon, clauses, halves, spelt_out
+from safegen_ros.tasks.planetarium.translator_words import (
+    TranslatorWords,
+    clauses,
+    halves,
+    spelt_out,
+)
 
 STYLE = 'planetarium'
 """What `safegen.json` says of a model that reads and writes `words`."""
@@ -77,7 +82,7 @@ class WordTranslation:
     Args:
         known: every word that the model knows.
         strict: whether a request with another word is refused; else it is left out.
-        shield: whether answers to clauses are held to the domain, see `Lexicon.held`.
+        shield: whether answers to clauses are held to the domain, see `TranslatorWords.held`.
     """
 
     def __init__(self, known: Collection[str], *, strict: bool = True, shield: bool = True) -> None:
@@ -91,7 +96,7 @@ class WordTranslation:
         A half of a description is asked for once more as a whole where a clause of it says
         nothing alone. What is no answer is left as it came.
         """
-        lexicon = Lexicon.of(request.domain, request.text, request.start)
+        lexicon = TranslatorWords.of(request.domain, request.text, request.start)
         if request.start is not None:
             asked, mentioned = lexicon.clause(_without_rules(request))
             (answer,) = yield [self._messages(asked)]
@@ -131,7 +136,7 @@ class WordTranslation:
 
     def _joined(
         self,
-        lexicon: Lexicon,
+        lexicon: TranslatorWords,
         asked: Sequence[tuple[list[str], list[str]]],
         answers: Iterator[str],
     ) -> list[Atom] | None:

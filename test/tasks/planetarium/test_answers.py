@@ -23,7 +23,7 @@ from safegen_ros.tasks.planetarium.domains import (
     planetarium_domain,
     planetarium_domain_text,
 )
-from safegen_ros.tasks.planetarium.findings import AnswerError, Finding
+from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding
 
 WORDS = [
     '(define', '(problem p)', '(:domain blocksworld)', '(:objects a b', '- block', '(:init',

@@ -18,7 +18,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.assess import Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
-from safegen_ros.tasks.planetarium.findings import Finding
+from safegen_ros.tasks.planetarium.fragments import Finding
 from safegen_ros.tasks.planetarium.soundness import contradiction
 
 WANTED = read_problem(BLOCKS, planetarium_domain('blocksworld'))

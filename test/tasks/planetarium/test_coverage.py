@@ -12,7 +12,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain
-from safegen_ros.tasks.planetarium.front_door import Understood, understand
+from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
 from safegen_ros.tasks.planetarium.request import Request
 
 DOMAIN = builtin_domain('blocksworld')
@@ -44,8 +44,8 @@ class Scripted:
 def _ask(text: str, goal: str, constraints: str = '', start: bool = True) -> Scripted:
     world = read_problem(_WORLD.format('(clear b1)', ''), DOMAIN) if start else None
     model = Scripted(_WORLD.format(goal, constraints))
-    found = understand(Request(text, DOMAIN, '', world), model, Sampling(), attempts=2, readings=1)
-    assert isinstance(found, Understood)
+    found = translate(Request(text, DOMAIN, '', world), model, Sampling(), attempts=2, readings=1)
+    assert isinstance(found, Translation)
     return model
 
 
@@ -113,5 +113,5 @@ def test_the_model_is_told_what_it_left_out() -> None:
     request = Request('Put b1 on b2, and b3 on b4', DOMAIN, '',
                       read_problem(_WORLD.format(ON, ''), DOMAIN))  # fmt: skip
     with pytest.raises(SafegenError):
-        understand(request, model, Sampling(), attempts=2, readings=1)
+        translate(request, model, Sampling(), attempts=2, readings=1)
     assert "'b3'" in model.asked[1][-1]['content']

@@ -18,7 +18,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.explain import Explanation, explain
-from safegen_ros.tasks.planetarium.rules import Task
+from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 
 _TABLE = '(arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c)'
 
@@ -33,7 +33,7 @@ def blocks(goal: str, init: str = _TABLE, objects: str = 'a b c') -> Problem:
 
 def corrected(problem: Problem, found: Explanation) -> Problem:
     """The problem after everything that was said has been done."""
-    task = Task.of(problem)
+    task = StripsTask.of(problem)
     assert task is not None
     scenes = {'init': set(task.init), 'goal': set(task.goal)}
     for difference in found.differences:

@@ -19,8 +19,7 @@ from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.budget import Budget
 from safegen_ros.tasks.planetarium import generic
 from safegen_ros.tasks.planetarium.equivalence import Answer, compare
-from safegen_ros.tasks.planetarium.generic import Specification, specify
-from safegen_ros.tasks.planetarium.invariants import exactly_one
+from safegen_ros.tasks.planetarium.generic import Specification, exactly_one, specify
 
 _LIGHTS = read_domain(
     """(define (domain lights) (:requirements :typing :negative-preconditions)

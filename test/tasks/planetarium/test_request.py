@@ -18,7 +18,7 @@ from safegen_ros.tasks.planetarium.request import (
     MAX_REQUEST,
     joined,
     read_request,
-    spoken_rules,
+    request_rules,
 )
 
 NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
@@ -43,8 +43,10 @@ NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
     ],
 )
 def test_rules_in_our_words_are_read_by_their_grammar(text: str, found: str) -> None:
-    assert spoken_rules(read_request(text, start=THREE_TEXT)).constraints == found
-    assert spoken_rules(read_request(text, 'blocksworld')).constraints == ''  # no objects are known
+    assert request_rules(read_request(text, start=THREE_TEXT)).constraints == found
+    assert (
+        request_rules(read_request(text, 'blocksworld')).constraints == ''
+    )  # no objects are known
 
 
 @pytest.mark.parametrize(
@@ -59,12 +61,12 @@ def test_rules_in_our_words_are_read_by_their_grammar(text: str, found: str) -> 
     ],
 )
 def test_what_is_left_has_no_rule_that_was_read(text: str, rest: str) -> None:
-    assert spoken_rules(read_request(text, start=THREE_TEXT)).rest == rest
+    assert request_rules(read_request(text, start=THREE_TEXT)).rest == rest
 
 
 def test_a_rule_with_two_meanings_is_not_guessed() -> None:
     with pytest.raises(AmbiguousRule) as caught:
-        spoken_rules(read_request('Do not put a and c on b.', start=THREE_TEXT))
+        request_rules(read_request('Do not put a and c on b.', start=THREE_TEXT))
     assert len(caught.value.meanings) == 2
 
 
@@ -121,7 +123,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS | st.text(max_size=5), max_size=15).map(' '.join))
 def test_any_text_is_a_request_or_refused(text: str) -> None:
     try:
-        found = spoken_rules(read_request(text, start=THREE_TEXT)).constraints
+        found = request_rules(read_request(text, start=THREE_TEXT)).constraints
     except SafegenError:
         return
     if found:

@@ -22,12 +22,12 @@ from safegen_ros.tasks.planetarium.domains import (
     rules_for,
 )
 from safegen_ros.tasks.planetarium.generic import last_state
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 from safegen_ros.verify.validator import verify
 
 
 def rules_of(problem: Problem) -> GoalRules | None:
-    task = Task.of(problem)
+    task = StripsTask.of(problem)
     assert task is not None
     return rules_for(problem.domain, task)
 

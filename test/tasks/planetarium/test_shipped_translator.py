@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The translator that ships understands requests that it never saw, through the front door."""
+"""The translator that ships understands requests that it never saw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.planetarium.front_door import Understood, understand
+from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import translation_style_of
 
@@ -55,10 +55,10 @@ def test_requests_are_understood(
     text: str, start: str, goal: set[tuple[str, ...]], backend: Backend, model: Path
 ) -> None:
     request = read_request(text, 'blocksworld', '', start)
-    found = understand(
+    found = translate(
         request, backend, Sampling(0, max_new_tokens=200), style=translation_style_of(str(model))
     )
-    assert isinstance(found, Understood)
+    assert isinstance(found, Translation)
     asked = {(atom.predicate, *atom.terms) for atom in found.problem.goal_conjuncts()}  # type: ignore[union-attr]
     assert asked == goal
     if request.start is not None:
@@ -68,7 +68,7 @@ def test_requests_are_understood(
 def test_a_word_that_it_does_not_know_is_named(backend: Backend, model: Path) -> None:
     request = read_request('juggle b1', 'blocksworld', '', WORLD)
     with pytest.raises(SafegenError, match="does not know 'juggle'") as caught:
-        understand(request, backend, Sampling(0), style=translation_style_of(str(model)))
+        translate(request, backend, Sampling(0), style=translation_style_of(str(model)))
     assert caught.value.code is ErrorCode.TRANSLATION_FAILED
 
 
@@ -87,15 +87,15 @@ def test_a_rule_that_cannot_be_read_is_never_left_out(
     """The model writes goals alone: it would do what is asked, and drop the rule."""
     request = read_request(f'Put b3 on b2, but {rule}.', 'blocksworld', '', WORLD)
     with pytest.raises(SafegenError, match='no rule that can be read') as caught:
-        understand(request, backend, Sampling(0), style=translation_style_of(str(model)))
+        translate(request, backend, Sampling(0), style=translation_style_of(str(model)))
     assert caught.value.code is ErrorCode.TRANSLATION_FAILED
 
 
 def test_a_rule_that_is_read_holds_beside_the_goal(backend: Backend, model: Path) -> None:
     request = read_request('Put b3 on b2, but b1 must never be held.', 'blocksworld', '', WORLD)
     sampling, style = Sampling(0, max_new_tokens=200), translation_style_of(str(model))
-    found = understand(request, backend, sampling, style=style)
-    assert isinstance(found, Understood)
+    found = translate(request, backend, sampling, style=style)
+    assert isinstance(found, Translation)
     assert 'At all times, the arm does not hold block b1.' in found.words
 
 

@@ -18,7 +18,7 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.planetarium.domains.blocksworld import BlocksWorld
 from safegen_ros.tasks.planetarium.domains.floortile import FloorTile
 from safegen_ros.tasks.planetarium.domains.gripper import Gripper
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 
 RULES: Mapping[str, type[GoalRules]] = {
     rules.domain: rules for rules in (BlocksWorld, Gripper, FloorTile)
@@ -48,7 +48,7 @@ def planetarium_domain(name: str) -> Domain:
     return read_domain(planetarium_domain_text(name), f'{name}.pddl')
 
 
-def rules_for(domain: Domain, task: Task) -> GoalRules | None:
+def rules_for(domain: Domain, task: StripsTask) -> GoalRules | None:
     """The rules for a task, None where its domain has none or its initial state is not meant.
 
     A domain of the same name with other actions has none.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.pddl3.domains.blocksworld.problems import Arm, Towers
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 
 _TABLE, _HAND = '', '(hand)'
 """What a block can be on beside another block; no object has these names."""
@@ -27,14 +27,14 @@ class BlocksWorld(GoalRules):
 
     domain = 'blocksworld'
 
-    def __init__(self, task: Task, below: _Below) -> None:
+    def __init__(self, task: StripsTask, below: _Below) -> None:
         self.goal = task.goal
         self._idle = len(below) < len(task.objects)
         self._init = below
         self._wanted = _Wanted.of(task.goal, below)
 
     @classmethod
-    def of(cls, task: Task) -> BlocksWorld | None:
+    def of(cls, task: StripsTask) -> BlocksWorld | None:
         """See `GoalRules`: each block at one place, nothing on a block that is held, no cycle."""
         below = _below(task.init)
         if below is None or _state(below) != task.init:

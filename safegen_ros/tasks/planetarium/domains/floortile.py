@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 
 _STATIC = ('up', 'right', 'available-color')
 
@@ -83,7 +83,7 @@ class FloorTile(GoalRules):
     domain = 'floor-tile'
     permutes = False
 
-    def __init__(self, task: Task, robots: list[_Robot]) -> None:
+    def __init__(self, task: StripsTask, robots: list[_Robot]) -> None:
         self.goal = task.goal
         self._init = task.init
         self._floor = _Floor(task.init)
@@ -102,7 +102,7 @@ class FloorTile(GoalRules):
         self._possible = self._can_be_reached()
 
     @classmethod
-    def of(cls, task: Task) -> FloorTile | None:
+    def of(cls, task: StripsTask) -> FloorTile | None:
         """See `GoalRules`: no robot is at two tiles or has two colors."""
         tiles = [(a[1], a[2]) for a in task.init if a[0] == 'robot-at']
         colors = [(a[1], a[2]) for a in task.init if a[0] == 'robot-has']

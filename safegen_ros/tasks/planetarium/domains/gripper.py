@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.tasks.planetarium.rules import GoalRules, Task
+from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 
 _KINDS = ('room', 'ball', 'gripper')
 
@@ -60,7 +60,7 @@ class Gripper(GoalRules):
 
     domain = 'gripper'
 
-    def __init__(self, task: Task, kinds: Mapping[str, list[str]], init: _Scene) -> None:
+    def __init__(self, task: StripsTask, kinds: Mapping[str, list[str]], init: _Scene) -> None:
         self.goal = task.goal
         self._kinds = kinds
         self._static = frozenset(atom for atom in task.init if atom[0] in _KINDS)
@@ -68,7 +68,7 @@ class Gripper(GoalRules):
         self._wanted = self._read_goal()
 
     @classmethod
-    def of(cls, task: Task) -> Gripper | None:
+    def of(cls, task: StripsTask) -> Gripper | None:
         """See `GoalRules`: kinds do not overlap, and everything is at exactly one place."""
         kinds = {
             kind: [name for name in task.objects if (kind, name) in task.init] for kind in _KINDS

@@ -25,7 +25,7 @@ from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, read_request
 from safegen_ros.tasks.planetarium.styles import Translation, WordTranslation
-from safegen_ros.tasks.planetarium.words import ALL, WHOLE, Lexicon, spelt_out
+from safegen_ros.tasks.planetarium.translator_words import ALL, WHOLE, TranslatorWords, spelt_out
 
 WORLD = """(define (problem seen) (:domain blocksworld) (:objects red B2 green)
     (:init (arm-empty) (on-table red) (on B2 red) (clear B2) (on-table green) (clear green))
@@ -103,7 +103,7 @@ def test_requests_have_plans_and_answers(seed: int) -> None:
 @given(SEEDS)
 def test_made_up_problems_are_told_by_their_clauses(seed: int) -> None:
     found = made_up(str(seed))
-    lexicon = Lexicon.of(found.domain, found.text)
+    lexicon = TranslatorWords.of(found.domain, found.text)
     assert {kind: len(names) for kind, names in lexicon.objects.items()} == found.objects
     told = [text.completion for text in made_up_texts(str(seed))]
     assert len(told) == len(found.init) + len(found.goal)
@@ -123,7 +123,7 @@ WORDS = st.lists(
 def test_no_answer_raises_and_what_is_read_is_pddl(words: list[str]) -> None:
     request = read_request('put red on B2', '', '', WORLD)
     assert request.start is not None
-    lexicon = Lexicon.of(request.domain, request.text, request.start)
+    lexicon = TranslatorWords.of(request.domain, request.text, request.start)
     goal = lexicon.read_clause(words, ['red', 'b2'])
     if goal is not None:
         problem = read_problem(lexicon.problem(sorted(request.start.init), goal), request.domain)
@@ -134,7 +134,7 @@ def test_no_answer_raises_and_what_is_read_is_pddl(words: list[str]) -> None:
 
 def test_names_are_those_of_the_observed_objects() -> None:
     request = read_request('Put RED on b2, then green on red!', '', '', WORLD)
-    lexicon = Lexicon.of(request.domain, request.text, request.start)
+    lexicon = TranslatorWords.of(request.domain, request.text, request.start)
     asked, mentioned = lexicon.clause(request.text)
     assert asked[asked.index('request') + 1 :] == [
         'put',
@@ -173,7 +173,7 @@ def test_contractions_are_the_words_that_they_stand_for() -> None:
 def test_the_shield_finds_the_predicate_that_a_part_of_its_name_means(
     clause: str, answer: str, meant: Atom | None
 ) -> None:
-    lexicon = Lexicon.of(planetarium_domain('floor-tile'), clause)
+    lexicon = TranslatorWords.of(planetarium_domain('floor-tile'), clause)
     _, mentioned = lexicon.clause(clause)
     words = answer.split()
     assert lexicon.read_clause(words, mentioned) == (None if meant is None else [meant])

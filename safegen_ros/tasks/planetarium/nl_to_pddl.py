@@ -25,10 +25,14 @@ from safegen_ros.search.budget import SearchLimit, Unsolvable
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.planetarium.coverage import left_out
 from safegen_ros.tasks.planetarium.equivalence import compare
-from safegen_ros.tasks.planetarium.findings import AnswerError
-from safegen_ros.tasks.planetarium.fragments import MAX_ANSWER, THOUGHT, problem_fragment
+from safegen_ros.tasks.planetarium.fragments import (
+    MAX_ANSWER,
+    THOUGHT,
+    AnswerError,
+    problem_fragment,
+)
 from safegen_ros.tasks.planetarium.planner import find_plan
-from safegen_ros.tasks.planetarium.request import Request, joined, spoken_rules
+from safegen_ros.tasks.planetarium.request import Request, joined, request_rules
 from safegen_ros.tasks.planetarium.soundness import contradiction
 from safegen_ros.tasks.planetarium.styles import (
     QUESTION,
@@ -40,7 +44,7 @@ _SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not sha
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What the model wrote, once.
 
     Attributes:
@@ -58,7 +62,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class Translation:
     """A problem that may be planned for.
 
     Attributes:
@@ -84,7 +88,7 @@ class Question:
     text: str
 
 
-def understand(
+def translate(
     request: Request,
     backend: Backend,
     sampling: Sampling,
@@ -94,9 +98,9 @@ def understand(
     time_limit_s: float = 10.0,
     cancelled: Callable[[], bool] = never,
     asking: Callable[[int, int], None] = lambda reading, attempt: None,
-    answered: Callable[[Answer], None] = lambda answer: None,
+    answered: Callable[[ModelAnswer], None] = lambda answer: None,
     style: TranslationStyle | None = None,
-) -> Understood | Question:
+) -> Translation | Question:
     """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
 
     Args:
@@ -120,18 +124,18 @@ def understand(
     """
     _check_constraints(request)
     try:
-        spoken = spoken_rules(request)
+        spoken = request_rules(request)
     except AmbiguousRule as error:
         ways = (f'{number}. {meaning}' for number, meaning in enumerate(error.meanings, start=1))
         return Question('\n'.join(['A rule of the request can mean several things:', *ways]))
     held = joined(request.constraints, spoken.constraints)
     request = replace(request, constraints=held, rest=spoken.rest)
     style = style or InstructTranslation()
-    first: Understood | None = None
+    first: Translation | None = None
     for number in range(1, readings + 1):
         drawn = replace(sampling, seed=sampling.seed + (number - 1) * _SEED_STEP)
         reading = _Reading(request, number, time_limit_s, cancelled, asking, answered, style)
-        found = reading.understand(backend, drawn, attempts)
+        found = reading.translate(backend, drawn, attempts)
         if isinstance(found, Question):
             return found
         if first is None:
@@ -210,7 +214,7 @@ class _Reading:
         time_limit_s: float,
         cancelled: Callable[[], bool],
         asking: Callable[[int, int], None],
-        answered: Callable[[Answer], None],
+        answered: Callable[[ModelAnswer], None],
         style: TranslationStyle,
     ) -> None:
         self._request = request
@@ -221,16 +225,16 @@ class _Reading:
         self._asking = asking
         self._answered = answered
 
-    def understand(
+    def translate(
         self, backend: Backend, sampling: Sampling, attempts: int
-    ) -> Understood | Question:
+    ) -> Translation | Question:
         refused: tuple[str, str] | None = None
         reason = 'no attempt was allowed'
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
             self._asking(self._number, attempt)
             text = self._asked(backend, drawn, refused)[: MAX_ANSWER + 1]
-            answer = Answer(self._number, attempt, text[:MAX_ANSWER])
+            answer = ModelAnswer(self._number, attempt, text[:MAX_ANSWER])
             spoken = THOUGHT.sub('', text).strip()
             if spoken.startswith(QUESTION):
                 self._answered(answer)
@@ -243,7 +247,7 @@ class _Reading:
                 self._answered(replace(answer, refused=reason))
             else:
                 self._answered(answer)
-                return Understood(problem, words, attempt)
+                return Translation(problem, words, attempt)
             refused = (text, reason)
         raise SafegenError(
             f'the request could not be translated in {attempts} attempts: {reason}: say it in '

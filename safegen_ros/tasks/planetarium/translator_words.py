@@ -49,7 +49,7 @@ _SHORT = (
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class TranslatorWords:
     """What the words of a request stand for.
 
     Attributes:
@@ -63,7 +63,7 @@ class Lexicon:
     observed: bool
 
     @classmethod
-    def of(cls, domain: Domain, text: str, start: Problem | None = None) -> Lexicon:
+    def of(cls, domain: Domain, text: str, start: Problem | None = None) -> TranslatorWords:
         """The lexicon of a request.
 
         Args:

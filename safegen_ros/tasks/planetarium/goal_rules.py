@@ -14,7 +14,7 @@ from safegen_ros.pddl.plan import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StripsTask:
     """A problem whose goal is a conjunction of atoms.
 
     Attributes:
@@ -28,7 +28,7 @@ class Task:
     goal: frozenset[Atom]
 
     @classmethod
-    def of(cls, problem: Problem) -> Task | None:
+    def of(cls, problem: Problem) -> StripsTask | None:
         """The task of a problem, None when its goal is anything but a conjunction of atoms."""
         parts = problem.goal_conjuncts()
         atoms = [(p.predicate, *p.terms) for p in parts if isinstance(p, AtomFormula)]
@@ -49,7 +49,7 @@ class GoalRules(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, task: Task) -> GoalRules | None:
+    def of(cls, task: StripsTask) -> GoalRules | None:
         """The rules for a task; None when its initial state is not one that the domain means."""
 
     @property

@@ -14,7 +14,7 @@ from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
-from safegen_ros.tasks.planetarium.front_door import Question, Understood, understand
+from safegen_ros.tasks.planetarium.nl_to_pddl import Question, Translation, translate
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request
 from safegen_ros.verify.validator import verify
@@ -42,12 +42,12 @@ class Scripted:
 
 
 def ask(request: Request, *answers: str, readings: int = 1, attempts: int = 3) -> object:
-    return understand(request, Scripted(*answers), Sampling(), readings=readings, attempts=attempts)
+    return translate(request, Scripted(*answers), Sampling(), readings=readings, attempts=attempts)
 
 
 def test_a_request_becomes_a_problem_that_is_said_back_in_words() -> None:
     found = ask(REQUEST, f'Sure:\n```\n{BLOCKS}```', BLOCKS, readings=2)
-    assert isinstance(found, Understood)
+    assert isinstance(found, Translation)
     assert found.attempts == 1
     back = FORMATS['english'].read(found.words, DOMAIN, 'words')
     assert (back.init, set(back.goal_conjuncts())) == (
@@ -71,8 +71,8 @@ def test_a_request_becomes_a_problem_that_is_said_back_in_words() -> None:
 )
 def test_what_is_wrong_is_told_to_the_model(wrong: str, said: str) -> None:
     model = Scripted(wrong, BLOCKS)
-    found = understand(REQUEST, model, Sampling(seed=7), readings=1)
-    assert isinstance(found, Understood)
+    found = translate(REQUEST, model, Sampling(seed=7), readings=1)
+    assert isinstance(found, Translation)
     assert found.attempts == 2
     (first, second) = model.asked
     assert [message['role'] for message in second[0]] == ['user', 'assistant', 'user']
@@ -102,7 +102,7 @@ def test_two_ways_to_understand_a_request_make_a_question() -> None:
     assert isinstance(ask(REQUEST, BLOCKS, UPSIDE_DOWN, readings=2), Question)
     renamed = BLOCKS.replace('objects a b', 'objects x y').replace(' a', ' x').replace(' b)', ' y)')
     model = Scripted(BLOCKS, renamed)  # the same problem, where names are the model's own
-    assert isinstance(understand(REQUEST, model, Sampling()), Understood)
+    assert isinstance(translate(REQUEST, model, Sampling()), Translation)
     assert model.asked[0][1].seed != model.asked[1][1].seed
 
 
@@ -115,7 +115,7 @@ GIVEN = '(always (not (holding b)))'
 def test_a_constraint_that_was_given_is_in_every_problem(own: str) -> None:
     answer = f'{BLOCKS.rstrip()[:-1]}{own})'
     found = ask(Request('Put a on b.', DOMAIN, GIVEN), answer)
-    assert isinstance(found, Understood)
+    assert isinstance(found, Translation)
     wanted = read_problem(f'{BLOCKS.rstrip()[:-1]}(:constraints {GIVEN}))', DOMAIN).constraints
     assert set(wanted) <= set(found.problem.constraints)
     assert len(found.problem.constraints) == 1 + own.startswith('(:constraints (sometime')
@@ -136,14 +136,14 @@ def test_constraints_that_are_not_one_formula_are_refused_before_the_model_is_as
 ) -> None:
     model = Scripted()
     with pytest.raises(SafegenError):
-        understand(Request('Put a on b.', DOMAIN, given), model, Sampling())
+        translate(Request('Put a on b.', DOMAIN, given), model, Sampling())
     assert not model.asked
 
 
 def test_the_observed_world_is_not_for_the_model_to_change() -> None:
     start = read_problem(BLOCKS, DOMAIN)
     request = Request('Put a on b.', DOMAIN, '', start)
-    assert isinstance(ask(request, BLOCKS), Understood)
+    assert isinstance(ask(request, BLOCKS), Translation)
     for answer, said in (
         (BLOCKS.replace('(on-table b) (clear b)', '(on-table b)'), r'lacks \(clear b\)'),
         (BLOCKS.replace('a b)', 'a b c)', 1), r'adds \(c object\)'),
@@ -165,5 +165,5 @@ def test_every_domain_can_be_said_back() -> None:
     }
     for name in RULES:
         found = ask(Request('Do it.', planetarium_domain(name)), texts[name])
-        assert isinstance(found, Understood)
+        assert isinstance(found, Translation)
         assert found.words
