@@ -16,7 +16,7 @@ from safegen_ros.record.replay import recorded_steps
 from safegen_ros.record.run import TWIN, ArtefactRecord, RunRecord
 from safegen_ros.tasks.boxnet.atoms import moves
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
-from safegen_ros.tasks.boxnet.model import Task
+from safegen_ros.tasks.boxnet.model import Task, is_spatial
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import Judged, judge
 
@@ -29,7 +29,7 @@ def picture(task: Task, judged: Judged, path: Path) -> None:
     Raises:
         SafegenError: nothing can be drawn here, or the file cannot be written.
     """
-    if isinstance(task, SpatialTask):
+    if is_spatial(task):
         from safegen_ros.cells.pictures import draw_judged as draw_cell
 
         return draw_cell(task, judged, path)
@@ -102,7 +102,7 @@ def keep_pictures(
         kept = [ArtefactRecord('picture', 'plan.png', f'{len(judged.plan)} steps')]
     except SafegenError as error:
         return [ArtefactRecord('picture', '', error.message)]
-    if video and isinstance(task, SpatialTask) and record.cell == TWIN:
+    if video and is_spatial(task) and record.cell == TWIN:
         kept.append(_film(folder, task, judged))
     return kept
 

@@ -31,11 +31,11 @@ Depth = Annotated[
 
 def with_depth(task: Task, depth: str) -> Task:
     """A task whose steps are judged at a depth; those of BoxNet2D have but one."""
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+    from safegen_ros.tasks.boxnet.model import is_spatial
 
     if depth not in DEPTHS:
         raise typer.BadParameter(f'{depth!r} is none of {" ".join(DEPTHS)}')
-    if not isinstance(task, SpatialTask):
+    if not is_spatial(task):
         return task
     return replace(task, depth=_rules(depth))
 
@@ -53,9 +53,9 @@ def _rules(depth: str) -> Rules:
 
 def draw_task(task: Task, path: Path) -> None:
     """Draws a task, by MuJoCo where its arms have a shape."""
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+    from safegen_ros.tasks.boxnet.model import is_spatial
 
-    if isinstance(task, SpatialTask):
+    if is_spatial(task):
         from safegen_ros.cells import pictures
 
         pictures.draw_task(task, path)
@@ -67,9 +67,9 @@ def draw_task(task: Task, path: Path) -> None:
 
 def draw_judged(task: Task, judged: Judged, path: Path) -> None:
     """Draws the steps of a plan, and what is wrong in it, likewise."""
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+    from safegen_ros.tasks.boxnet.model import is_spatial
 
-    if isinstance(task, SpatialTask):
+    if is_spatial(task):
         from safegen_ros.cells import pictures
 
         pictures.draw_judged(task, judged, path)
@@ -92,13 +92,12 @@ def run(
     from safegen_ros.cells.box_cell import BoxCell, CellSample
     from safegen_ros.goals.files import read_text
     from safegen_ros.paths import data_path
-    from safegen_ros.tasks.boxnet.model import plan_json, read_task
+    from safegen_ros.tasks.boxnet.model import is_spatial, plan_json, read_task
     from safegen_ros.tasks.boxnet.optimal import solve
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
     from safegen_ros.tasks.boxnet.verifier import verify
 
     asked = with_depth(read_task(data_path(task), id), 'kinematic')
-    if not isinstance(asked, SpatialTask):
+    if not is_spatial(asked):
         raise typer.BadParameter(f'{task}: has arms without a shape: name a task of BoxNet3D')
     text = read_text(answer, 'answer') if answer else plan_json(solve(asked).plan)
     judged = verify(asked, text)

@@ -57,9 +57,8 @@ def tasks(
     ] = None,
 ) -> None:
     """List the 25 tasks, or what is wrong with published ones."""
-    from safegen_ros.tasks.household.published import defects, read_published
     from safegen_ros.tasks.household.runs import HouseholdError
-    from safegen_ros.tasks.household.tasks import clean_tasks
+    from safegen_ros.tasks.household.tasks import clean_tasks, defects, read_published
 
     console = Console()
     if published is None:
@@ -110,8 +109,8 @@ def run(
     import json
 
     from safegen_ros.datasets.failures import writing
-    from safegen_ros.tasks.household.published import read_published
     from safegen_ros.tasks.household.runs import clean_task, play
+    from safegen_ros.tasks.household.tasks import read_published
 
     if thor and out is not None:
         raise typer.BadParameter('a run in AI2-THOR cannot be played again: leave --out out')
@@ -299,7 +298,7 @@ def _backend(
 
 
 def _print(played: Played) -> None:
-    from safegen_ros.tasks.household.transcript import transcript
+    from safegen_ros.tasks.household.runs import transcript
 
     _say(Console(), transcript(played))
 

@@ -19,7 +19,7 @@ from safegen_ros.robot.families.family import ArmFamily
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
-from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.model import Plan, State, Step, is_spatial
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
 from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
@@ -146,7 +146,7 @@ def _drawn(arm: str, random: Random) -> Iterator[SpatialTask]:
     for number in range(10**9):
         size, objects = random.choice(SIZES), random.choice(OBJECTS)
         for task in islice(tasks(size, objects, f'{number}', arm=arm), 1):
-            if isinstance(task, SpatialTask):
+            if is_spatial(task):
                 yield task
 
 

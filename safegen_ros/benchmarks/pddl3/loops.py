@@ -35,8 +35,7 @@ from safegen_ros.planning.loop import (
     plan_with_levels,
 )
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Texts
-from safegen_ros.tasks.pddl3.planning.retry import Temperatures
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Temperatures, Texts
 from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict

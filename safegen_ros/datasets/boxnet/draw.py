@@ -13,7 +13,7 @@ from random import Random
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites
 from safegen_ros.tasks.boxnet.routes import certificate, connected
-from safegen_ros.tasks.boxnet.spatial.drawing import SpatialMap
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
 Size = tuple[int, int]
 """Cells along x and y."""

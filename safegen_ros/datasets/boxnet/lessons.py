@@ -30,8 +30,8 @@ from safegen_ros.datasets.pddl3.assemble import Notify, in_order
 from safegen_ros.datasets.pddl3.blocks import write_atomically
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.lesson_reward import question
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
+from safegen_ros.tasks.boxnet.reward import question
 from safegen_ros.tasks.boxnet.routes import Routes, certificate
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeGuard
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
+
+if TYPE_CHECKING:
+    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
 LARGEST = 20
 """Cells along a side of the largest map, and objects of the fullest."""
@@ -321,6 +324,11 @@ def read_task(path: Path, id: str = '') -> Task:
     raise BoxnetError(f'{path}: has no task {id[:40]!a}: name another, or leave out --id')
 
 
+def is_spatial(task: Task) -> TypeGuard[SpatialTask]:
+    """Whether the arms of a task have a shape; only then is `spatial` loaded."""
+    return not task.is_flat
+
+
 def task_of(text: str, source: str) -> Task:
     """A task from its JSON.
 
@@ -343,7 +351,7 @@ def task_of(text: str, source: str) -> Task:
         if type(values[name]) is not int:
             raise BoxnetError(f'{source}: {name}: must be a whole number')
     if 'arm' in values:
-        from safegen_ros.tasks.boxnet.spatial.reading import task_of_values
+        from safegen_ros.tasks.boxnet.spatial.model import task_of_values
 
         return task_of_values(values, source)
     points = {

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import singledispatch
 from itertools import islice
 from random import Random
 from typing import TypeVar
@@ -24,7 +23,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.tasks.boxnet.astar import plan_as_paper, stop_if
 from safegen_ros.tasks.boxnet.geometry import Point, distance
-from safegen_ros.tasks.boxnet.model import Move, Plan, Task
+from safegen_ros.tasks.boxnet.model import Move, Plan, Task, is_spatial
 from safegen_ros.tasks.boxnet.routes import FAR, Routes, certificate
 from safegen_ros.tasks.boxnet.verifier import arms_touch, judge
 
@@ -66,7 +65,6 @@ class Solution:
         return len(self.plan) == self.lower_bound
 
 
-@singledispatch
 def solve(
     task: Task,
     most_nodes: int = MOST_NODES,
@@ -86,6 +84,10 @@ def solve(
         NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
         Canceled: `over` said so.
     """
+    if is_spatial(task):
+        from safegen_ros.tasks.boxnet.spatial.planning import solve_spatial
+
+        return solve_spatial(task, most_nodes, soon=soon, over=over)
     proof = certificate(task)
     if proof is not None:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)

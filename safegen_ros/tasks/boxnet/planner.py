@@ -27,7 +27,6 @@ from safegen_ros.planning.loop import (
     plan_with_levels,
 )
 from safegen_ros.tasks.boxnet import prompts
-from safegen_ros.tasks.boxnet.admissible import Admissible
 from safegen_ros.tasks.boxnet.answers import (
     AnswerError,
     has_form,
@@ -36,7 +35,7 @@ from safegen_ros.tasks.boxnet.answers import (
     without_strays,
 )
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
-from safegen_ros.tasks.boxnet.decoding_mask import Held, Joint
+from safegen_ros.tasks.boxnet.decoding_mask import Admissible, Held, Joint
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style

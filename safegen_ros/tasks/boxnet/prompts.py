@@ -8,11 +8,9 @@ the verifier accepts.
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 from safegen_ros.tasks.boxnet.answers import REFUSAL, read_plan
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.model import State, Step, Task, map_text, step_json
+from safegen_ros.tasks.boxnet.model import State, Step, Task, is_spatial, map_text, step_json
 from safegen_ros.verdict import Category, Verdict
 
 _QUARTER = UNIT // 4
@@ -116,9 +114,12 @@ Your task
 _FORM = '"[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is'
 
 
-@singledispatch
 def full_prompt(task: Task) -> str:
     """What asks for all steps of a plan (FULLPLAN)."""
+    if is_spatial(task):
+        from safegen_ros.tasks.boxnet.spatial.prompts import full_prompt_3d
+
+        return full_prompt_3d(task)
     asked = FULL.format(
         form=f'{_FORM} then to where it goes',
         thoughts='Robot 0 reaches Object 0, Robot 1 reaches its target; both reach [1.25, 1.75], '
@@ -131,9 +132,12 @@ def full_prompt(task: Task) -> str:
     return f'{_RULES}\n\n{asked}'
 
 
-@singledispatch
 def step_prompt(task: Task) -> str:
     """What asks for the first step, and tells that others will be asked for (REPLAN)."""
+    if is_spatial(task):
+        from safegen_ros.tasks.boxnet.spatial.prompts import step_prompt_3d
+
+        return step_prompt_3d(task)
     asked = NEXT.format(
         form=f'{_FORM} to where it goes',
         thoughts='Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay apart.',

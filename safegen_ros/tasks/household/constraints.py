@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from safegen_ros.language.placed import Placed
-from safegen_ros.tasks.household.conditions import Condition, read_condition
-from safegen_ros.tasks.household.kinds import check_class, members
+from safegen_ros.tasks.household.kinds import check_class, kinds, members
+from safegen_ros.tasks.household.world import COLD, HOT, LIQUIDS, ROOM
 
 MOST_ACTIONS = 60
 """Largest number of actions within which something must follow."""
@@ -92,3 +94,161 @@ def read_constraint(value: Placed) -> Constraint:
     if kind.value == 'condition':
         return StateConstraint(name, trigger, read_condition(need('avoid_state'), 'avoid_state'))
     raise kind.error("condition_type must be 'step' or 'condition'", 'mend it')
+
+
+FLAGS = (
+    'isBroken', 'isCooked', 'isDirty', 'isFilledWithLiquid', 'isOpen', 'isPickedUp', 'isToggled',
+)  # fmt: skip
+"""Fields of the metadata that are true or false."""
+
+TEXTS = {'cooking_appliance': 'cookedBy', 'fillLiquid': 'fillLiquid', 'temperature': 'temperature'}
+"""Keys of a condition with a text, and the fields of the metadata that hold it."""
+
+_RELATIONS = ('child', 'parent', 'not_on')
+
+Objects = Sequence[Mapping[str, Any]]
+"""The metadata of all objects."""
+
+
+class Snapshot:
+    """The metadata of one moment, indexed.
+
+    Args:
+        objects: as `metadata` returns them; of THOR's fields only those of `FLAGS` and `TEXTS`,
+            `objectId`, `objectType` and `parentReceptacles` are read.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self.types = {each['objectId']: each['objectType'] for each in objects}
+        self._inside: dict[str, set[str]] = {}
+        for each in objects:
+            for parent in each['parentReceptacles'] or ():
+                self._inside.setdefault(parent, set()).add(each['objectType'])
+
+    def inside(self, name: str) -> set[str]:
+        """The classes of what is in or on an object, however deep."""
+        return self._inside.get(name, set())
+
+    def of(self, classes: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+        """The objects of some classes."""
+        wanted = set(classes)
+        return (each for each in self.objects if each['objectType'] in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of an object.
+
+    Attributes:
+        fields: names of `FLAGS` and keys of `TEXTS`, with their values.
+        child: classes of which something must be in or on it.
+        parent: classes in or on one of which it must be.
+        not_on: classes in or on none of which it may be.
+    """
+
+    fields: tuple[tuple[str, bool | str], ...] = ()
+    child: tuple[str, ...] = ()
+    parent: tuple[str, ...] = ()
+    not_on: tuple[str, ...] = ()
+
+    def holds(self, thing: Mapping[str, Any], snapshot: Snapshot) -> bool:
+        """Whether it holds of an object now."""
+        for key, value in self.fields:
+            if thing[TEXTS.get(key, key)] != value:
+                return False
+        if self.child and snapshot.inside(thing['objectId']).isdisjoint(self.child):
+            return False
+        if not (self.parent or self.not_on):
+            return True
+        on = {snapshot.types.get(parent) for parent in thing['parentReceptacles'] or ()}
+        return not (self.parent and on.isdisjoint(self.parent)) and on.isdisjoint(self.not_on)
+
+    def parts(self) -> Iterator[Condition]:
+        """The condition with one of its keys each."""
+        yield from (Condition(fields=(each,)) for each in self.fields)
+        if self.child:
+            yield Condition(child=self.child)
+        if self.parent:
+            yield Condition(parent=self.parent)
+        if self.not_on:
+            yield Condition(not_on=self.not_on)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A sub-goal: some object of a class is as it should be.
+
+    Attributes:
+        name: the class or group, as written.
+        condition: what must hold of the object; an empty one asks only that there is one.
+    """
+
+    name: str
+    condition: Condition
+
+    def met(self, snapshot: Snapshot, *, separate: bool = False) -> bool:
+        """Whether it is reached.
+
+        Args:
+            snapshot: the metadata.
+            separate: whether each key may be met by another object, as the published code has it.
+        """
+        found = list(snapshot.of(members(self.name)))
+        parts = list(self.condition.parts()) if separate else [self.condition]
+        return bool(found) and all(any(c.holds(o, snapshot) for o in found) for c in parts)
+
+
+def read_goal(value: Placed) -> Goal:
+    """Reads a sub-goal: `object_name` and the keys of a condition.
+
+    Raises:
+        PddlError: it is none.
+    """
+    given = dict(value.mapping('a sub-goal', ('object_name', *_KEYS)))
+    if 'object_name' not in given:
+        raise value.error('object_name is missing', 'add it')
+    name = check_class(given.pop('object_name'), groups=True)
+    return Goal(name, _condition(given))
+
+
+def read_condition(value: Placed, what: str) -> Condition:
+    """Reads a condition.
+
+    Raises:
+        PddlError: it is none.
+    """
+    return _condition(value.mapping(what, _KEYS))
+
+
+def known_texts() -> dict[str, tuple[str, ...]]:
+    """The values that the keys of `TEXTS` can have."""
+    places = tuple(name for name, kind in kinds().items() if kind.receptacle)
+    return {
+        'cooking_appliance': places,
+        'fillLiquid': LIQUIDS,
+        'temperature': (COLD, HOT, ROOM),
+    }
+
+
+_KEYS = (*FLAGS, *TEXTS, *_RELATIONS)
+
+
+def _condition(given: Mapping[str, Placed]) -> Condition:
+    fields: list[tuple[str, bool | str]] = []
+    related: dict[str, tuple[str, ...]] = {}
+    for key, value in given.items():
+        if key in FLAGS:
+            if not isinstance(value.value, bool):
+                raise value.error(f'{key} must be true or false', 'mend it')
+            fields.append((key, value.value))
+        elif key in TEXTS:
+            text = value.text(key)
+            known = known_texts()[key]
+            if text not in known:
+                raise value.error(f'{text[:40]!a} is no {key}', f'one of {" ".join(known)}')
+            fields.append((key, text))
+        else:
+            names = [check_class(each, groups=True) for each in value.items(key)]
+            related[key] = tuple(dict.fromkeys(each for name in names for each in members(name)))
+    return Condition(tuple(fields), **related)

@@ -9,18 +9,21 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.tasks.household.actions import ENDINGS, Action, parse_action
-from safegen_ros.tasks.household.answers import Answer, AnswerError, read_answer
-from safegen_ros.tasks.household.backend import Household, TextHousehold
-from safegen_ros.tasks.household.conditions import Objects
-from safegen_ros.tasks.household.draft import Feedback
-from safegen_ros.tasks.household.monitors import Known, Watch
-from safegen_ros.tasks.household.observation import Observation
+from safegen_ros.tasks.household.actions import (
+    ENDINGS,
+    Action,
+    Answer,
+    AnswerError,
+    parse_action,
+    read_answer,
+)
+from safegen_ros.tasks.household.backend import Household, Observation, TextHousehold
+from safegen_ros.tasks.household.constraints import Objects
+from safegen_ros.tasks.household.monitors import Compat, Known, Score, Watch, make_watch, score
 from safegen_ros.tasks.household.pddl3 import constraint_text
-from safegen_ros.tasks.household.scores import Compat, Score, make_watch, score
 from safegen_ros.tasks.household.shield import Shield
 from safegen_ros.tasks.household.tasks import Task
-from safegen_ros.tasks.household.world import Setting
+from safegen_ros.tasks.household.world import Feedback, Setting
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 STEPS = 60

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
@@ -14,15 +16,22 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
-from safegen_ros.tasks.household.backend import TextHousehold
-from safegen_ros.tasks.household.draft import Feedback
+from safegen_ros.tasks.household.backend import Observation, TextHousehold, observe
+from safegen_ros.tasks.household.episode import Agent, Briefing, Moment
 from safegen_ros.tasks.household.monitors import LiteralWatch
-from safegen_ros.tasks.household.observation import Observation, observe
 from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_name
 from safegen_ros.tasks.household.tasks import Task
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import World, metadata
-from safegen_ros.tasks.task import CellSetup, MultiRobotCell, StepExecutor, Steps, refused
+from safegen_ros.tasks.household.world import Feedback, World, metadata
+from safegen_ros.tasks.task import (
+    CellSetup,
+    MultiRobotCell,
+    StepAnswer,
+    StepExecutor,
+    Steps,
+    refused,
+)
+from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 
 MODEL = 'model'
@@ -226,3 +235,65 @@ class HandedHousehold(TextHousehold):
                 'the household is not as its model says: look at it before the next goal',
                 ErrorCode.STATE_MISMATCH,
             )
+
+
+class Answering:
+    """Gives answers again; behind the last one it ends the run.
+
+    Attributes:
+        over: whether that was needed.
+    """
+
+    def __init__(self, answers: Sequence[str]) -> None:
+        self.over = False
+        self._answers = iter(answers)
+
+    def begin(self, briefing: Briefing, observation: Observation) -> None:
+        """Needs to know nothing."""
+
+    def answer(self, observation: Observation, complaint: str) -> str:
+        """The next answer, whatever is seen."""
+        text = next(self._answers, None)
+        if text is not None:
+            return text
+        self.over = True
+        return json.dumps({'think': '', 'action': Verb.FAILURE.value})
+
+
+class Heard:
+    """An agent whose answers somebody is told of, with what is said of each.
+
+    Args:
+        agent: who answers.
+        told: is told.
+    """
+
+    def __init__(self, agent: Agent, told: Callable[[StepAnswer], None]) -> None:
+        self._agent, self._told = agent, told
+        self._text, self._asked, self._taken = '', time.monotonic(), 0
+
+    def begin(self, briefing: Briefing, observation: Observation) -> None:
+        """Hands it on."""
+        self._agent.begin(briefing, observation)
+
+    def answer(self, observation: Observation, complaint: str) -> str:
+        """The answer of the agent; that it is asked for is what is said of the one before."""
+        if complaint:
+            self._tell((), Verdict(Category.FORMAT_ERROR, complaint, 0))
+        self._asked = time.monotonic()
+        self._text = self._agent.answer(observation, complaint)
+        return self._text
+
+    def moment(self, moment: Moment) -> None:
+        """Takes in what became of the last answer."""
+        action, said = moment.action, moment.observation.feedback.message
+        ends = action is None or action.verb in ENDINGS
+        steps: Steps = () if action is None or ends else ((named(action),),)
+        category = Category.SAFETY_VIOLATION if moment.blocked else moment.category
+        verdict = Verdict(category, moment.warning or said, -1, len(steps), broken=moment.broken)
+        self._tell(steps, verdict)
+        self._taken += category is Category.SUCCESS and not ends
+
+    def _tell(self, steps: Steps, verdict: Verdict) -> None:
+        seconds = time.monotonic() - self._asked
+        self._told(StepAnswer(self._text, steps, verdict, self._taken, seconds))

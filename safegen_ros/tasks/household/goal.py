@@ -20,17 +20,17 @@ from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
 from safegen_ros.tasks.household.actions import ENDINGS, Action, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold
-from safegen_ros.tasks.household.conditions import Objects
-from safegen_ros.tasks.household.draft import Feedback
+from safegen_ros.tasks.household.constraints import Objects
 from safegen_ros.tasks.household.episode import Agent, Episode, Rules, run_episode
 from safegen_ros.tasks.household.execution import (
+    Answering,
     HandedHousehold,
+    Heard,
     HouseholdCell,
     HouseholdMonitor,
     action_of,
     named,
 )
-from safegen_ros.tasks.household.heard import Answering, Heard
 from safegen_ros.tasks.household.pddl3 import (
     atoms,
     constraint_text,
@@ -44,7 +44,7 @@ from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.shield import Shield
 from safegen_ros.tasks.household.tasks import Task, read_task
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import Setting, World, metadata, setting_named
+from safegen_ros.tasks.household.world import Feedback, Setting, World, metadata, setting_named
 from safegen_ros.tasks.pddl3.task import conjuncts
 from safegen_ros.tasks.task import (
     CellSetup,

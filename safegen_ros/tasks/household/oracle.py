@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.backend import Observation
 from safegen_ros.tasks.household.kinds import Kind, kinds, members
-from safegen_ros.tasks.household.observation import Observation
 from safegen_ros.tasks.household.world import HAND, Thing
 
 Doing = Generator[Action, Observation, None]

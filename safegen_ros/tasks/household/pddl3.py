@@ -16,15 +16,16 @@ from itertools import pairwise
 
 from safegen_ros.pddl.model import Atom, Domain, Problem, State
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.tasks.household.conditions import (
+from safegen_ros.tasks.household.constraints import (
     FLAGS,
     TEXTS,
     Condition,
+    Constraint,
     Goal,
     Objects,
+    StepConstraint,
     known_texts,
 )
-from safegen_ros.tasks.household.constraints import Constraint, StepConstraint
 from safegen_ros.tasks.household.kinds import kinds, members
 
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
-from safegen_ros.tasks.household.answers import Answer
-from safegen_ros.tasks.household.conditions import Goal
-from safegen_ros.tasks.household.constraints import StepConstraint
+from safegen_ros.tasks.household.actions import ENDINGS, Action, Answer, Verb
+from safegen_ros.tasks.household.backend import Observation
+from safegen_ros.tasks.household.constraints import Goal, StepConstraint
 from safegen_ros.tasks.household.episode import Briefing
 from safegen_ros.tasks.household.kinds import kinds, members
-from safegen_ros.tasks.household.observation import Observation
 from safegen_ros.tasks.household.oracle import Belief, Doing, Finding, Skills
 from safegen_ros.tasks.household.tasks import Task
 from safegen_ros.tasks.household.world import HOT

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
-from safegen_ros.tasks.household.conditions import Objects
-from safegen_ros.tasks.household.constraints import Constraint, StepConstraint
+from safegen_ros.tasks.household.constraints import Constraint, Objects, StepConstraint
 from safegen_ros.tasks.household.monitors import Known, LiteralWatch
 from safegen_ros.tasks.household.pddl3 import object_name
 from safegen_ros.tasks.household.transitions import step

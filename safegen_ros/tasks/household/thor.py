@@ -16,11 +16,10 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
-from safegen_ros.tasks.household.draft import Feedback
+from safegen_ros.tasks.household.backend import Observation, observe
 from safegen_ros.tasks.household.kinds import FLAGS, Kind, kinds
-from safegen_ros.tasks.household.observation import Observation, observe
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import HAND, Rooms, Setting, Thing, World, floor
+from safegen_ros.tasks.household.world import HAND, Feedback, Rooms, Setting, Thing, World, floor
 
 _HERE, _ELSEWHERE = 0, 1
 """Viewpoints: what THOR says is visible, and the rest."""

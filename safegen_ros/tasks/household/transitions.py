@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safegen_ros.tasks.household.actions import Action, Verb
-from safegen_ros.tasks.household.draft import Draft, Event, Feedback, Refused
 from safegen_ros.tasks.household.kinds import Kind, kinds
 from safegen_ros.tasks.household.world import (
     COLD,
     HAND,
     HOT,
+    Draft,
+    Event,
+    Feedback,
+    Refused,
     Thing,
     World,
     ancestors,

@@ -17,7 +17,7 @@ from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import BoxnetError, Move, State, Step, Task, task_of
 from safegen_ros.tasks.boxnet.stepping import replay
 from safegen_ros.tasks.boxnet.verifier import IdleArms, judge, take_step, verify, verify_step
-from safegen_ros.tasks.task import Chosen
+from safegen_ros.tasks.task import StepAnswer
 from safegen_ros.verdict import Category
 
 
@@ -179,7 +179,7 @@ def test_what_an_arm_puts_beyond_the_border_can_be_brought_back() -> None:
     assert (out.verdict.ok, out.states[-1].objects) == (True, (point(3.5, 1.5),))
     there = replace(border, start=out.states[-1])
     assert task_of(there.to_json(), 'again') == there
-    told: list[Chosen] = []
+    told: list[StepAnswer] = []
     assert replay(border, steps, told.append).ok
     assert [chosen.verdict.ok for chosen in told] == [True, True]
     with pytest.raises(BoxnetError, match='outside of the map'):

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.tasks.household.actions import Action, Verb, parse_action
-from safegen_ros.tasks.household.answers import Answer, AnswerError, read_answer
+from safegen_ros.tasks.household.actions import (
+    Action,
+    Answer,
+    AnswerError,
+    Verb,
+    parse_action,
+    read_answer,
+)
 from safegen_ros.tasks.household.kinds import kinds
 
 _KNOWN = ('Cabinet (1)', 'Cabinet (2)', 'Fridge (1)', 'Mug (1)', 'ButterKnife (1)')

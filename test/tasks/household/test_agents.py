@@ -15,16 +15,12 @@ from hypothesis import strategies as st
 from safegen_ros.errors import BackendError, PddlError, SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling, never
 from safegen_ros.tasks.household import shield as shields
-from safegen_ros.tasks.household.actions import Action, Verb
-from safegen_ros.tasks.household.answers import Answer
-from safegen_ros.tasks.household.backend import TextHousehold
-from safegen_ros.tasks.household.conditions import Condition, Objects
-from safegen_ros.tasks.household.constraints import StepConstraint
+from safegen_ros.tasks.household.actions import Action, Answer, Verb
+from safegen_ros.tasks.household.backend import Observation, TextHousehold
+from safegen_ros.tasks.household.constraints import Condition, Objects, StepConstraint
 from safegen_ros.tasks.household.episode import RETRIES, Rules, run_episode
 from safegen_ros.tasks.household.knowledge import propose
-from safegen_ros.tasks.household.observation import Observation
-from safegen_ros.tasks.household.prompt import example_text, system_text
-from safegen_ros.tasks.household.react import ReactAgent
+from safegen_ros.tasks.household.react import ReactAgent, example_text, system_text
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
 from safegen_ros.tasks.household.shield import Shield

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from safegen_ros.benchmarks.comparison import Line
 from safegen_ros.benchmarks.household.episodes import measure, scripted
-from safegen_ros.tasks.household.published import DEFECTS
-from safegen_ros.tasks.household.tasks import clean_tasks
+from safegen_ros.tasks.household.tasks import DEFECTS, clean_tasks
 
 DOCS = Path(__file__).parents[3] / 'docs'
 DOCUMENT = DOCS / 'household.md'

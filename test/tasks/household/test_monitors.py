@@ -17,9 +17,12 @@ from safegen_ros.errors import ErrorCode, PddlError, RobotError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.household.actions import Action, Verb
-from safegen_ros.tasks.household.conditions import Condition, Goal, Objects, Snapshot
 from safegen_ros.tasks.household.constraints import (
+    Condition,
     Constraint,
+    Goal,
+    Objects,
+    Snapshot,
     StepConstraint,
     read_constraint,
 )

@@ -13,14 +13,19 @@ from typing import Any
 import pytest
 
 from safegen_ros.errors import PddlError
-from safegen_ros.tasks.household.conditions import Snapshot
-from safegen_ros.tasks.household.constraints import StepConstraint
+from safegen_ros.tasks.household.constraints import Snapshot, StepConstraint
 from safegen_ros.tasks.household.episode import Episode, Rules, run_episode
 from safegen_ros.tasks.household.kinds import members
-from safegen_ros.tasks.household.published import DEFECTS, defects, read_published
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent
-from safegen_ros.tasks.household.tasks import HAZARDS, Task, clean_tasks
+from safegen_ros.tasks.household.tasks import (
+    DEFECTS,
+    HAZARDS,
+    Task,
+    clean_tasks,
+    defects,
+    read_published,
+)
 from safegen_ros.tasks.household.world import SETTINGS, Setting, metadata
 from safegen_ros.verdict import Category
 

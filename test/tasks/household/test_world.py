@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import PddlError
 from safegen_ros.tasks.household.actions import Action, Verb, parse_action
-from safegen_ros.tasks.household.backend import TextHousehold
+from safegen_ros.tasks.household.backend import TextHousehold, observe
 from safegen_ros.tasks.household.kinds import kinds
-from safegen_ros.tasks.household.observation import observe
 from safegen_ros.tasks.household.scenes import load_scene, read_scene, scene_names
 from safegen_ros.tasks.household.transitions import Feedback, step
 from safegen_ros.tasks.household.world import HAND, SETTINGS, Setting, World, metadata, visible

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,10 +16,10 @@ from typing import Any
 from safegen_ros.robot.families.family import ArmFamily
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.families.swing import Place
+from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
-from safegen_ros.tasks.boxnet.model import Move, Rules, State, Task
+from safegen_ros.tasks.boxnet.model import BoxnetError, Move, Rules, State, Task, points_of
 from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
-from safegen_ros.tasks.boxnet.spatial.answers import follow_tips
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +187,87 @@ def rest_place(base: Point, rest: Place) -> Point:
 def square(a: Point, b: Point) -> int:
     """The square of a distance, exactly [um^2]."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
+
+
+_MOVE = re.compile(r'\s*(?:Move\s+)?\[([^\[\],]*),([^\[\],]*)\]\s*(?:,|\s)\s*(True|False)\s*')
+_FORM = '"Move [x, y], True" or "Move [x, y], False"'
+_LONGEST = 200
+
+
+def follow_tips(
+    tips: Sequence[Point], make: Callable[[int, Point, Point, bool], Move]
+) -> Callable[[Any, int, str, int], Move]:
+    """Reads moves in their order; each begins where the one before it of its robot has ended.
+
+    Args:
+        tips: where the arms are before the first move.
+        make: a move from a robot, its start, its end, and whether it carries.
+    """
+    now = list(tips)
+
+    def read(said: Any, robot: int, place: str, at: int) -> Move:
+        match = _MOVE.fullmatch(said) if isinstance(said, str) and len(said) <= _LONGEST else None
+        if match is None:
+            raise unreadable(f'{place}: is not a move: write {_FORM}', at, robot=robot)
+        end = coordinate(match[1], place, at), coordinate(match[2], place, at)
+        start, now[robot] = now[robot], end
+        return make(robot, start, end, match[3] == 'True')
+
+    return read
+
+
+def task_of_values(values: Mapping[str, Any], source: str) -> SpatialTask:
+    """A task; identifier and sizes are looked at before.
+
+    Args:
+        values: of its fields.
+        source: where it is from, for messages.
+
+    Raises:
+        BoxnetError: it is none.
+    """
+    if not isinstance(values['arm'], str):
+        raise BoxnetError(f'{source}: arm: must be a text')
+    objects, targets, bases, tips = (
+        points_of(values[name], f'{source}: {name}')
+        for name in ('objects', 'targets', 'bases', 'tips')
+    )
+    try:
+        return SpatialTask(
+            values['id'], values['width'], values['height'], bases, State(tips, objects), targets,
+            values['arm'],
+        )  # fmt: skip
+    except BoxnetError as error:
+        raise BoxnetError(f'{source}: {error.message}') from None
+
+
+@dataclass(frozen=True)
+class SpatialMap:
+    """A map for arms of one kind.
+
+    Attributes:
+        size: cells along x and y.
+        arm: kind of the arms, a key of `FAMILIES`.
+    """
+
+    size: tuple[int, int]
+    arm: str
+
+    @property
+    def side(self) -> int:
+        """Of a cell [um]."""
+        return round(FAMILIES[self.arm].cell * UNIT)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The middle of each cell, where boxes and targets are put."""
+        return middles(self.size, self.side)
+
+    def task(
+        self, bases: Sequence[Point], places: Sequence[Point], targets: Sequence[Point]
+    ) -> SpatialTask:
+        """A task with robots at rest."""
+        rest = FAMILIES[self.arm].rest
+        tips = tuple(rest_place(base, rest) for base in bases)
+        start = State(tips, tuple(places))
+        return SpatialTask('', *self.size, tuple(bases), start, tuple(targets), self.arm)

@@ -19,7 +19,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import never
 from safegen_ros.tasks.boxnet.astar import plan_as_paper, stop_if
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step
-from safegen_ros.tasks.boxnet.optimal import NoPlan, Solution, checked, solve
+from safegen_ros.tasks.boxnet.optimal import NoPlan, Solution, checked
 from safegen_ros.tasks.boxnet.routes import FAR, Routes, certificate
 from safegen_ros.tasks.boxnet.spatial.analytic import Analytic
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
@@ -38,7 +38,6 @@ _MORE = 16
 """Steps above the bound that are tried."""
 
 
-@solve.register
 def solve_spatial(
     task: SpatialTask,
     most_nodes: int = MOST_NODES,

@@ -15,7 +15,7 @@ from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
 from safegen_ros.tasks.boxnet.model import Plan, State, map_text, plan_json, step_json
-from safegen_ros.tasks.boxnet.prompts import FULL, NEXT, full_prompt, observation, step_prompt
+from safegen_ros.tasks.boxnet.prompts import FULL, NEXT, observation
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, rest_place
 
 
@@ -80,7 +80,6 @@ where they are carried must not cross.
 _FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip goes'
 
 
-@full_prompt.register
 def full_prompt_3d(task: SpatialTask) -> str:
     """What asks for all steps of a plan (FULLPLAN)."""
     shown, plan = example(task.arm)
@@ -97,7 +96,6 @@ def full_prompt_3d(task: SpatialTask) -> str:
     return f'{_rules(task)}\n\n{asked}'
 
 
-@step_prompt.register
 def step_prompt_3d(task: SpatialTask) -> str:
     """What asks for the first step, and tells that others will be asked for (REPLAN)."""
     shown, plan = example(task.arm)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 
@@ -15,11 +15,15 @@ from safegen_ros.llm.backend import Backend, ChoiceBackend, Message, Sampling, U
 from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
+from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask, gist
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import Assessment, Thresholds, assess
-from safegen_ros.tasks.pddl3.planning.retry import Temperatures, valid_beginning
+from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
+    Assessment,
+    Thresholds,
+    assess,
+)
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.admissible import Shield
@@ -217,3 +221,38 @@ def _unsupported_is_skipped() -> Iterator[None]:
         if error.code is not ErrorCode.TASK_TOO_LARGE:
             raise
         raise Skipped(error.message, error.code) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Temperatures:
+    """The sampling temperature of each attempt [1].
+
+    Attributes:
+        first: of the first one.
+        step: how much hotter each later one is; twice as much after one that repeated another.
+        most: where it stops rising.
+    """
+
+    first: float
+    step: float = 0.1
+    most: float = 1.0
+
+    def after(self, history: History) -> float:
+        """The temperature of the attempt that follows others."""
+        repeated = len(history) - len({gist(attempt.text) for attempt in history})
+        risen = self.first + self.step * (len(history) + repeated)
+        return max(self.first, min(self.most, risen))
+
+
+def valid_beginning(plan: Plan, shield: Shield) -> Plan:
+    """The steps of a plan before the first that is not admissible or leads to no new situation."""
+    situation = shield.start
+    seen, kept = {situation}, list[Step]()
+    for step in plan.steps:
+        after = shield.after(situation, step)
+        if after is None or after in seen:
+            break
+        seen.add(after)
+        kept.append(step)
+        situation = after
+    return Plan(tuple(kept))

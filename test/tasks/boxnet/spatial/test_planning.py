@@ -18,9 +18,9 @@ from safegen_ros.datasets.boxnet.recipe import blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import check_row, row_of
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.robot.families.known import FAMILIES
-from safegen_ros.tasks.boxnet.admissible import Admissible
 from safegen_ros.tasks.boxnet.answers import read_plan
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.decoding_mask import Admissible
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Rules, State, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve

@@ -24,9 +24,13 @@ from safegen_ros.search.solve import solve
 from safegen_ros.search.task import SearchTask
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.planning.hierarchy import goal_ordering
-from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import TRAINED, assess, trained_on
 from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import agendas, atoms_of
-from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import Survey
+from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
+    TRAINED,
+    Survey,
+    assess,
+    trained_on,
+)
 from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
     ScopeTooSmall,
     described,

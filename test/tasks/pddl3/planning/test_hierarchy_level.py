@@ -25,7 +25,7 @@ from safegen_ros.planning.levels import BEAMS, DEFAULT
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
-from safegen_ros.tasks.pddl3.planning.hierarchy.complexity import Thresholds, thresholds_of
+from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import Thresholds, thresholds_of
 from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
 from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, load_style

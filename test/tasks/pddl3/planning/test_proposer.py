@@ -18,8 +18,7 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
-from safegen_ros.tasks.pddl3.planning.retry import Temperatures
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Temperatures
 from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task

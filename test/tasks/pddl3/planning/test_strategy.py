@@ -16,7 +16,7 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.planning.feedback import FEEDBACK, feedback_named
 from safegen_ros.planning.levels import DEFAULT, LEVELS, MOST, level_names
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.tasks.pddl3.planning.retry import Temperatures, valid_beginning
+from safegen_ros.tasks.pddl3.planning.proposer import Temperatures, valid_beginning
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
