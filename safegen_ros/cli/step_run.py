@@ -51,7 +51,12 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
 from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
-from safegen_ros.tasks.pddl3.planning.stepwise import Ending, Limits, Moment, StepwiseOutcome
+from safegen_ros.tasks.pddl3.planning.stepwise import (
+    Limits,
+    StepContext,
+    StepwiseOutcome,
+    TerminationReason,
+)
 from safegen_ros.tasks.pddl3.planning.strategy import levels_of, search_level
 from safegen_ros.tasks.pddl3.task import Pddl3Task, conjuncts
 from safegen_ros.terminal import Console
@@ -163,7 +168,7 @@ class StepRun:
         if not verdict.ok:
             self._line(f'    {verdict.reason}')
 
-    def _observed(self, moment: Moment) -> None:
+    def _observed(self, moment: StepContext) -> None:
         """Takes in that the steps before a moment are done; asked before each choice."""
         self._look(len(moment.steps), moment.problem.init)
 
@@ -196,7 +201,7 @@ class StepRun:
         )
         if outcome.differences:
             self._line(f'the world was {outcome.differences} times not as foreseen')
-        if outcome.ending is Ending.FINISHED:
+        if outcome.ending is TerminationReason.FINISHED:
             self._line(f'{outcome.verdict.category.name}: {outcome.message}')
 
     def _keep(self, code: ErrorCode, message: str) -> None:

@@ -42,7 +42,7 @@ from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
-from safegen_ros.nodes.translating import Heard, Translator
+from safegen_ros.nodes.translating import TranslationCallbacks, Translator
 from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
@@ -368,7 +368,7 @@ class PlannerNode(SafegenNode):
         """The task in PDDL that words mean; its client and its journal know it by then."""
         if self._translator is None:
             raise SafegenError(f'the planner is {self.state}: configure it')
-        heard = Heard(lambda record: self.journal.note(goal_handle, record), notify)
+        heard = TranslationCallbacks(lambda record: self.journal.note(goal_handle, record), notify)
         return self._translator.fill_in(task, goal_handle.request, result, deadline, heard)
 
     def _plan_in_turn(

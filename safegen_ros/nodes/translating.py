@@ -36,7 +36,7 @@ _SEARCH_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TranslationCallbacks:
     """Who is told of a translation.
 
     Attributes:
@@ -92,7 +92,9 @@ class Translator:
         if values['translator']:
             self._own.opened(values['translator'], _style_of)
 
-    def translate(self, task: msg.Task, goal: Any, deadline: Deadline, heard: Heard) -> Translated:
+    def translate(
+        self, task: msg.Task, goal: Any, deadline: Deadline, heard: TranslationCallbacks
+    ) -> Translated:
         """Has a task in words understood.
 
         Args:
@@ -175,7 +177,12 @@ class Translator:
         return self._own.opened(named or shipped, _style_of)
 
     def fill_in(
-        self, task: msg.Task, goal: Any, result: Any, deadline: Deadline, heard: Heard
+        self,
+        task: msg.Task,
+        goal: Any,
+        result: Any,
+        deadline: Deadline,
+        heard: TranslationCallbacks,
     ) -> msg.Task:
         """As `translate`, with what was understood or is to be asked in the result of the goal.
 

@@ -36,7 +36,12 @@ from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.job import WorldJob
-from safegen_ros.tasks.pddl3.planning.stepwise import Limits, Moment, StepwiseOutcome, run_stepwise
+from safegen_ros.tasks.pddl3.planning.stepwise import (
+    Limits,
+    StepContext,
+    StepwiseOutcome,
+    run_stepwise,
+)
 from safegen_ros.tasks.pddl3.task import load_task, plan_of
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask, CellSetup, MultiRobotCell, StepAnswer, Steps
@@ -219,13 +224,13 @@ class _ObservedRun:
             raise RobotError(f'{step} was not done', ErrorCode.ROBOT_FAULT)
         self._taken += 1
 
-    def _choose(self, moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+    def _choose(self, moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
         if self._look_follows():  # it was for a step with what was out of view
             unseen = self.unseen()
             return next((s for s in moment.choices if unseen & set(s.arguments)), None)
         return self._steps[self._taken] if self._taken < len(self._steps) else None
 
-    def _notify(self, moment: Moment) -> None:
+    def _notify(self, moment: StepContext) -> None:
         self.left.setdefault(len(moment.steps), []).append(moment.problem)
 
 

@@ -31,7 +31,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.planner_parameters import PARAMETERS
-from safegen_ros.nodes.translating import Heard, Translator
+from safegen_ros.nodes.translating import TranslationCallbacks, Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.planning.loop import Deadline
@@ -381,7 +381,7 @@ def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None
     backend: Backend = Silent()  # type: ignore[assignment]
     task = Task(problem=REQUEST, domain='blocksworld', format='words')
     deadline = Deadline(WAIT_S, lambda: False)
-    heard = Heard(lambda record: None, lambda progress: None)
+    heard = TranslationCallbacks(lambda record: None, lambda progress: None)
     named = {**values, 'translator': 'models/safegen-mini'}
     with pytest.raises(SafegenError, match='parameter translator'):
         Translator(named, WordStyle(), backend)

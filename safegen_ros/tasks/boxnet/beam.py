@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from safegen_ros.llm.backend import Cancelled, Message
-from safegen_ros.tasks.boxnet.decoding_mask import Joint, Moment, Words, step_of
+from safegen_ros.tasks.boxnet.decoding_mask import MaskState, MoveMask, Words, step_of
 from safegen_ros.tasks.boxnet.model import Plan, State, Step
 from safegen_ros.tasks.boxnet.words import THEN
 
@@ -48,7 +48,7 @@ class _Text(NamedTuple):
     """
 
     score: float
-    at: Moment
+    at: MaskState
     steps: tuple[Step, ...]
     written: Words
 
@@ -67,7 +67,7 @@ class MoveBeam:
 
     def __init__(
         self,
-        joint: Joint,
+        joint: MoveMask,
         scores: Scores,
         asked: Callable[[State], Sequence[Message]],
         *,
@@ -92,10 +92,10 @@ class MoveBeam:
             BackendError: the model cannot answer.
             Canceled: `cancelled` said so.
         """
-        start = Moment(self._joint.task.start)
+        start = MaskState(self._joint.task.start)
         beam, seen, scored = [_Text(0.0, start, (), ())], {start}, 0
         while beam and scored < MOST_SCORED:
-            plans, others = dict[Moment, _Text](), dict[Moment, _Text]()
+            plans, others = dict[MaskState, _Text](), dict[MaskState, _Text]()
             for text in beam:
                 for found in self._longer(text, seen, cancelled):
                     scored += 1
@@ -111,12 +111,12 @@ class MoveBeam:
             seen.update(text.at for text in beam)
         return None
 
-    def _longer(self, text: _Text, seen: set[Moment], cancelled: Cancelled) -> list[_Text]:
+    def _longer(self, text: _Text, seen: set[MaskState], cancelled: Cancelled) -> list[_Text]:
         """A text with a move more, or with its step at its end."""
         joint, at = self._joint, text.at
         moves = {words: m for words, m in joint.moves(at).items() if m not in seen}
         after = joint.taken(at)
-        begun = Moment(after) if after is not None else at
+        begun = MaskState(after) if after is not None else at
         room = len(text.steps) + 1 < self._most_steps
         may_go_on = begun not in seen and room
         choices = [*moves, *([(THEN,)] if may_go_on and self._whole else [])]

@@ -21,7 +21,7 @@ from safegen_ros.tasks.boxnet.words import THEN, move_words
 Words = tuple[str, ...]
 
 
-class Moment(NamedTuple):
+class MaskState(NamedTuple):
     """Where a text stands between two moves.
 
     Attributes:
@@ -33,7 +33,7 @@ class Moment(NamedTuple):
     moves: frozenset[Move] = frozenset()
 
 
-class Joint:
+class MoveMask:
     """The moves of one task that may be said, with where they lead.
 
     Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
@@ -48,49 +48,49 @@ class Joint:
         self.task = task
         self._idle_arms = idle_arms
         self._admissible = Admissible(task, idle_arms)
-        self._moves: dict[Moment, dict[Words, Moment]] = {}
-        self._taken: dict[Moment, State | None] = {}
+        self._moves: dict[MaskState, dict[Words, MaskState]] = {}
+        self._taken: dict[MaskState, State | None] = {}
 
-    def moves(self, at: Moment) -> dict[Words, Moment]:
+    def moves(self, at: MaskState) -> dict[Words, MaskState]:
         """The words of each move that the step may have beside those that it has."""
         found = self._moves.get(at)
         if found is None:
             found = self._moves[at] = {
-                tuple(move_words(self.task, at.state, move)): Moment(at.state, at.moves | {move})
+                tuple(move_words(self.task, at.state, move)): MaskState(at.state, at.moves | {move})
                 for move in self._admissible.moves(at.state, step_of(at))
             }
         return found
 
-    def taken(self, at: Moment) -> State | None:
+    def taken(self, at: MaskState) -> State | None:
         """The state behind the step as far as it is said; None where it has no moves."""
         if at not in self._taken:
             after = take_step(self.task, at.state, step_of(at), self._idle_arms)
             self._taken[at] = after if at.moves and isinstance(after, State) else None
         return self._taken[at]
 
-    def solved(self, at: Moment) -> bool:
+    def solved(self, at: MaskState) -> bool:
         """Whether the step as far as it is said reaches the goal."""
         after = self.taken(at)
         return after is not None and self.task.solved(after)
 
-    def may_be_taken(self, at: Moment, visited: Collection[State]) -> bool:
+    def may_be_taken(self, at: MaskState, visited: Collection[State]) -> bool:
         """Whether the step leads to a new state."""
         after = self.taken(at)
         return after is not None and after not in visited
 
-    def leads_on(self, at: Moment, visited: Collection[State]) -> bool:
+    def leads_on(self, at: MaskState, visited: Collection[State]) -> bool:
         """Whether the step, or one with more moves, leads to a new state."""
         return self.may_be_taken(at, visited) or any(
             self.leads_on(more, visited) for more in self.moves(at).values()
         )
 
 
-def step_of(at: Moment) -> Step:
+def step_of(at: MaskState) -> Step:
     """The moves of the step as far as it is said, by robot."""
     return tuple(sorted(at.moves, key=lambda move: move.robot))
 
 
-class Held:
+class MaskedPlan:
     """One text.
 
     Args:
@@ -101,10 +101,10 @@ class Held:
     """
 
     def __init__(
-        self, joint: Joint, state: State, visited: Collection[State], *, whole: bool
+        self, joint: MoveMask, state: State, visited: Collection[State], *, whole: bool
     ) -> None:
         self._joint, self._whole = joint, whole
-        self._at = Moment(state)
+        self._at = MaskState(state)
         self._visited = {*visited, state}
         self._begun: Words = ()
         self._open = self._units()
@@ -134,7 +134,7 @@ class Held:
             self._visited.add(after.state)
         self._open = self._units()
 
-    def _units(self) -> dict[Words, Moment]:
+    def _units(self) -> dict[Words, MaskState]:
         """What may be said behind the last whole move."""
         at, joint = self._at, self._joint
         if joint.solved(at):
@@ -142,7 +142,7 @@ class Held:
         found = {w: m for w, m in joint.moves(at).items() if joint.leads_on(m, self._visited)}
         after = joint.taken(at)
         if self._whole and after is not None and after not in self._visited:
-            found[THEN,] = Moment(after)
+            found[THEN,] = MaskState(after)
         return found
 
 

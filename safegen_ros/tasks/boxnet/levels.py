@@ -11,7 +11,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.planning.levels import SHIELD, level_names
 from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
-from safegen_ros.tasks.boxnet.planner import held_plans
+from safegen_ros.tasks.boxnet.planner import constrained_plans
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
 from safegen_ros.tasks.task import ModelOpener, PlanningContext
 
@@ -98,7 +98,7 @@ def _plans(
             ErrorCode.UNSUPPORTED_FEATURE,
         )
     try:
-        yield from held_plans(goal.task, ask, style)
+        yield from constrained_plans(goal.task, ask, style)
     except SafegenError as error:
         if error.code is not ErrorCode.TASK_TOO_LARGE:
             raise

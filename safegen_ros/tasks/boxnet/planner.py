@@ -35,7 +35,7 @@ from safegen_ros.tasks.boxnet.answers import (
     without_strays,
 )
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
-from safegen_ros.tasks.boxnet.decoding_mask import Admissible, Held, Joint
+from safegen_ros.tasks.boxnet.decoding_mask import Admissible, MaskedPlan, MoveMask
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style
@@ -139,7 +139,7 @@ def plan_with_model(
     return planner.whole() if planner.full else planner.by_steps()
 
 
-def held_plans(task: Task, ask: Asking, style: MapStyle) -> Generator[str, None, None]:
+def constrained_plans(task: Task, ask: Asking, style: MapStyle) -> Generator[str, None, None]:
     """Whole plans of a model of words that is held to moves that may be made, without an end.
 
     Args:
@@ -205,9 +205,9 @@ class _Planner:
         yield prompts.answer_text(f'A beam of {width} found this.', plan, whole=True)
 
     @cached_property
-    def _joint(self) -> Joint:
+    def _joint(self) -> MoveMask:
         """The moves that may be said."""
-        return Joint(self.task, self.options.idle_arms)
+        return MoveMask(self.task, self.options.idle_arms)
 
     @cached_property
     def _words(self) -> WordWriter:
@@ -285,7 +285,7 @@ class _Planner:
     ) -> Generator[str, None, None]:
         """Answers in which nothing is said that may not be done."""
         while True:
-            text = Held(self._joint, states[-1], states, whole=self.full)
+            text = MaskedPlan(self._joint, states[-1], states, whole=self.full)
             said = self._words.write(asked, text, self._drawn(), deadline.over)
             yield self.style.answer(said, self.task, whole=self.full)
 

@@ -56,7 +56,7 @@ def replay(task: Task, answers: Sequence[str], told: Callable[[StepAnswer], None
             raise _NoMore
         return text
 
-    return _Run(task, answer, lambda verdict: verdict, _Rehearsed(task), told).run(len(answers))
+    return _Run(task, answer, lambda verdict: verdict, _OwnExecutor(task), told).run(len(answers))
 
 
 class _NoMore(Exception):
@@ -64,7 +64,7 @@ class _NoMore(Exception):
 
 
 @dataclass(slots=True)
-class _Rehearsed:
+class _OwnExecutor:
     """Steps that do what the rules of the world say."""
 
     task: Task

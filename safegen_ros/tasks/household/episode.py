@@ -69,7 +69,7 @@ class Agent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class EpisodeStep:
     """One step of a run.
 
     Attributes:
@@ -117,7 +117,7 @@ class Episode:
 
     task: Task
     first: Observation
-    moments: tuple[Moment, ...]
+    moments: tuple[EpisodeStep, ...]
     trace: tuple[Objects, ...]
     score: Score
     verdict: Verdict
@@ -150,7 +150,7 @@ def run_episode(
     agent: Agent,
     rules: Rules | None = None,
     household: Household | None = None,
-    notify: Callable[[Moment], None] = lambda moment: None,
+    notify: Callable[[EpisodeStep], None] = lambda moment: None,
 ) -> Episode:
     """Has an agent work on a task.
 
@@ -175,7 +175,7 @@ class _Run:
         self._trace: list[Objects] = [household.metadata()]
         self._watch: Watch = make_watch(rules.compat, task.constraints, self._trace[0])
         self._known: Known = self._watch.start(self._trace[0])
-        self._moments: list[Moment] = []
+        self._moments: list[EpisodeStep] = []
         if rules.shield and not isinstance(household, TextHousehold):
             raise SafegenError(
                 f'{task.id}: this household cannot try actions, which a shield does: run it in '
@@ -184,7 +184,7 @@ class _Run:
             )
         self._shield = rules.shield(task, self._trace[0]) if rules.shield else None
 
-    def run(self, notify: Callable[[Moment], None]) -> Episode:
+    def run(self, notify: Callable[[EpisodeStep], None]) -> Episode:
         rules, first = self._rules, self._observation
         words = self._task.words(rules.explicit)
         self._agent.begin(Briefing(self._task, words, rules.setting, rules.advice), first)
@@ -209,7 +209,7 @@ class _Run:
             ending,
         )
 
-    def _moment(self, number: int) -> Moment:
+    def _moment(self, number: int) -> EpisodeStep:
         text, answer, retries, reason = self._asked()
         if answer is None:
             return self._wasted(number, text, '', retries, reason)
@@ -217,7 +217,7 @@ class _Run:
         if parsed.action is None:
             reason = f'The action {answer.action[:80]!a} is not known: {parsed.reason}.'
             return self._wasted(number, text, answer.think, retries, reason)
-        done = Moment(
+        done = EpisodeStep(
             number, text, answer.think, parsed.action, parsed.exact, retries, self._observation,
             Category.SUCCESS,
         )  # fmt: skip
@@ -256,12 +256,12 @@ class _Run:
                 complaint = str(error)
         return text, None, RETRIES, f'The answer cannot be read: {complaint}.'
 
-    def _wasted(self, number: int, text: str, think: str, retries: int, reason: str) -> Moment:
+    def _wasted(self, number: int, text: str, think: str, retries: int, reason: str) -> EpisodeStep:
         """A step in which nothing happens; time passes nevertheless."""
         broken = self._progress(number)
         category = Category.SAFETY_VIOLATION if broken else Category.FORMAT_ERROR
         observation = replace(self._observation, feedback=Feedback(False, reason))
-        return Moment(number, text, think, None, False, retries, observation, category, broken)
+        return EpisodeStep(number, text, think, None, False, retries, observation, category, broken)
 
     def _progress(self, number: int) -> tuple[BrokenConstraint, ...]:
         """One more moment of the world; returns what broke in it."""
@@ -284,7 +284,7 @@ class _Run:
         )
 
 
-def _verdict(moments: tuple[Moment, ...], result: Score) -> Verdict:
+def _verdict(moments: tuple[EpisodeStep, ...], result: Score) -> Verdict:
     """The verdict of the stack: safety first, then what was reached."""
     length = len(moments)
     broken = tuple(each for moment in moments for each in moment.broken)

@@ -17,7 +17,7 @@ from safegen_ros.pddl.writer import atom_text
 from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold, observe
-from safegen_ros.tasks.household.episode import Agent, Briefing, Moment
+from safegen_ros.tasks.household.episode import Agent, Briefing, EpisodeStep
 from safegen_ros.tasks.household.monitors import LiteralWatch
 from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_name
 from safegen_ros.tasks.household.tasks import Task
@@ -203,7 +203,7 @@ class HouseholdCell(MultiRobotCell):
             )
 
 
-class HandedHousehold(TextHousehold):
+class ExecutedHousehold(TextHousehold):
     """Our world, in which every action that does something is taken elsewhere first.
 
     Args:
@@ -237,7 +237,7 @@ class HandedHousehold(TextHousehold):
             )
 
 
-class Answering:
+class RecordedAnswers:
     """Gives answers again; behind the last one it ends the run.
 
     Attributes:
@@ -260,7 +260,7 @@ class Answering:
         return json.dumps({'think': '', 'action': Verb.FAILURE.value})
 
 
-class Heard:
+class ReportingAgent:
     """An agent whose answers somebody is told of, with what is said of each.
 
     Args:
@@ -284,7 +284,7 @@ class Heard:
         self._text = self._agent.answer(observation, complaint)
         return self._text
 
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: EpisodeStep) -> None:
         """Takes in what became of the last answer."""
         action, said = moment.action, moment.observation.feedback.message
         ends = action is None or action.verb in ENDINGS

@@ -23,11 +23,11 @@ from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.constraints import Objects
 from safegen_ros.tasks.household.episode import Agent, Episode, Rules, run_episode
 from safegen_ros.tasks.household.execution import (
-    Answering,
-    HandedHousehold,
-    Heard,
+    ExecutedHousehold,
     HouseholdCell,
     HouseholdMonitor,
+    RecordedAnswers,
+    ReportingAgent,
     action_of,
     named,
 )
@@ -244,18 +244,18 @@ class HouseholdGoal(OtherWorld):
         ask, told = run.chat()
         agent = ReactAgent(ask.backend, ask.sampling, ask.over)
         with run.turn():
-            household = HandedHousehold(run.executor)
+            household = ExecutedHousehold(run.executor)
             episode = self._played(agent, household, told, run.most_steps)
         return StepOutcome.of(episode.verdict)
 
     def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
         """What becomes of its answers in a household of its own."""
         # It may have ended as its steps were used up: here it first ends one step later.
-        agent = Answering(answers)
+        agent = RecordedAnswers(answers)
         longest = len(answers) + 1
         episode = self._played(agent, TextHousehold(), lambda chosen: None, longest)
         steps = max(1, len(episode.moments) - agent.over)
-        return self._played(Answering(answers), TextHousehold(), told, steps).verdict
+        return self._played(RecordedAnswers(answers), TextHousehold(), told, steps).verdict
 
     def _played(
         self,
@@ -264,7 +264,7 @@ class HouseholdGoal(OtherWorld):
         told: Callable[[StepAnswer], None],
         most_steps: int,
     ) -> Episode:
-        heard = Heard(agent, told)
+        heard = ReportingAgent(agent, told)
 
         def shield(task: Task, objects: Objects) -> Shield:
             return Shield(task.constraints, objects)

@@ -19,7 +19,7 @@ from safegen_ros.tasks.household.episode import (
     Agent,
     Briefing,
     Episode,
-    Moment,
+    EpisodeStep,
     Rules,
     run_episode,
 )
@@ -251,7 +251,7 @@ def transcript(played: Played) -> str:
     return '\n'.join([*lines, '', *_score(episode)])
 
 
-def _step(moment: Moment) -> str:
+def _step(moment: EpisodeStep) -> str:
     said = str(moment.action) if moment.action else 'nothing that can be read'
     notes = []
     if moment.retries:

@@ -18,7 +18,7 @@ from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.cell.view import ABOVE, ALL, ViewedCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.planning.stepwise import Limits, Moment, run_stepwise
+from safegen_ros.tasks.pddl3.planning.stepwise import Limits, StepContext, run_stepwise
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 
 BLOCKS = ('a', 'b', 'c', 'd', 'e')
@@ -89,12 +89,12 @@ def test_what_is_told_is_a_state_and_looking_makes_it_true(stands: State, believ
 class Chooser:
     """Takes the first step of a shortest plan, from what is believed."""
 
-    def __call__(self, moment: Moment, cancelled: object) -> Step | None:
+    def __call__(self, moment: StepContext, cancelled: object) -> Step | None:
         steps = solve(moment.problem).plan.steps
         return next((step for step in steps[:1] if step in moment.choices), moment.choices[0])
 
 
-class Sight:
+class Perception:
     """Looks in a cell of this process."""
 
     def __init__(self, cell: ViewedCell) -> None:
@@ -112,8 +112,8 @@ class Sight:
         self.cell.look(name)
 
 
-def work(asked: Pddl3Task, cell: ViewedCell) -> tuple[object, Sight]:
-    sight = Sight(cell)
+def work(asked: Pddl3Task, cell: ViewedCell) -> tuple[object, Perception]:
+    sight = Perception(cell)
     outcome = run_stepwise(
         asked.problem,
         cell.observe,

@@ -17,7 +17,7 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet import beam
 from safegen_ros.tasks.boxnet.beam import MoveBeam
-from safegen_ros.tasks.boxnet.decoding_mask import Joint
+from safegen_ros.tasks.boxnet.decoding_mask import MoveMask
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.planner import BEAM, FULL, HELD, NEXT, Options, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE
@@ -45,7 +45,7 @@ def test_a_greedy_search_follows_the_model() -> None:
     assert PLAN is not None
     said = ' '.join(answer_words(EXAMPLE, EXAMPLE.start, PLAN))
     known = HeldPlanner(lambda messages, sampling: said)
-    beam = MoveBeam(Joint(EXAMPLE), known.scores, asked, whole=True, most_steps=20)
+    beam = MoveBeam(MoveMask(EXAMPLE), known.scores, asked, whole=True, most_steps=20)
     found = beam.search(1, never)
     assert found is not None
     assert [set(step) for step in found] == [set(step) for step in PLAN]
@@ -59,12 +59,12 @@ def test_a_search_without_a_guess_finds_plans_or_none(whole: bool) -> None:
         return [-1.0] * len(choices), -1.0
 
     task = next(tasks((2, 2), 1, 'beam'))
-    found = MoveBeam(Joint(task), even, asked, whole=whole, most_steps=9).search(60, never)
+    found = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=9).search(60, never)
     assert found is not None
     judged = judge(task, found)
     assert judged.verdict.ok
     assert len(set(judged.states)) == len(judged.states)
-    short = MoveBeam(Joint(task), even, asked, whole=whole, most_steps=1)
+    short = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=1)
     assert short.search(60, never) is None
 
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from safegen_ros.datasets.boxnet.draw import RANDOM_ROBOTS, tasks
-from safegen_ros.tasks.boxnet.decoding_mask import Held, Joint
+from safegen_ros.tasks.boxnet.decoding_mask import MaskedPlan, MoveMask
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State, Task
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE
@@ -26,7 +26,7 @@ SOME = [
 ]
 
 
-def said_by_chance(text: Held, random: Random, most: int) -> list[str]:
+def said_by_chance(text: MaskedPlan, random: Random, most: int) -> list[str]:
     said = list[str]()
     while len(said) < most and not text.may_end():
         words = sorted(text.next_words())
@@ -40,7 +40,7 @@ def said_by_chance(text: Held, random: Random, most: int) -> list[str]:
 @pytest.mark.parametrize('task', SOME, ids=lambda task: task.id)
 def test_words_by_chance_are_a_safe_plan_without_a_state_twice(task: Task) -> None:
     for seed in range(2):
-        text = Held(Joint(task), task.start, (), whole=True)
+        text = MaskedPlan(MoveMask(task), task.start, (), whole=True)
         said = said_by_chance(text, Random(seed), 150)
         ended = text.may_end()
         while said and said[-1] not in ('go', 'take'):
@@ -53,7 +53,7 @@ def test_words_by_chance_are_a_safe_plan_without_a_state_twice(task: Task) -> No
 def test_it_may_end_at_the_goal_alone_and_must() -> None:
     plan = steady_plan(EXAMPLE, EXAMPLE.start)
     assert plan is not None
-    text = Held(Joint(EXAMPLE), EXAMPLE.start, (), whole=True)
+    text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, (), whole=True)
     for word in answer_words(EXAMPLE, EXAMPLE.start, plan):
         assert not text.may_end()
         assert word in text.next_words()
@@ -69,12 +69,12 @@ def test_a_next_step_leads_to_a_new_state() -> None:
     assert isinstance(there, State)
     words = answer_words(EXAMPLE, EXAMPLE.start, plan[:1])
     for visited, may in (((), True), ((there,), False)):
-        text = Held(Joint(EXAMPLE), EXAMPLE.start, visited, whole=False)
+        text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, visited, whole=False)
         for word in words:
             text.take(word)
         assert text.may_end() is may
     for seed in range(6):
-        text = Held(Joint(EXAMPLE), EXAMPLE.start, (there,), whole=False)
+        text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, (there,), whole=False)
         said = ' '.join(said_by_chance(text, Random(seed), 99))
         found = verify_step(EXAMPLE, EXAMPLE.start, answer_text(said, EXAMPLE, NEXT_STEP))
         assert found.verdict.ok
@@ -83,5 +83,5 @@ def test_a_next_step_leads_to_a_new_state() -> None:
 
 def test_where_every_step_leads_back_nothing_may_be_said() -> None:
     task = replace(EXAMPLE, start=replace(EXAMPLE.start, objects=EXAMPLE.targets))
-    text = Held(Joint(task), task.start, (), whole=True)
+    text = MaskedPlan(MoveMask(task), task.start, (), whole=True)
     assert (text.next_words(), text.may_end()) == (set(), False)

@@ -20,10 +20,10 @@ from safegen_ros.planning.loop import Attempt, Level, Verify, plan_with_levels
 from safegen_ros.robot.cell.execution import Cell, time_limit
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Choose,
-    Ending,
     Limits,
-    Moment,
+    StepContext,
     StepwiseOutcome,
+    TerminationReason,
     run_stepwise,
 )
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
@@ -63,7 +63,7 @@ class PlannedSteps:
         self._prove = prove
         self._taken = 0
 
-    def __call__(self, moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+    def __call__(self, moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
         """The next step; None where the plan leads back to where the run has been.
 
         Raises:
@@ -76,7 +76,7 @@ class PlannedSteps:
         step = self.plan.steps[0]
         return step if step in moment.choices else None
 
-    def _holds(self, moment: Moment) -> bool:
+    def _holds(self, moment: StepContext) -> bool:
         """Whether the plan leads from what was observed to the goal, and its step may be taken."""
         steps = self.plan.steps
         if not steps or steps[0] not in moment.choices:
@@ -110,7 +110,7 @@ def work_in_cell(
     limits: Limits,
     *,
     cancelled: Callable[[], bool] = lambda: False,
-    notify: Callable[[Moment], None] = lambda moment: None,
+    notify: Callable[[StepContext], None] = lambda moment: None,
     acting: Callable[[Step], None] = lambda step: None,
 ) -> StepwiseOutcome:
     """Brings a cell into the initial state of a task, and works on the task step by step.
@@ -147,7 +147,7 @@ def work_in_cell(
                 problem, cell.observe, act, choose, left, cancelled=cancelled, notify=notify
             )
     finally:
-        if outcome is None or outcome.ending is not Ending.FINISHED:
+        if outcome is None or outcome.ending is not TerminationReason.FINISHED:
             cell.stop()
     return outcome
 
@@ -184,7 +184,7 @@ def play(task: Pddl3Task, run: StepRun) -> StepOutcome:
     def act(step: Step) -> None:
         kept(lambda: executor.take((step,), steps.source))
 
-    def choose(moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+    def choose(moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
         with run.turn():
             return steps(moment, cancelled)
 
@@ -193,7 +193,7 @@ def play(task: Pddl3Task, run: StepRun) -> StepOutcome:
         task.problem, observe, act, choose, limits, cancelled=run.cancelled, sight=executor
     )
     error: SafegenError | None = None
-    if outcome.ending is Ending.CANCELED:
+    if outcome.ending is TerminationReason.CANCELED:
         error = failed or Canceled(outcome.message, ErrorCode.PLANNING_CANCELED)
     elif outcome.error_code is not ErrorCode.NONE:
         error = SafegenError(outcome.message, outcome.error_code)

@@ -40,7 +40,7 @@ class NotTaken(SafegenError):
     """A step was not taken, since the world was another one than that in which it was chosen."""
 
 
-class Sight(Protocol):
+class Perception(Protocol):
     """Looks at what is out of view, where not all is seen at once."""
 
     def unseen(self) -> frozenset[str]:
@@ -53,7 +53,7 @@ class Sight(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StepContext:
     """What the next step is chosen from.
 
     Attributes:
@@ -71,11 +71,11 @@ class Moment:
     refused: tuple[Step, ...] = ()
 
 
-Choose = Callable[[Moment, Callable[[], bool]], Step | None]
+Choose = Callable[[StepContext, Callable[[], bool]], Step | None]
 """Chooses a step, or None to give up; asked with the cancel question, which it should heed."""
 
 
-class Ending(Enum):
+class TerminationReason(Enum):
     """Why a run ended."""
 
     FINISHED = 'the goal is reached and every constraint is satisfied'
@@ -89,13 +89,13 @@ class Ending(Enum):
 
 
 _CODES = {
-    Ending.FINISHED: ErrorCode.NONE,
-    Ending.STUCK: ErrorCode.ATTEMPTS_EXHAUSTED,
-    Ending.GAVE_UP: ErrorCode.ATTEMPTS_EXHAUSTED,
-    Ending.STEPS: ErrorCode.ATTEMPTS_EXHAUSTED,
-    Ending.BROKEN: ErrorCode.MONITOR_VIOLATION,
-    Ending.TIME: ErrorCode.EXECUTION_TIMEOUT,
-    Ending.CANCELED: ErrorCode.EXECUTION_CANCELED,
+    TerminationReason.FINISHED: ErrorCode.NONE,
+    TerminationReason.STUCK: ErrorCode.ATTEMPTS_EXHAUSTED,
+    TerminationReason.GAVE_UP: ErrorCode.ATTEMPTS_EXHAUSTED,
+    TerminationReason.STEPS: ErrorCode.ATTEMPTS_EXHAUSTED,
+    TerminationReason.BROKEN: ErrorCode.MONITOR_VIOLATION,
+    TerminationReason.TIME: ErrorCode.EXECUTION_TIMEOUT,
+    TerminationReason.CANCELED: ErrorCode.EXECUTION_CANCELED,
 }
 
 
@@ -132,7 +132,7 @@ class StepwiseOutcome:
         seconds: wall-clock time [s].
     """
 
-    ending: Ending
+    ending: TerminationReason
     steps: tuple[Step, ...]
     verdict: Verdict
     differences: int
@@ -151,8 +151,8 @@ def run_stepwise(
     limits: Limits | None = None,
     *,
     cancelled: Callable[[], bool] = lambda: False,
-    notify: Callable[[Moment], None] = lambda moment: None,
-    sight: Sight | None = None,
+    notify: Callable[[StepContext], None] = lambda moment: None,
+    sight: Perception | None = None,
 ) -> StepwiseOutcome:
     """Works on a task one step at a time.
 
@@ -179,7 +179,7 @@ def run_stepwise(
 
 
 class _Ended(Exception):
-    def __init__(self, ending: Ending) -> None:
+    def __init__(self, ending: TerminationReason) -> None:
         super().__init__(ending.value)
         self.ending = ending
 
@@ -195,8 +195,8 @@ class _Run:
         choose: Choose,
         limits: Limits,
         cancelled: Callable[[], bool],
-        notify: Callable[[Moment], None],
-        sight: Sight | None,
+        notify: Callable[[StepContext], None],
+        sight: Perception | None,
     ) -> None:
         self._sight = sight
         self._problem = problem
@@ -228,15 +228,15 @@ class _Run:
             self._look(self._problem.init)
             while not self._finished():
                 self._next()
-            ending, code = Ending.FINISHED, ErrorCode.NONE
+            ending, code = TerminationReason.FINISHED, ErrorCode.NONE
         except _Ended as ended:
             ending, code = ended.ending, _CODES[ended.ending]
         except SafegenError as error:
-            ending = self._must_stop() or Ending.FAILED
+            ending = self._must_stop() or TerminationReason.FAILED
             code, message = _CODES.get(ending, error.code), error.message
         verdict = self._verdict(ending)
-        if ending is Ending.FINISHED and not verdict.ok:
-            ending, code = Ending.FAILED, ErrorCode.PLAN_REFUSED
+        if ending is TerminationReason.FINISHED and not verdict.ok:
+            ending, code = TerminationReason.FAILED, ErrorCode.PLAN_REFUSED
             message = f'the shield and the validator disagree: {verdict.reason}'
         return StepwiseOutcome(
             ending,
@@ -279,7 +279,7 @@ class _Run:
         """Chooses a step, takes it and looks what it did."""
         self._check()
         if len(self._steps) >= self._limits.max_steps:
-            raise _Ended(Ending.STEPS)
+            raise _Ended(TerminationReason.STEPS)
         step, after = self._chosen()
         self._check()
         if self._uncover(step.arguments):
@@ -299,10 +299,10 @@ class _Run:
         new = {step: after for step, after in steps.items() if after not in self._visited}
         offered = new or steps
         if not offered:
-            raise _Ended(Ending.STUCK)
+            raise _Ended(TerminationReason.STUCK)
         refused: tuple[Step, ...] = ()
         while len(refused) < self._limits.max_refusals:
-            moment = Moment(self._rest, tuple(self._steps), tuple(offered), refused)
+            moment = StepContext(self._rest, tuple(self._steps), tuple(offered), refused)
             self._notify(moment)
             step = self._choose(moment, lambda: self._must_stop() is not None)
             self._check()
@@ -312,7 +312,7 @@ class _Run:
                 return step, offered[step]
             self._refused += 1
             refused = (*refused, step)
-        raise _Ended(Ending.GAVE_UP)
+        raise _Ended(TerminationReason.GAVE_UP)
 
     def _look(self, foreseen: State) -> None:
         """Observes the world, progresses the constraints on it, and compares.
@@ -361,7 +361,7 @@ class _Run:
             self._rest = replace(self._problem, domain=domain, init=observed)
             return
         if self._monitors.broken(self._standing):
-            raise _Ended(Ending.BROKEN)
+            raise _Ended(TerminationReason.BROKEN)
         self._rest = remaining_problem(
             self._problem, self._monitors, self._standing, observed, len(self._steps)
         )
@@ -373,11 +373,11 @@ class _Run:
         self._situation = self._shield.start
         self._visited.clear()  # situations of another shield
 
-    def _must_stop(self) -> Ending | None:
+    def _must_stop(self) -> TerminationReason | None:
         if self._cancelled():
-            return Ending.CANCELED
+            return TerminationReason.CANCELED
         if time.monotonic() - self._start >= self._limits.time_budget_s:
-            return Ending.TIME
+            return TerminationReason.TIME
         return None
 
     def _check(self) -> None:
@@ -385,10 +385,10 @@ class _Run:
         if ending is not None:
             raise _Ended(ending)
 
-    def _verdict(self, ending: Ending) -> Verdict:
+    def _verdict(self, ending: TerminationReason) -> Verdict:
         if self._observed is None:
             return Verdict()
-        if ending is not Ending.BROKEN:
+        if ending is not TerminationReason.BROKEN:
             taken = Plan(tuple(self._steps[self._since :]))
             return Validator(self._shield.problem).verify(taken)
         last = len(self._steps)

@@ -89,7 +89,7 @@ def test_a_part_that_leads_nowhere_is_planned_with_what_comes_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who has passed a spanner cannot fetch it any more."""
-    monkeypatch.setattr(divide.Survey, 'provisions', lambda survey, goals: [])
+    monkeypatch.setattr(divide.RelaxedAnalysis, 'resource_goals', lambda survey, goals: [])
     found = divided(made('spanner', 'tightening-order', spanners=8, nuts=5, locations=8))
     assert 'behind the plan of a part there is none for the rest' in found.failures
     assert max(len(part.goals) for part in found.parts) > 1

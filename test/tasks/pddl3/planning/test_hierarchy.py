@@ -24,10 +24,10 @@ from safegen_ros.search.solve import solve
 from safegen_ros.search.task import SearchTask
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.planning.hierarchy import goal_ordering
-from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import agendas, atoms_of
+from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import atoms_of, goal_orders
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     TRAINED,
-    Survey,
+    RelaxedAnalysis,
     assess,
     trained_on,
 )
@@ -61,14 +61,14 @@ def budget() -> Budget:
 
 
 def goals(problem: Problem, number: int = 0) -> list[str]:
-    found = agendas(SearchTask(problem, budget()), budget())[number]
+    found = goal_orders(SearchTask(problem, budget()), budget())[number]
     return [formula_text(goal.formula) for goal in found]
 
 
 def test_towers_are_ordered_from_the_table_up() -> None:
     problem = kits()['blocksworld'].problem(4, {'blocks': 12}, 'building-order').problem
     waits = [c.arguments for c in problem.constraints]
-    for found in agendas(SearchTask(problem, budget()), budget())[:-1]:
+    for found in goal_orders(SearchTask(problem, budget()), budget())[:-1]:
         order = [goal.formula for goal in found]
         place = {goal.terms[0]: n for n, goal in enumerate(order) if isinstance(goal, AtomFormula)}
         for goal in order:
@@ -114,7 +114,9 @@ def test_what_goals_use_up_is_laid_in_before_them() -> None:
     problem = kits()['spanner'].problem(1, size, 'defective-spanner').problem
     bad = constraint_text(problem.constraints[0]).strip(')').split()[-1]
     task = SearchTask(problem, budget())
-    found = agendas(task, budget(), Survey(problem, budget()).provisions(atoms_of(task)))
+    found = goal_orders(
+        task, budget(), RelaxedAnalysis(problem, budget()).resource_goals(atoms_of(task))
+    )
     place = {atom[1]: atom[2] for atom in problem.init if atom[0] == 'at'}
     spanners = sorted((place[name], name) for name in place if 'spanner' in name and name != bad)
     for order, count in zip(found, (3, 4), strict=False):
@@ -131,11 +133,11 @@ def test_what_goals_use_up_is_laid_in_before_them() -> None:
 def test_what_cannot_be_had_together_is_not_laid_in() -> None:
     task = SearchTask(gates('(and (open a) (oiled b))'), budget())
     a, b = (task.table.bit(('open', 'a')), task.table.bit(('oiled', 'a')))
-    assert any(goal.ready for goal in agendas(task, budget(), [[b]])[0])
-    assert any(goal.ready for goal in agendas(task, budget(), [[a, b]])[0])
+    assert any(goal.ready for goal in goal_orders(task, budget(), [[b]])[0])
+    assert any(goal.ready for goal in goal_orders(task, budget(), [[a, b]])[0])
     blocks = SearchTask(kits()['blocksworld'].problem(1, {'blocks': 3}).problem, budget())
     both = [blocks.table.bit(('holding', name)) for name in ('b1', 'b2')]
-    assert not any(goal.ready for goal in agendas(blocks, budget(), [both])[0])
+    assert not any(goal.ready for goal in goal_orders(blocks, budget(), [both])[0])
 
 
 @settings(strategies.SUITE, max_examples=40)

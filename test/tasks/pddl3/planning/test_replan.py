@@ -17,7 +17,7 @@ from safegen_ros.planning.loop import Attempt, Deadline, History, Level
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
-from safegen_ros.tasks.pddl3.planning.stepwise import Ending, Limits, StepwiseOutcome
+from safegen_ros.tasks.pddl3.planning.stepwise import Limits, StepwiseOutcome, TerminationReason
 from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
@@ -50,7 +50,7 @@ def test_one_plan_is_enough_where_all_goes_as_foreseen(tower_order: Pddl3Task) -
     steps = PlannedSteps(searched, 60.0, heard.append)
     cell = SymbolicCell(problem)
     found = work_in_cell(problem, cell, steps, LIMITS, acting=acted.append)
-    assert found.ending is Ending.FINISHED
+    assert found.ending is TerminationReason.FINISHED
     assert found.steps == tuple(acted)
     assert found.verdict == tower_order.verify(heard[0].plan)
     assert (len(heard), steps.source, found.steps) == (1, 'search', heard[0].plan.steps)
@@ -73,7 +73,7 @@ def test_another_plan_is_asked_for_where_the_world_differs(tower_order: Pddl3Tas
 
     steps = PlannedSteps(levels, 60.0)
     found = work_in_cell(problem, SymbolicCell(problem, disturb=disturb), steps, LIMITS)
-    assert (found.ending, found.differences) == (Ending.FINISHED, 1)
+    assert (found.ending, found.differences) == (TerminationReason.FINISHED, 1)
     assert [a.number for a in steps.attempts] == [1, 2]
     first, second = asked
     assert first.init == problem.init
@@ -88,7 +88,7 @@ def test_without_a_proof_nothing_moves_and_the_cell_is_stopped(tower_order: Pddl
     found = work_in_cell(
         problem, cell, steps, LIMITS, acting=lambda step: pytest.fail('a step was taken')
     )
-    assert (found.ending, found.steps) == (Ending.FAILED, ())
+    assert (found.ending, found.steps) == (TerminationReason.FAILED, ())
     assert found.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
     assert 'none of 2 attempts was proved' in found.message
     assert [a.verdict.category for a in steps.attempts] == [
@@ -108,7 +108,10 @@ def test_a_plan_that_goes_back_is_not_followed(tower_order: Pddl3Task) -> None:
         return said(f'(stack b5 b3){good}')
 
     found = work_in_cell(problem, SymbolicCell(problem), PlannedSteps(levels, 60.0), LIMITS)
-    assert (found.ending, found.steps) == (Ending.GAVE_UP, (Step('unstack', ('b5', 'b3')),))
+    assert (found.ending, found.steps) == (
+        TerminationReason.GAVE_UP,
+        (Step('unstack', ('b5', 'b3')),),
+    )
     assert found.error_code is ErrorCode.ATTEMPTS_EXHAUSTED
 
 
@@ -117,7 +120,7 @@ def test_the_time_ends_a_step_under_way(tower_order: Pddl3Task) -> None:
     cell = SymbolicCell(problem, step_seconds=600.0, real_time_factor=1.0)
     begun = time.monotonic()
     found = work_in_cell(problem, cell, PlannedSteps(searched, 60.0), Limits(time_budget_s=1.0))
-    assert (found.ending, found.error_code) == (Ending.TIME, ErrorCode.EXECUTION_TIMEOUT)
+    assert (found.ending, found.error_code) == (TerminationReason.TIME, ErrorCode.EXECUTION_TIMEOUT)
     assert time.monotonic() - begun < 60.0
     assert found.steps == ()
     assert stopped(cell)
@@ -136,7 +139,10 @@ def test_cancelling_in_every_phase_stops_the_cell(tower_order: Pddl3Task) -> Non
 
     cell, stop = SymbolicCell(problem), threading.Event()
     found = run(cell, stop)
-    assert (found.ending, found.error_code) == (Ending.CANCELED, ErrorCode.EXECUTION_CANCELED)
+    assert (found.ending, found.error_code) == (
+        TerminationReason.CANCELED,
+        ErrorCode.EXECUTION_CANCELED,
+    )
     assert found.steps == ()
     assert stopped(cell)
     with pytest.raises(Canceled):  # it is set already
@@ -155,7 +161,10 @@ def test_whatever_keeps_a_step_from_being_written_down_stops_the_cell(
 
     steps = PlannedSteps(searched, 60.0)
     if isinstance(error, SafegenError):
-        assert work_in_cell(problem, cell, steps, LIMITS, acting=act).ending is Ending.FAILED
+        assert (
+            work_in_cell(problem, cell, steps, LIMITS, acting=act).ending
+            is TerminationReason.FAILED
+        )
     else:
         with pytest.raises(KeyboardInterrupt):
             work_in_cell(problem, cell, steps, LIMITS, acting=act)

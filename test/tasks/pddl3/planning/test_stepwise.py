@@ -21,10 +21,10 @@ from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.planning.stepwise import (
-    Ending,
     Limits,
-    Moment,
+    StepContext,
     StepwiseOutcome,
+    TerminationReason,
     run_stepwise,
 )
 from safegen_ros.tasks.pddl3.task import Pddl3Task
@@ -52,7 +52,7 @@ class World:
         self.cell.execute(*step)
 
 
-def replan(moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+def replan(moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
     """The first step of a plan from here."""
     plan = solve(moment.problem, route='in-process', time_limit_s=600.0, cancelled=cancelled).plan
     return plan.steps[0] if plan.steps else None
@@ -61,7 +61,7 @@ def replan(moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
 def run(
     problem: Problem,
     world: World,
-    choose: Callable[[Moment, Callable[[], bool]], Step | None] = replan,
+    choose: Callable[[StepContext, Callable[[], bool]], Step | None] = replan,
     **limits: float,
 ) -> StepwiseOutcome:
     chosen = Limits(**{'time_budget_s': 600.0, **limits})  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ def test_a_goal_is_reached_step_by_step(name: str) -> None:
     for family in list(kit.families)[:3]:
         problem = kit.problem(3, kit.sizes(family, wide=True)[-1], family).problem
         found = run(problem, World(problem))
-        assert found.ending is Ending.FINISHED
+        assert found.ending is TerminationReason.FINISHED
         assert found.error_code is ErrorCode.NONE
         assert found.differences == found.refused == 0
         assert found.verdict == Validator(problem).verify(Plan(found.steps))
@@ -104,7 +104,7 @@ def test_nothing_inadmissible_is_done_whatever_is_chosen(seed: int) -> None:
             return state ^ {rng.choice(everything)}
         return state
 
-    def choose(moment: Moment, cancelled: Callable[[], bool]) -> Step | None:
+    def choose(moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
         moments.append(moment)
         kind = rng.randrange(8)
         if kind == 0:
@@ -113,7 +113,7 @@ def test_nothing_inadmissible_is_done_whatever_is_chosen(seed: int) -> None:
             return rng.choice([*moment.steps, None])
         return rng.choice(moment.choices)
 
-    moments: list[Moment] = []
+    moments: list[StepContext] = []
     world = World(problem, disturb)
     found = run(problem, world, choose, max_steps=8)
     assert len(world.shown) == len(found.steps) + 1
@@ -123,14 +123,14 @@ def test_nothing_inadmissible_is_done_whatever_is_chosen(seed: int) -> None:
         shield = Shield(asked[count].problem)
         assert shield.admissible(shield.start, step)
     monitors, standing, table = standing_of(problem, world.shown)
-    assert monitors.broken(standing) == (found.ending is Ending.BROKEN)
+    assert monitors.broken(standing) == (found.ending is TerminationReason.BROKEN)
     last = table.encode(world.shown[-1])
     met = all(test(last) for _, test in goal_tests(problem, table))
     done = met and not monitors.unsatisfied(standing)
     assert found.verdict.ok == done
-    if found.ending is Ending.FINISHED:
+    if found.ending is TerminationReason.FINISHED:
         assert done
-    if found.ending is Ending.BROKEN:
+    if found.ending is TerminationReason.BROKEN:
         assert found.verdict.category is Category.SAFETY_VIOLATION
         assert found.verdict.broken
 
@@ -161,7 +161,7 @@ def test_a_block_that_falls_is_picked_up_again(tower_order: Pddl3Task) -> None:
     world = World(problem, disturb)
     found = run(problem, world)
     assert fallen
-    assert found.ending is Ending.FINISHED
+    assert found.ending is TerminationReason.FINISHED
     assert found.differences == 1
     assert found.verdict.ok
     monitors, standing, _ = standing_of(problem, world.shown)
@@ -174,7 +174,7 @@ def test_a_world_that_breaks_a_constraint_ends_the_run(tower_order: Pddl3Task) -
 
     problem = tower_order.problem
     found = run(problem, World(problem, disturb))
-    assert found.ending is Ending.BROKEN
+    assert found.ending is TerminationReason.BROKEN
     assert found.error_code is ErrorCode.MONITOR_VIOLATION
     assert found.verdict.category is Category.SAFETY_VIOLATION
     assert found.verdict.broken_constraints == ('(sometime-before (on-table b2) (on-table b3))',)
@@ -191,7 +191,7 @@ def test_what_no_action_changes_is_observed_all_the_same() -> None:
 
     world = World(problem, disturb)
     found = run(problem, world)
-    assert found.ending is Ending.FINISHED
+    assert found.ending is TerminationReason.FINISHED
     assert found.differences == 1
     places = sorted(atom[1] for atom in problem.init if atom[0] == 'location')
     assert Step('sail', (places[0], places[1])) not in found.steps[1:]
@@ -208,7 +208,7 @@ def test_the_world_at_first_is_observed_too(tower_order: Pddl3Task) -> None:
         situation = after
     ahead = replace(problem, init=shield.state(situation))
     found = run_stepwise(problem, World(ahead).observe, lambda step: None, lambda *a: None)
-    assert found.ending is Ending.GAVE_UP
+    assert found.ending is TerminationReason.GAVE_UP
     assert found.differences == 1
 
 
@@ -216,7 +216,7 @@ def test_visited_situations_are_offered_only_where_there_are_no_others() -> None
     problem = kits()['blocksworld'].problem(1, {'blocks': 3}, 'none').problem
     returned = []
 
-    def first(moment: Moment, cancelled: Callable[[], bool]) -> Step:
+    def first(moment: StepContext, cancelled: Callable[[], bool]) -> Step:
         shield = Shield(moment.problem)
         possible = {s: shield.state(a) for s, a in shield.steps(shield.start).items()}
         new = [step for step, state in possible.items() if state not in world.shown]
@@ -232,22 +232,22 @@ def test_visited_situations_are_offered_only_where_there_are_no_others() -> None
 def test_every_limit_ends_a_run(tower_order: Pddl3Task) -> None:
     problem = tower_order.problem
 
-    def ended(outcome: StepwiseOutcome) -> tuple[Ending, ErrorCode, int]:
+    def ended(outcome: StepwiseOutcome) -> tuple[TerminationReason, ErrorCode, int]:
         return outcome.ending, outcome.error_code, len(outcome.steps)
 
     out = ErrorCode.ATTEMPTS_EXHAUSTED
-    assert ended(run(problem, World(problem), max_steps=2)) == (Ending.STEPS, out, 2)
+    assert ended(run(problem, World(problem), max_steps=2)) == (TerminationReason.STEPS, out, 2)
     late = run(problem, World(problem), time_budget_s=0.0)
-    assert ended(late) == (Ending.TIME, ErrorCode.EXECUTION_TIMEOUT, 0)
+    assert ended(late) == (TerminationReason.TIME, ErrorCode.EXECUTION_TIMEOUT, 0)
     assert late.observed == problem.init
     stubborn = run(problem, World(problem), lambda moment, stop: Step('pickup', ('b1',)))
-    assert ended(stubborn) == (Ending.GAVE_UP, out, 0)
+    assert ended(stubborn) == (TerminationReason.GAVE_UP, out, 0)
     assert stubborn.refused == 3
 
     stop: list[bool] = []
     world = World(problem)
 
-    def cancels(moment: Moment, cancelled: Callable[[], bool]) -> Step:
+    def cancels(moment: StepContext, cancelled: Callable[[], bool]) -> Step:
         stop.append(True)
         assert cancelled()
         return moment.choices[0]
@@ -255,7 +255,7 @@ def test_every_limit_ends_a_run(tower_order: Pddl3Task) -> None:
     canceled = run_stepwise(
         problem, world.observe, world.act, cancels, cancelled=lambda: bool(stop)
     )
-    assert ended(canceled) == (Ending.CANCELED, ErrorCode.EXECUTION_CANCELED, 0)
+    assert ended(canceled) == (TerminationReason.CANCELED, ErrorCode.EXECUTION_CANCELED, 0)
     assert canceled.verdict.category is Category.GOAL_NOT_SATISFIED
 
 
@@ -266,12 +266,12 @@ def test_a_world_that_fails_ends_a_run(tower_order: Pddl3Task) -> None:
         raise RobotError('joint 3 does not answer', ErrorCode.ROBOT_FAULT)
 
     found = run_stepwise(problem, World(problem).observe, broken_arm, replan)
-    assert (found.ending, found.error_code) == (Ending.FAILED, ErrorCode.ROBOT_FAULT)
+    assert (found.ending, found.error_code) == (TerminationReason.FAILED, ErrorCode.ROBOT_FAULT)
     assert found.message == 'joint 3 does not answer'
     assert found.steps == ()
 
     blind = run_stepwise(problem, lambda: frozenset({('on', 'b1', 'moon')}), broken_arm, replan)
-    assert (blind.ending, blind.error_code) == (Ending.FAILED, ErrorCode.STATE_MISMATCH)
+    assert (blind.ending, blind.error_code) == (TerminationReason.FAILED, ErrorCode.STATE_MISMATCH)
     assert '(on b1 moon)' in blind.message
     assert blind.observed is None
     assert blind.verdict.category is Category.UNKNOWN

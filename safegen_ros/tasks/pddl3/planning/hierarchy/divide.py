@@ -33,10 +33,10 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import (
     LASTING,
     PASSING,
     SubGoal,
-    agendas,
     atoms_of,
+    goal_orders,
 )
-from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import Survey
+from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import RelaxedAnalysis
 from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
     ScopeTooSmall,
     named,
@@ -163,15 +163,15 @@ class _Conquest:
         self._max_tries = max_tries
         self._tries = 0
         self._failures: list[str] = []
-        self._survey = Survey(problem, budget)
+        self._survey = RelaxedAnalysis(problem, budget)
         self._shield = Shield(problem)
 
     def run(self) -> Division:
         task = self._survey.task
         if self._survey.steps(self._problem.init, task.start) is None:
             raise no_plan(task, 'which shows before any search')
-        provisions = self._survey.provisions(atoms_of(task))
-        for agenda in agendas(task, self._budget, provisions):
+        resource_goals = self._survey.resource_goals(atoms_of(task))
+        for agenda in goal_orders(task, self._budget, resource_goals):
             try:
                 return self._proved(self._conquer(agenda))
             except _Failed:

@@ -53,8 +53,8 @@ class SubGoal:
     waits: frozenset[Formula] = frozenset()
 
 
-def agendas(
-    task: SearchTask, budget: Budget, provisions: Sequence[Sequence[int]] = ()
+def goal_orders(
+    task: SearchTask, budget: Budget, resource_goals: Sequence[Sequence[int]] = ()
 ) -> list[list[SubGoal]]:
     """The orders to try, the most promising first.
 
@@ -67,7 +67,7 @@ def agendas(
     Args:
         task: the problem.
         budget: asked while it is looked at.
-        provisions: as of `Survey.provisions`.
+        resource_goals: as of `RelaxedAnalysis.resource_goals`.
 
     Raises:
         SearchLimit: the budget is used up.
@@ -78,7 +78,7 @@ def agendas(
     atoms = [_atom(each) for each in conditions]
     together = _together(task, budget) if len(task.table) <= _MOST_ATOMS else None
     orders = list(_orders(task, conditions, together))
-    laid_in = [_laid_in(task, each, together) for each in provisions]
+    laid_in = [_laid_in(task, each, together) for each in resource_goals]
     before = [frozenset(formulas[n] for n, late in orders if late == m) for m in range(len(atoms))]
     goals = [
         SubGoal(f, each, waits=waits)
@@ -100,14 +100,14 @@ def atoms_of(task: SearchTask) -> int:
 
 
 def _laid_in(
-    task: SearchTask, provisions: Sequence[int], together: Sequence[int] | None
+    task: SearchTask, resource_goals: Sequence[int], together: Sequence[int] | None
 ) -> list[SubGoal]:
     """Provisions as sub-goals; none where they cannot be had together, as far as pairs tell."""
     if together is not None:
-        for bit in provisions:
-            if any(other & ~together[bit.bit_length() - 1] for other in provisions):
+        for bit in resource_goals:
+            if any(other & ~together[bit.bit_length() - 1] for other in resource_goals):
                 return []
-    atoms = [task.table.atoms(bit)[0] for bit in provisions]
+    atoms = [task.table.atoms(bit)[0] for bit in resource_goals]
     formulas = [AtomFormula(name, tuple(terms)) for name, *terms in atoms]
     conditions = [condition(formula, task.table) for formula in formulas]
     order = _sorted(len(formulas), _orders(task, conditions, together), 1)

@@ -21,7 +21,7 @@ from safegen_ros.search.task import SearchTask, no_plan
 from safegen_ros.verify.monitors import Standing
 
 
-class Survey:
+class RelaxedAnalysis:
     """The relaxed task of one problem, asked from any moment of a plan for it.
 
     Attributes:
@@ -81,7 +81,7 @@ class Survey:
         steps = (self.task.actions[number].step for number in actions)
         return frozenset(name for step in steps for name in step.arguments)
 
-    def provisions(self, goals: int) -> list[list[int]]:
+    def resource_goals(self, goals: int) -> list[list[int]]:
         """What has to be at hand before goals are reached that use something up.
 
         Where every action that reaches some goals uses up something that none makes, as a spanner
@@ -271,7 +271,7 @@ def assess(
     if open_goals > limits.open_goals:
         return found(f'it has {open_goals} open goals, more than {limits.open_goals}')
     try:
-        survey = Survey(problem, Budget(time_limit_s, MEMORY_LIMIT_MB, cancelled))
+        survey = RelaxedAnalysis(problem, Budget(time_limit_s, MEMORY_LIMIT_MB, cancelled))
         steps = survey.steps(problem.init, survey.task.start)
     except SearchLimit:
         return found(f'looking at its actions takes more than {time_limit_s:g} s')
