@@ -18,7 +18,7 @@ from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.datasets.pddl3.assemble import Notify
+    from safegen_ros.datasets.builder import Notify
     from safegen_ros.datasets.pddl3.recipe import Recipe
     from safegen_ros.datasets.workers import Workers
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import file_digest, folder_digest
 
 MANIFEST = 'manifest.json'
 """Name of the file in the folder of a dataset."""
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +98,3 @@ def faults(folder: Path, manifest: Manifest, *, partial: bool = False) -> Iterat
                 yield f'{path}: is missing: build the dataset again'
         elif folder_digest({each.name: file_digest(each) for each in path.iterdir()}) != digest:
             yield f'{path}: its files are not what the manifest says: build the dataset again'
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    digest = sha256()
-    with path.open('rb') as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def folder_digest(files: Mapping[str, str]) -> str:
-    """SHA-256 of the names and digests of the files of a folder."""
-    lines = [f'{digest}  {name}\n' for name, digest in sorted(files.items())]
-    return sha256(''.join(lines).encode()).hexdigest()

@@ -25,7 +25,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-from safegen_ros.datasets.pddl3.rows import read_lines
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
 from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer

@@ -17,9 +17,9 @@ from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
 from safegen_ros.benchmarks.kept import claim
 from safegen_ros.benchmarks.statistics import Tally
 from safegen_ros.datasets.boxnet.rows import Row
+from safegen_ros.datasets.builder import Notify
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.pddl3.assemble import Notify
-from safegen_ros.datasets.pddl3.rows import read_lines
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism

@@ -12,9 +12,9 @@ from statistics import fmean
 from rich import box
 from rich.table import Table
 
-from safegen_ros.datasets.boxnet.build import RECIPE
 from safegen_ros.datasets.boxnet.recipe import load_recipe
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
+from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.tasks.boxnet.optimal import parallelism
 from safegen_ros.terminal import Console
 

@@ -23,7 +23,7 @@ from safegen_ros.benchmarks.boxnet.planners import (
 from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
 from safegen_ros.benchmarks.subjects import load_stages
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
-from safegen_ros.datasets.pddl3.assemble import Notify
+from safegen_ros.datasets.builder import Notify
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED
 from safegen_ros.tasks.boxnet.findings import Finding

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.pddl3.blocks import write_atomically
+from safegen_ros.datasets.files import write_atomically
 from safegen_ros.datasets.pddl3.split import SPLITS
 from safegen_ros.datasets.pddl3.statistics import STATISTICS
 

@@ -23,8 +23,9 @@ from safegen_ros.benchmarks.pddl3.problems import (
 )
 from safegen_ros.benchmarks.pddl3.study import Options, Record, Study
 from safegen_ros.benchmarks.subjects import Subject, untrained
-from safegen_ros.datasets.manifest import file_digest
-from safegen_ros.datasets.pddl3.recipe import RECIPE, load_recipe
+from safegen_ros.datasets.builder import RECIPE
+from safegen_ros.datasets.files import file_digest
+from safegen_ros.datasets.pddl3.recipe import load_recipe
 
 SPLITS = {
     'test': 'new up to renaming',

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from safegen_ros.benchmarks.kept import claim
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.pddl3.rows import read_lines
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.tasks.planetarium.domains import planetarium_domain

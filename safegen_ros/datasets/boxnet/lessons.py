@@ -25,9 +25,9 @@ from safegen_ros.datasets.boxnet.draw import (
     Size,
     tasks,
 )
+from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.failures import RecipeError, writing
-from safegen_ros.datasets.pddl3.assemble import Notify, in_order
-from safegen_ros.datasets.pddl3.blocks import write_atomically
+from safegen_ros.datasets.files import write_atomically
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Plan, State, Task

@@ -14,7 +14,7 @@ from typing import Any
 from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.recipe import Block
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.pddl3.rows import read_lines
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.boxnet.answers import AnswerError, read_plan
 from safegen_ros.tasks.boxnet.astar import plan_as_paper

@@ -11,9 +11,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from safegen_ros.datasets.boxnet.build import RECIPE
 from safegen_ros.datasets.boxnet.recipe import load_recipe
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
+from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.failures import DatasetError, writing
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt, step_prompt

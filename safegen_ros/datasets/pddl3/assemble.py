@@ -6,22 +6,20 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, TypeVar
 
+from safegen_ros.datasets.builder import Notify, finish, in_order
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.manifest import MANIFEST, Manifest, folder_digest
-from safegen_ros.datasets.pddl3.blocks import BlockStore, write_atomically
+from safegen_ros.datasets.files import LinesFile, folder_digest
+from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.pddl3.blocks import BlockStore
 from safegen_ros.datasets.pddl3.card import CARD, card_text
 from safegen_ros.datasets.pddl3.findings import examined
 from safegen_ros.datasets.pddl3.pairs import PAIRS, pair_files, pair_line
-from safegen_ros.datasets.pddl3.recipe import RECIPE, Recipe
+from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.renamed import renamed_row
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.datasets.pddl3.split import SPLITS
@@ -30,12 +28,7 @@ from safegen_ros.datasets.pddl3.walk import Walk, walked
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
 
-_R = TypeVar('_R')
-
 _SCRATCH = '.*.part'  # names of files that are not finished
-
-Notify = Callable[[str, int, int], None]
-"""Told of a stage, what is done of it, and how much there is."""
 
 
 def assemble(
@@ -69,16 +62,8 @@ def assemble(
                 if files.rows % 100 == 0:
                     notify('writing', files.rows, total)
         digests = files.finish()
-    texts = {
-        STATISTICS: statistics.to_json(),
-        CARD: card_text(recipe, statistics.values()),
-    }
-    for name, text in texts.items():
-        write_atomically(folder / name, text.encode())
-    texts[RECIPE] = recipe.to_json()
-    digests |= {name: sha256(text.encode()).hexdigest() for name, text in texts.items()}
-    manifest = Manifest(recipe.digest, dict(sorted(digests.items())), files.folders)
-    write_atomically(folder / MANIFEST, manifest.to_json().encode())
+    texts = {STATISTICS: statistics.to_json(), CARD: card_text(recipe, statistics.values())}
+    finish(folder, recipe, digests, texts, files.folders)
 
 
 def _rows(store: BlockStore, recipe: Recipe, domain: str, workers: Workers) -> Iterator[Row]:
@@ -96,52 +81,6 @@ def _rows(store: BlockStore, recipe: Recipe, domain: str, workers: Workers) -> I
     yield from in_order(workers, renamed_row, ((row, recipe) for row in chosen))
 
 
-def in_order(
-    workers: Workers, function: Callable[..., _R], given: Iterable[tuple[Any, ...]]
-) -> Iterator[_R]:
-    """What a function makes of many arguments, in their order, with few of them under way."""
-    waiting: deque[Future[_R]] = deque()
-    for arguments in given:
-        waiting.append(workers.submit(function, *arguments))
-        if len(waiting) > 4 * workers.count:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
-
-
-class _File:
-    """A file of lines that takes its name when it is finished."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._scratch = path.with_name(f'.{path.name}.{os.getpid()}.part')
-        self._digest = sha256()
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = self._scratch.open('wb')
-
-    def add(self, line: str) -> None:
-        data = line.encode()
-        self._digest.update(data)
-        with writing(self._path):
-            self._file.write(data)
-
-    def finish(self) -> str:
-        """Gives it its name; returns its SHA-256."""
-        with writing(self._path):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._scratch.replace(self._path)
-        return self._digest.hexdigest()
-
-    def abandon(self) -> None:
-        with suppress(OSError):
-            self._file.close()
-        with suppress(OSError):
-            self._scratch.unlink()
-
-
 class _Files:
     """All files of rows, pairs and PDDL of a dataset; what is not finished is removed.
 
@@ -154,7 +93,7 @@ class _Files:
         self.rows = 0
         self.folders: dict[str, str] = {}
         self._folder = folder
-        self._open: dict[str, _File] = {}
+        self._open: dict[str, LinesFile] = {}
         self._pddl: dict[str, dict[str, str]] = {}
         for stale in (*folder.glob(_SCRATCH), *(folder / PAIRS).rglob(_SCRATCH)):
             stale.unlink(missing_ok=True)  # of a build that was killed
@@ -192,8 +131,8 @@ class _Files:
 
     def _line(self, name: str, line: str) -> None:
         if name not in self._open:
-            self._open[name] = _File(self._folder / name)
-        self._open[name].add(line)
+            self._open[name] = LinesFile(self._folder / name)
+        self._open[name].add(line.encode())
 
     def _write(self, split: str, name: str, data: bytes) -> None:
         path = self._folder / split / name

@@ -8,22 +8,18 @@ A block is made without looking at any other, on any machine, in any order, and 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from safegen_ros.datasets.failures import DatasetError, writing
-from safegen_ros.datasets.manifest import file_digest, folder_digest
+from safegen_ros.datasets.builder import WORK
+from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import tree_digest, write_atomically
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, Refusal, candidate
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import Row, row_of
 from safegen_ros.tasks.pddl3.domains import domain_folders
-
-WORK = '.work'
-"""Name of the folder of the blocks within that of the dataset."""
 
 _FILES = 'domain_files'  # field of a header with the digest of the domain
 
@@ -57,18 +53,6 @@ def _header(recipe: Recipe, domain: str, index: int, body: bytes) -> bytes:
 def domain_digest(domain: str) -> str:
     """SHA-256 of the folder of a domain as it was when this process first asked."""
     return tree_digest(domain_folders()[domain])
-
-
-def tree_digest(folder: Path) -> str:
-    """SHA-256 of the names and bytes of all files below a folder; Python's own are left out."""
-    paths = [path for path in folder.rglob('*') if path.is_file()]
-    return folder_digest(
-        {
-            path.relative_to(folder).as_posix(): file_digest(path)
-            for path in paths
-            if '__pycache__' not in path.relative_to(folder).parts
-        }
-    )
 
 
 def _other_files(header: bytes, expected: bytes) -> bool:
@@ -107,10 +91,7 @@ class BlockStore:
         Raises:
             DatasetError: it cannot be written.
         """
-        path = self.path(domain, index)
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, block)
+        write_atomically(self.path(domain, index), block)
 
     def read(self, domain: str, index: int) -> Iterator[Row | Refusal]:
         """What became of the candidates of a block, in order.
@@ -139,22 +120,3 @@ class BlockStore:
         for number, line in enumerate(body.decode().splitlines(), 2):
             made = json.loads(line)
             yield made if made in REFUSALS else row_of(made, f'{path}:{number}')
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file so that it is whole, or what was there before is.
-
-    Raises:
-        DatasetError: it cannot be written.
-    """
-    scratch = path.with_name(f'.{path.name}.{os.getpid()}.part')
-    try:
-        with writing(path):
-            with scratch.open('wb') as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            scratch.replace(path)
-    finally:
-        with suppress(OSError):
-            scratch.unlink()

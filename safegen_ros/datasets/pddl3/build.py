@@ -4,72 +4,20 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from safegen_ros.datasets.failures import DatasetError, RecipeError, writing
-from safegen_ros.datasets.manifest import is_whole
-from safegen_ros.datasets.pddl3.assemble import Notify, assemble
-from safegen_ros.datasets.pddl3.blocks import (
-    WORK,
-    BlockStore,
-    compute_block,
-    write_atomically,
-)
-from safegen_ros.datasets.pddl3.recipe import RECIPE, Recipe, load_recipe
+from safegen_ros.datasets.builder import RECIPE, Notify, build_once, locked, open_folder
+from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.pddl3.assemble import assemble
+from safegen_ros.datasets.pddl3.blocks import BlockStore, compute_block
+from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
 from safegen_ros.datasets.pddl3.walk import Walk
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.verify.val import validate_binary
 
 _GUESS = 3.0  # candidates for every row, of which shards make so many unless told otherwise
-
-
-def open_folder(folder: Path, recipe: Recipe) -> None:
-    """Makes a folder that of a recipe.
-
-    Raises:
-        DatasetError: it holds something else, or VAL is wanted and not installed.
-        RecipeError: it is that of another recipe.
-    """
-    if recipe.val:
-        validate_binary()
-    path = folder / RECIPE
-    if path.exists():
-        difference = _difference(load_recipe(path), recipe)
-        if difference:
-            raise RecipeError(
-                f'{path}: belongs to another dataset ({difference}): choose another folder, or '
-                'delete this one'
-            )
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DatasetError(f'{folder}: holds other things: choose an empty or a new folder')
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, recipe.to_json().encode())
-
-
-def _difference(one: Recipe, other: Recipe) -> str:
-    """The first thing in which two recipes differ; empty when they are equal."""
-    ours, theirs = (dict(_leaves(json.loads(each.to_json()), '')) for each in (one, other))
-    for place in [*ours, *theirs]:
-        if ours.get(place) != theirs.get(place):
-            return f'{place} is {ours.get(place)} there and {theirs.get(place)} here'
-    return ''
-
-
-def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    if not isinstance(value, dict):
-        yield place, value
-        return
-    for name, part in value.items():
-        yield from _leaves(part, f'{place}.{name}' if place else name)
 
 
 def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> bool:
@@ -88,15 +36,14 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
         DatasetError: the folder is another dataset's or in use, a quota cannot be filled, a block
             is damaged, or a file cannot be written.
     """
-    open_folder(folder, recipe)
-    if is_whole(folder):
-        return False
-    with locked(folder):
-        store = BlockStore(folder, recipe)
-        walks = _Search(recipe, store, workers, notify).run()
+    if recipe.val:
+        validate_binary()
+
+    def make() -> None:
+        walks = _Search(recipe, BlockStore(folder, recipe), workers, notify).run()
         assemble(folder, recipe, walks, workers, notify)
-    shutil.rmtree(folder / WORK, ignore_errors=True)
-    return True
+
+    return build_once(folder, recipe, load_recipe, make)
 
 
 class _Search:
@@ -185,7 +132,9 @@ def build_shard(
     Raises:
         DatasetError: as `build`.
     """
-    open_folder(folder, recipe)
+    if recipe.val:
+        validate_binary()
+    open_folder(folder, recipe, load_recipe)
     store = BlockStore(folder, recipe)
     every = [
         (domain, number)
@@ -265,20 +214,3 @@ def _enough(walk: Walk, recipe: Recipe, blocks: int) -> int:
     share = min((1 - lacking / quotas[split] for split, lacking in walk.missing.items()))
     guess = blocks / share if share > 0 and blocks else 2 * planned_blocks(recipe, walk.domain)
     return max(int(1.2 * guess), blocks + 1)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps a second build out of a folder while this one is at work."""
-    work = folder / WORK
-    with writing(work):
-        work.mkdir(parents=True, exist_ok=True)
-        lock = (work / 'lock').open('w')
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise DatasetError(
-                f'{folder}: another build is at work there: wait for it or end it'
-            ) from error
-        yield

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from safegen_ros.datasets.builder import RECIPE, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.manifest import (
     MANIFEST,
@@ -16,10 +17,10 @@ from safegen_ros.datasets.manifest import (
     faults,
     load_manifest,
 )
-from safegen_ros.datasets.pddl3.assemble import Notify, in_order, pddl_files
+from safegen_ros.datasets.pddl3.assemble import pddl_files
 from safegen_ros.datasets.pddl3.candidates import proved, written
 from safegen_ros.datasets.pddl3.pairs import pair_files, pair_line
-from safegen_ros.datasets.pddl3.recipe import RECIPE, Recipe, load_recipe
+from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
 from safegen_ros.datasets.pddl3.rows import Row, read_rows
 from safegen_ros.datasets.pddl3.split import SPLITS, is_test_class
 from safegen_ros.datasets.pddl3.statistics import load_statistics

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import read_lines, require_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,33 +102,3 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     for values, place in read_lines(path):
         yield row_of(values, place)
-
-
-def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
-    """What each line of a JSON Lines file holds, with file and line for messages.
-
-    Raises:
-        DatasetError: it cannot be read, or a line is not JSON.
-    """
-    try:
-        with path.open(encoding='utf-8') as file:
-            for number, line in enumerate(file, 1):
-                place = f'{path}:{number}'
-                try:
-                    values = json.loads(line)
-                except ValueError as error:
-                    raise DatasetError(
-                        f'{place}: is not JSON: {error}: build the dataset again'
-                    ) from error
-                yield values, place
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
-
-
-def require_fields(values: Any, names: tuple[str, ...], place: str) -> None:
-    """Raises `DatasetError` unless a line holds an object with these fields in this order."""
-    if not isinstance(values, dict) or tuple(values) != names:
-        raise DatasetError(
-            f'{place}: the fields are not those of a row, in order: {" ".join(names)}: '
-            'build the dataset again'
-        )

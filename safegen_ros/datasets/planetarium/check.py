@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from safegen_ros.datasets.builder import RECIPE, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.manifest import check_files
-from safegen_ros.datasets.pddl3.assemble import Notify, in_order
-from safegen_ros.datasets.planetarium.build import RECIPE, check_pairs
+from safegen_ros.datasets.planetarium.build import check_pairs
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.pddl3.rows import read_lines, require_fields
+from safegen_ros.datasets.files import read_lines, require_fields
 from safegen_ros.datasets.planetarium.blocksworld import BlocksWorldKit
 from safegen_ros.datasets.planetarium.floortile import FloorTileKit
 from safegen_ros.datasets.planetarium.gripper import GripperKit

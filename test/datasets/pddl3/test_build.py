@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,11 +19,12 @@ import pytest
 from support.datasets_small import contents, silent, small_recipe
 from support.waiting import wait_until
 
+from safegen_ros.datasets.builder import WORK
 from safegen_ros.datasets.failures import DatasetError, RecipeError
 from safegen_ros.datasets.manifest import MANIFEST
 from safegen_ros.datasets.pddl3 import blocks as blocks_module
 from safegen_ros.datasets.pddl3 import recipe as recipe_module
-from safegen_ros.datasets.pddl3.blocks import WORK, BlockStore
+from safegen_ros.datasets.pddl3.blocks import BlockStore
 from safegen_ros.datasets.pddl3.build import build, build_shard, merge, planned_blocks
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.workers import HERE, local_workers, ray_workers
@@ -51,6 +53,11 @@ def _is_alive(pid: int) -> bool:
         return Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] not in 'ZX'
     except OSError:
         return False
+
+
+def test_the_bytes_are_those_of_earlier_releases(small: Path) -> None:
+    digest = sha256((small / MANIFEST).read_bytes()).hexdigest()
+    assert digest == '1d0ec3bc8dec7898e04d7b9edf662d1b911e2fc992a14f01fb078a12e7f4f734'
 
 
 def test_a_killed_build_goes_on_and_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
@@ -168,9 +175,7 @@ def test_a_worker_that_is_killed_is_an_error_with_a_cure() -> None:
 
 def test_the_folder_of_another_recipe_is_refused(small: Path) -> None:
     before = contents(small)
-    with pytest.raises(
-        RecipeError, match=r'another dataset \(seed is 3 there and 4 here\): choose'
-    ):
+    with pytest.raises(RecipeError, match=r'another recipe \(seed is 3 there and 4 here\): choose'):
         build(small, small_recipe(seed=4), HERE, silent)
     domains = json.loads(small_recipe().to_json())['domains']
     domains['ferry']['quotas']['train'] = 9

@@ -1,0 +1,122 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a dataset: digests, lines of JSON, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from safegen_ros.datasets.failures import DatasetError, writing
+
+_CHUNK = 1 << 20
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    digest = sha256()
+    with path.open('rb') as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def folder_digest(files: Mapping[str, str]) -> str:
+    """SHA-256 of the names and digests of the files of a folder."""
+    lines = [f'{digest}  {name}\n' for name, digest in sorted(files.items())]
+    return sha256(''.join(lines).encode()).hexdigest()
+
+
+def tree_digest(folder: Path) -> str:
+    """SHA-256 of the names and bytes of all files below a folder; Python's own are left out."""
+    paths = [path for path in folder.rglob('*') if path.is_file()]
+    return folder_digest(
+        {
+            path.relative_to(folder).as_posix(): file_digest(path)
+            for path in paths
+            if '__pycache__' not in path.relative_to(folder).parts
+        }
+    )
+
+
+class LinesFile:
+    """A file of lines that takes its name when it is finished, so that it is never half there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._scratch = path.with_name(f'.{path.name}.{os.getpid()}.part')
+        self._digest = sha256()
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = self._scratch.open('wb')
+
+    def add(self, lines: bytes) -> None:
+        """Appends whole lines."""
+        self._digest.update(lines)
+        with writing(self._path):
+            self._file.write(lines)
+
+    def finish(self) -> str:
+        """Gives it its name; returns its SHA-256."""
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._scratch.replace(self._path)
+        return self._digest.hexdigest()
+
+    def abandon(self) -> None:
+        """Removes what was not finished."""
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self._scratch.unlink()
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file so that it is whole, or what was there before is.
+
+    Raises:
+        DatasetError: it cannot be written.
+    """
+    file = LinesFile(path)
+    try:
+        file.add(content)
+        file.finish()
+    finally:
+        file.abandon()
+
+
+def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
+    """What each line of a JSON Lines file holds, with file and line for messages.
+
+    Raises:
+        DatasetError: it cannot be read, or a line is not JSON.
+    """
+    try:
+        with path.open(encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                place = f'{path}:{number}'
+                try:
+                    values = json.loads(line)
+                except ValueError as error:
+                    raise DatasetError(
+                        f'{place}: is not JSON: {error}: build the dataset again'
+                    ) from error
+                yield values, place
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
+
+
+def require_fields(values: Any, names: tuple[str, ...], place: str) -> None:
+    """Raises `DatasetError` unless a line holds an object with these fields in this order."""
+    if not isinstance(values, dict) or tuple(values) != names:
+        raise DatasetError(
+            f'{place}: the fields are not those of a row, in order: {" ".join(names)}: '
+            'build the dataset again'
+        )
