@@ -19,10 +19,6 @@ class GoalQueue:
     A server calls `enter` for each goal that it accepts, does the work of each in a thread of its
     own, with a `turn` for each part of it that others have to wait for, and calls `leave` then.
 
-    Args:
-        running: goals that may run at the same time.
-        waiting: goals that may wait beside them.
-
     Attributes:
         room: goals that may be here, running or waiting.
 
@@ -40,9 +36,6 @@ class GoalQueue:
 
     def enter(self, beside_aside: bool = False) -> None:
         """Keeps room for a goal until `leave`.
-
-        Args:
-            beside_aside: whether goals that are aside leave their room to this one.
 
         Raises:
             SafegenError: there is no room (`QUEUE_FULL`).

@@ -162,12 +162,7 @@ that the search planner is asked next, and `Canceled` soon after `Deadline.over`
 
 
 class Labelled(str):
-    """A proposal whose source says more than the name of its level.
-
-    Args:
-        text: the proposal.
-        source: what planned it.
-    """
+    """A proposal whose source says more than the name of its level."""
 
     source: str
 

@@ -26,11 +26,7 @@ class Posed(Protocol):
 
 
 class OneRobot(MultiRobotCell):
-    """A cell whose one robot takes one action after the other.
-
-    Attributes:
-        cell: of the robot.
-    """
+    """A cell whose one robot takes one action after the other."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell

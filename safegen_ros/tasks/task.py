@@ -244,12 +244,7 @@ class StepExecutor(Protocol):
         ...
 
     def take(self, step: ConcurrentStep, source: str) -> State:
-        """Has a step proved, taken and looked at; returns what is observed, or raises.
-
-        Args:
-            step: the step.
-            source: the level that has chosen it.
-        """
+        """Has a step proved, taken and looked at; returns what is observed, or raises."""
         ...
 
 
@@ -478,12 +473,7 @@ class ActionTask(Protocol):
         ...
 
     def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
-        """What becomes of the answers of a chat model in a world of its own.
-
-        Args:
-            answers: all of them, in order.
-            told: told each of them with its verdict.
-        """
+        """What becomes of the answers of a chat model in a world of its own."""
         ...
 
 

@@ -105,10 +105,6 @@ def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = No
 def without_strays(text: str, robots: Mapping[str, int]) -> str:
     """The JSON of an answer without robots that there are not, and without what one does again.
 
-    Args:
-        text: the answer.
-        robots: the index of each robot by its name.
-
     Raises:
         AnswerError: there is no JSON.
     """
@@ -204,11 +200,6 @@ def _move(said: Any, robot: int, place: str, at: int) -> Move:
 
 def coordinate(text: str, place: str, at: int) -> int:
     """A number of a text in the unit of coordinates.
-
-    Args:
-        text: the number.
-        place: where it stands, for messages.
-        at: index of its step.
 
     Raises:
         AnswerError: it is none, or has too many digits.

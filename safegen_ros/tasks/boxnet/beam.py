@@ -84,10 +84,6 @@ class MoveBeam:
         moment that an earlier one stood at. The first move with which plans are whole ends the
         search with the most likely of them.
 
-        Args:
-            width: how many texts are followed at a time.
-            cancelled: whether the caller wants to stop.
-
         Raises:
             BackendError: the model cannot answer.
             Canceled: `cancelled` said so.

@@ -76,12 +76,7 @@ def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
 
 @dataclass(frozen=True)
 class BoxnetGoal(OtherWorld):
-    """A map as an `ActionTask`.
-
-    Attributes:
-        task: the map.
-        problem_text: as it was sent.
-    """
+    """A map as an `ActionTask`."""
 
     task: Task
     problem_text: str

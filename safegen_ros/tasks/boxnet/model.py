@@ -65,12 +65,7 @@ Plan = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where things are.
-
-    Attributes:
-        tips: of the arm of each robot.
-        objects: by index.
-    """
+    """Where things are."""
 
     tips: tuple[Point, ...]
     objects: tuple[Point, ...]
@@ -377,10 +372,6 @@ def _numbers(points: Iterable[Point]) -> list[list[float]]:
 
 def points_of(value: Any, place: str) -> tuple[Point, ...]:
     """Points from the values of a JSON list of them.
-
-    Args:
-        value: the list.
-        place: where it stands, for messages.
 
     Raises:
         BoxnetError: it is none, or has numbers that are too large or too fine.

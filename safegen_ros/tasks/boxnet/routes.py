@@ -96,11 +96,7 @@ def _carriers(task: Task, place: Point) -> frozenset[int]:
 
 
 class Routes:
-    """The points of a task with who reaches them, and how far each is from the targets.
-
-    Args:
-        task: of which the points that planners use, the objects and the targets are used.
-    """
+    """The points of a task with who reaches them, and how far each is from the targets."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

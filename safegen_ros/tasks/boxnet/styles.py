@@ -83,11 +83,7 @@ class ChatStyle:
 
 
 class MapStyle:
-    """The map as it is now, in one message; what was refused is not told.
-
-    Args:
-        known: every word that the model knows.
-    """
+    """The map as it is now, in one message; what was refused is not told."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = frozenset(known)

@@ -30,13 +30,7 @@ _AXES = (('left of', 'x'), ('below', 'y'))
 
 
 def plan_thoughts(task: Task, state: State, plan: Plan) -> str:
-    """What leads to a whole plan.
-
-    Args:
-        task: what the plan is for.
-        state: where it begins.
-        plan: steps that may all be taken.
-    """
+    """What leads to a whole plan."""
     lines = ['I first look at what has to be done.', *_survey(task, state)]
     for at, step in enumerate(plan):
         lines += [f'Step {at + 1}.', *_step(task, state, plan[at:])]
@@ -46,13 +40,7 @@ def plan_thoughts(task: Task, state: State, plan: Plan) -> str:
 
 
 def step_thoughts(task: Task, state: State, rest: Plan) -> str:
-    """What leads to the next step.
-
-    Args:
-        task: what is to be done.
-        state: where things are.
-        rest: the next step, and those that are to follow, for which it makes ready.
-    """
+    """What leads to the next step."""
     lines = ['I look at the map as it is now.', *_survey(task, state), 'The next step.']
     return '\n'.join([*lines, *_step(task, state, rest)])
 

@@ -279,12 +279,6 @@ def verify(task: Task, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
 def verify_step(task: Task, state: State, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
     """Whether the step in a text may be taken, whatever the text is.
 
-    Args:
-        task: whose robots move.
-        state: where they are.
-        text: an answer with the next step alone.
-        idle_arms: whether robots that do nothing are in the way.
-
     Returns:
         What became of it: `SUCCESS` for a step that may be taken, whose second state is where it
         leads, whether or not the task is solved there.

@@ -78,13 +78,7 @@ def _states(task: Task, state: State, plan: Plan) -> Iterator[State]:
 
 
 def move_words(task: Task, state: State, move: Move) -> list[str]:
-    """A move, behind the object that it is for: the one that it carries or goes to, if any.
-
-    Args:
-        task: whose robot moves.
-        state: before the move.
-        move: the move.
-    """
+    """A move, behind the object that it is for: the one that it carries or goes to, if any."""
     place = move.start if move.carry else move.end
     words = [f'object{state.objects.index(place)}'] if place in state.objects else []
     words += [_base_word(task.bases[move.robot])]
@@ -131,13 +125,7 @@ def _parted(words: Sequence[str]) -> list[list[str]]:
 
 
 def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
-    """The moves of a step as in its JSON; none where the words are no moves.
-
-    Args:
-        words: of the step.
-        task: whose robots are meant.
-        told: what each move is said to be for is added here.
-    """
+    """The moves of a step as in its JSON; none where the words are no moves."""
     robots = {_base_word(base): robot for robot, base in enumerate(task.bases)}
     moves, at = list[str](), 0
     while at < len(words):

@@ -157,12 +157,7 @@ MAX_ANSWER = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that could be read.
-
-    Attributes:
-        think: the reasoning.
-        action: the text of the action.
-    """
+    """An answer that could be read."""
 
     think: str
     action: str

@@ -55,11 +55,7 @@ class Household(Protocol):
 
 
 class TextHousehold:
-    """Our own world.
-
-    Attributes:
-        world: the household as it is now.
-    """
+    """Our own world."""
 
     def __init__(self) -> None:
         self.world: World
@@ -105,11 +101,7 @@ class Observation:
     holding: str
 
     def text(self, *, first: bool = False) -> str:
-        """The observation in words.
-
-        Args:
-            first: whether it is the first one, which names the places of the room.
-        """
+        """The observation in words."""
         names = [thing.id for thing in self.visible if thing.id != self.holding]
         sentences = [self.feedback.message] if self.feedback.message else []
         if first:

@@ -134,12 +134,7 @@ class HouseholdMonitor:
 
 
 class HouseholdCell(MultiRobotCell):
-    """A household that is no more than its rules.
-
-    Args:
-        world: how it is at first.
-        setup: how fast, and who is told.
-    """
+    """A household that is no more than its rules."""
 
     def __init__(self, world: World, setup: CellSetup) -> None:
         self._world, self._setup = world, setup
@@ -204,11 +199,7 @@ class HouseholdCell(MultiRobotCell):
 
 
 class ExecutedHousehold(TextHousehold):
-    """Our world, in which every action that does something is taken elsewhere first.
-
-    Args:
-        executor: takes it.
-    """
+    """Our world, in which every action that does something is taken elsewhere first."""
 
     def __init__(self, executor: StepExecutor) -> None:
         super().__init__()
@@ -261,12 +252,7 @@ class RecordedAnswers:
 
 
 class ReportingAgent:
-    """An agent whose answers somebody is told of, with what is said of each.
-
-    Args:
-        agent: who answers.
-        told: is told.
-    """
+    """An agent whose answers somebody is told of, with what is said of each."""
 
     def __init__(self, agent: Agent, told: Callable[[StepAnswer], None]) -> None:
         self._agent, self._told = agent, told

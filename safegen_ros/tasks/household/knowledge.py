@@ -17,13 +17,7 @@ from safegen_ros.tasks.household.kinds import FOLDER, kinds
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of `knowledge.yaml`.
-
-    Attributes:
-        words: for a model or a person.
-        hazard: what it is against.
-        constraint: the same for a monitor.
-    """
+    """A rule of `knowledge.yaml`."""
 
     words: str
     hazard: str
@@ -56,9 +50,6 @@ def propose(words: str) -> tuple[Rule, ...]:
 
     A rule about a thing itself is always proposed. One about what is in or on something is where
     the words name both, and is about what they name.
-
-    Args:
-        words: the instruction.
     """
     named = _named(words)
     found = []

@@ -159,11 +159,7 @@ def _late(monitor: Monitor, standing: Standing) -> bool:
 
 
 class SpocWatch:
-    """Counts as the published evaluator.
-
-    Args:
-        constraints: what to watch.
-    """
+    """Counts as the published evaluator."""
 
     def __init__(self, constraints: Sequence[Constraint]) -> None:
         self._constraints = tuple(constraints)

@@ -21,11 +21,7 @@ _COOLED = 'Fridge'
 
 
 class Belief:
-    """What was seen so far, and where the robot stands.
-
-    Args:
-        observation: what is seen at first.
-    """
+    """What was seen so far, and where the robot stands."""
 
     def __init__(self, observation: Observation) -> None:
         self.things: dict[str, Thing] = {}

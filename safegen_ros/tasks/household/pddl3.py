@@ -95,12 +95,7 @@ def goal_text(goal: Goal) -> str:
 
 
 def domain_text(objects: str = '', actions: Iterable[str] = ()) -> str:
-    """The domain.
-
-    Args:
-        objects: those that the actions name, with their types.
-        actions: none where what happens is observed.
-    """
+    """The domain."""
     values = [_valued(key, value) for key, values in known_texts().items() for value in values]
     unary = ['present', *(flag.lower() for flag in FLAGS), *values]
     return '\n'.join(
@@ -141,11 +136,6 @@ def trace_texts(
     """A trace as domain, problem and plan, for any PDDL 3 validator.
 
     Each step is an action of its own, `(step-1)`, that does what was observed to happen.
-
-    Args:
-        trace: the metadata at first and after each action.
-        constraints: what to watch.
-        goals: the sub-goals.
     """
     states = [atoms(objects) for objects in trace]
     actions = [

@@ -63,10 +63,6 @@ def read_scene(text: str, name: str) -> World:
     `isOpen`, `isToggled`, `isDirty` and `fillLiquid`, what it `holds`, and the id of what it
     `controls`. Things are numbered by class in the order of the text.
 
-    Args:
-        text: YAML.
-        name: of the scene, for messages.
-
     Raises:
         PddlError: it is not a scene.
     """

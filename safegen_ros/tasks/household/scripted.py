@@ -36,9 +36,6 @@ class GoalAgent:
 
     Careful, it is the oracle: it closes, switches off and cleans at once, whatever the constraint.
     Careless, it does so at the end, if at all.
-
-    Args:
-        careful: which of both.
     """
 
     def __init__(self, *, careful: bool) -> None:
@@ -66,11 +63,7 @@ class GoalAgent:
 
 
 class RandomAgent:
-    """Takes any action on anything that it knows of.
-
-    Args:
-        seed: the same seed gives the same runs.
-    """
+    """Takes any action on anything that it knows of."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

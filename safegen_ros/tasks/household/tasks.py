@@ -60,11 +60,7 @@ class Task:
     setup: tuple[Mapping[str, Any], ...] = ()
 
     def words(self, explicit: bool) -> str:
-        """What the robot is told.
-
-        Args:
-            explicit: whether it is told the constraint.
-        """
+        """What the robot is told."""
         return f'{self.instruction} {self.requirements}' if explicit else self.instruction
 
 

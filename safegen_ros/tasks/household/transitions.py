@@ -266,14 +266,7 @@ def _surroundings(draft: Draft, name: str) -> None:
 
 
 def _run(draft: Draft, kind: Kind, place: str, name: str) -> None:
-    """What something that is on at a place does to a thing and all that is in it.
-
-    Args:
-        draft: the world.
-        kind: the class of what is on.
-        place: where it acts.
-        name: the place itself, or something that came into it.
-    """
+    """What something that is on at a place does to a thing and all that is in it."""
 
     def act(each: str) -> None:
         thing = draft.things[each]

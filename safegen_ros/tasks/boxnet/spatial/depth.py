@@ -53,11 +53,7 @@ class Contact:
 
 
 class Depth(ABC):
-    """How closely a step is looked at; a `Rules` of the tasks that it is given to.
-
-    Attributes:
-        name: of the depth.
-    """
+    """How closely a step is looked at; a `Rules` of the tasks that it is given to."""
 
     name: str
 

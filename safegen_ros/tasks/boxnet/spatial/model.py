@@ -197,12 +197,7 @@ _LONGEST = 200
 def follow_tips(
     tips: Sequence[Point], make: Callable[[int, Point, Point, bool], Move]
 ) -> Callable[[Any, int, str, int], Move]:
-    """Reads moves in their order; each begins where the one before it of its robot has ended.
-
-    Args:
-        tips: where the arms are before the first move.
-        make: a move from a robot, its start, its end, and whether it carries.
-    """
+    """Reads moves in their order; each begins where the one before it of its robot has ended."""
     now = list(tips)
 
     def read(said: Any, robot: int, place: str, at: int) -> Move:
@@ -218,10 +213,6 @@ def follow_tips(
 
 def task_of_values(values: Mapping[str, Any], source: str) -> SpatialTask:
     """A task; identifier and sizes are looked at before.
-
-    Args:
-        values: of its fields.
-        source: where it is from, for messages.
 
     Raises:
         BoxnetError: it is none.

@@ -71,11 +71,7 @@ def solve_spatial(
 
 
 class Bounds:
-    """The least number of steps that are left in a state, whatever is done.
-
-    Args:
-        task: to be solved.
-    """
+    """The least number of steps that are left in a state, whatever is done."""
 
     def __init__(self, task: SpatialTask) -> None:
         self.task = task

@@ -377,12 +377,6 @@ def _part_problem(rest: Problem, agenda: Sequence[SubGoal], done: int, end: int)
     """What remains, to be solved as far as a part goes.
 
     What a later sub-goal brings about in passing is not asked of this part.
-
-    Args:
-        rest: what remains of the whole.
-        agenda: all sub-goals in order.
-        done: how many of them are done.
-        end: how many have to be done behind the part.
     """
     goals = [goal.formula for goal in _due(agenda[:end]) if goal.kept]
     passing = [goal.formula for goal in agenda[done:end] if not goal.kept]

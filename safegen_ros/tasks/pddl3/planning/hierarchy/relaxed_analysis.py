@@ -24,9 +24,6 @@ from safegen_ros.verify.monitors import Standing
 class RelaxedAnalysis:
     """The relaxed task of one problem, asked from any moment of a plan for it.
 
-    Attributes:
-        task: the problem, grounded.
-
     Args:
         problem: the problem.
         budget: asked while this is built and whenever it answers.
@@ -88,9 +85,6 @@ class RelaxedAnalysis:
         is that tightens one nut, such goals may shut each other out: whoever goes for the first one
         may get no more supplies for the others. What an action needs besides its supply is what has
         to be at hand.
-
-        Args:
-            goals: the bits of the goals that are atoms.
 
         Returns:
             Bits of atoms that do not hold at the start, the nearest first: with a supply for each
