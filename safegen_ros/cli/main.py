@@ -22,10 +22,10 @@ from safegen_ros.cli import (
     domains,
     emulate,
     evaluation,
+    household,
     learning,
     operator_keys,
     planetarium,
-    sapo,
 )
 from safegen_ros.cli.approve import approve
 from safegen_ros.cli.calibrate import calibrate
@@ -387,7 +387,8 @@ evaluation.app.command()(figure6)
 app.add_typer(evaluation.app, name='evaluate')
 app.add_typer(planetarium.app, name='planetarium')
 app.add_typer(boxnet.app, name='boxnet')
-app.add_typer(sapo.app, name='sapo')
+app.add_typer(household.app, name='household')
+app.add_typer(household.app, name='sapo', hidden=True)  # its name until 0.2
 app.command()(domains.domains)
 app.command()(domains.new_domain)
 app.command()(domains.check_domain)

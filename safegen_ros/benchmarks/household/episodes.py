@@ -245,7 +245,7 @@ def compare(
     conditions = {'tasks': len(tasks), 'runs': runs, 'compat': compat.compat, 'steps': compat.steps}
     return Comparison(
         'household', 'SAPO: safety step by step', _HEADINGS, tuple(shown), facts, _DIFFERENCES,
-        conditions, tuple(measured), more=MORE, arguments=arguments, verb='sapo evaluate',
+        conditions, tuple(measured), more=MORE, arguments=arguments, verb='household evaluate',
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def test_the_tables_stand_beside_the_paper(tmp_path: Path) -> None:
     shielded = lines['table 3', 'implicit', 'careless, shield of proposed rules']
     assert shielded.failures['safety'] == 0.0
     assert lines['table 3', 'explicit', 'careless, shield'].success > 50.0
-    assert found.command == 'safegen sapo evaluate --runs 1'
+    assert found.command == 'safegen household evaluate --runs 1'
     page, *_ = [p for p in write_comparison(found, tmp_path, markdown(found)) if p.suffix == '.md']
     assert '| table 3 | explicit | oracle |' in page.read_text()
     kept = json.loads((tmp_path / 'household.json').read_text())
@@ -74,7 +74,7 @@ def test_the_published_count_changes_the_tables() -> None:
 
 
 def test_the_speed_of_the_world_and_of_a_sweep_is_measured() -> None:
-    """How high it is, `safegen sapo speed` tells: a test would depend on what runs beside it."""
+    """How high it is, `safegen household speed` tells: a test would depend on the machine."""
     found = measure_speed(500)
     assert 0 < found.done_per_s < found.steps_per_s
     assert found.sweep_s > 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen sapo`: a household, step by step, under partial observability and one arm."""
+"""`safegen household`: a household, step by step, under partial observability and one arm."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def run(
     task: Annotated[
         str,
         typer.Argument(
-            help='name of a task, as safegen sapo tasks lists them; with --thor a published file'
+            help='name of a task that safegen household tasks lists; with --thor a published file'
         ),
     ],
     agent: AgentName = 'oracle',
@@ -131,7 +131,7 @@ def run(
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help='a run that safegen sapo run kept')],
+    file: Annotated[Path, typer.Argument(help='a run that safegen household run kept')],
     picture: Annotated[
         Path | None, typer.Option(dir_okay=False, help='draw where things were over time here')
     ] = None,
