@@ -69,7 +69,7 @@ class ErrorFormatter:
             what = f'the server is silent ({_words(cause)})'
             return self.error(what, 'look whether it is overloaded, or give it more time')
         what = f'the server cannot be reached ({self.clean(_words(cause or error))}{often})'
-        return self.error(what, 'start it, or mend its address')
+        return self.error(what, 'start it, or fix its address')
 
     def _status(self, status: int, error: Any, often: str) -> BackendError:
         said = self.clean(_message(error))

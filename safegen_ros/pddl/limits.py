@@ -12,9 +12,11 @@ from collections.abc import Iterable, Mapping
 
 from safegen_ros.pddl.model import (
     Action,
+    AtomFormula,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
+    Equals,
     Exists,
     Forall,
     Formula,
@@ -52,6 +54,8 @@ def binding_count(variables: Variables, objects: Objects) -> int:
 
 def formula_size(formula: Formula, objects: Objects) -> int:
     """Number of connectives and atoms of a formula once its quantifiers are written out."""
+    if isinstance(formula, (AtomFormula, Equals)):  # most of them
+        return 1
     size = sum(formula_size(part, objects) for part in subformulas(formula))
     if isinstance(formula, (Forall, Exists)):
         size = min(binding_count(formula.variables, objects) * size, _CAP)

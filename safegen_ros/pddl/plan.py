@@ -10,7 +10,6 @@ guessing, since a prefix of a plan is another plan.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -80,11 +79,6 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.steps)
-
-
-def make_plan(steps: Sequence[Sequence[str]]) -> Plan:
-    """A plan from `(action, argument, ...)` sequences."""
-    return Plan(tuple(Step(name, tuple(arguments)) for name, *arguments in steps))
 
 
 def parse_plan(text: str) -> Plan:

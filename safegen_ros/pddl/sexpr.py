@@ -4,7 +4,7 @@
 
 PDDL is case-insensitive, so the text is lower-cased here once. Reading is one pass of a regular
 expression over the whole text; a list remembers only which token of the text it starts at, and
-lines and columns are worked out when somebody asks, which is when there is an error. The depth of
+lines and columns are worked out only when there is an error. The depth of
 a text is bounded by a limit and never by Python's stack.
 """
 

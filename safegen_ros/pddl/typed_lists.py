@@ -233,7 +233,7 @@ def _check_above(reader: Reader, section: Group, types: dict[str, str]) -> None:
             raise reader.error(
                 section,
                 f'type {name[:40]!r} is above itself, or below more than {_MAX_ABOVE} types',
-                'mend its line of parents',
+                'fix its line of parents',
             )
         waiting = left
 

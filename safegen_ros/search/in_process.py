@@ -58,7 +58,7 @@ def _solution(
     if not optimal:
         found = shortened(task, found)
     plan = Plan(tuple(task.actions[action].step for action in found))
-    verdict = verify(problem, plan)  # which follows the plan anew, with nothing of the search
+    verdict = verify(problem, plan)  # which follows the plan again, with nothing of the search
     if not verdict.ok:
         raise SafegenError(f'the search made a plan that does not verify: {verdict.reason}')
     return Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded)

@@ -55,7 +55,7 @@ class _Place:
         self.broken = broken  # whether some constraint can no longer be satisfied
         self.after: dict[Step, _Place] = {}
         self.good = False  # whether it is known that a plan may end here
-        self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until somebody asks
+        self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until asked for
 
 
 class _Reached:
@@ -109,7 +109,7 @@ class Validator:
         state = self._table.encode(problem.init)
         self._start = self._place(state, self._monitors.start(state))
         self._told: dict[int, tuple[str, str]] = {}
-        self._actions = ''  # the names of all, once somebody asks
+        self._actions = ''  # the names of all, once asked for
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""

@@ -152,9 +152,6 @@ def test_the_pieces_of_a_stream_are_its_text(backend: Backend) -> None:
     assert len(pieces) > 3
     assert all(pieces)
     assert 0 < streamed.first_token_s < streamed.seconds
-    assert streamed.tokens_per_s == pytest.approx(
-        (streamed.completion_tokens - 1) / (streamed.seconds - streamed.first_token_s)
-    )
 
 
 def test_samples_differ_and_can_be_drawn_again(backend: Backend) -> None:

@@ -188,7 +188,7 @@ def test_a_server_that_is_down() -> None:
             message = failure(backend)
     assert 'cannot be reached' in message
     assert 'asked 3 times' in message
-    assert 'start it, or mend its address' in message
+    assert 'start it, or fix its address' in message
 
 
 def test_a_name_that_nobody_knows() -> None:

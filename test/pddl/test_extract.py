@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
+from support.plans import make_plan
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.extract import Extraction, extract_plan
-from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, make_plan, parse_plan
+from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 
 PROBLEM = read_problem(

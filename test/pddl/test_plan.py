@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
+from support.plans import make_plan
 
 from safegen_ros.errors import ErrorCode, PlanFormatError
-from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, Step, make_plan, parse_plan, read_steps
+from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, Step, parse_plan, read_steps
 
 TWO = make_plan([('pickup', 'b1'), ('stack', 'b1', 'b2')])
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from support import exhaustive, strategies
+from support.plans import make_plan
 
-from safegen_ros.pddl.plan import Plan, make_plan
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.best_first import GreedySearch
 from safegen_ros.search.budget import Budget

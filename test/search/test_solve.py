@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from support import exhaustive, strategies
+from support.plans import make_plan
 
 from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem
-from safegen_ros.pddl.plan import Plan, make_plan
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.search import solve as module
 from safegen_ros.search.budget import FAST_DOWNWARD, IN_PROCESS, Budget, SearchLimit, Unsolvable
 from safegen_ros.search.fast_downward import fast_downward_available

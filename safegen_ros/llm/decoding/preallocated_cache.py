@@ -46,7 +46,7 @@ def preallocated_cache(model: Any) -> DynamicCache | None:
 class PreallocatedLayer(DynamicLayer):
     """The cache of a layer that looks back at everything.
 
-    Its tensors are views of longer ones; one that somebody else has put in their place, as
+    Its tensors are views of longer ones; one that was put in their place, as
     reordering does, is copied once.
     """
 

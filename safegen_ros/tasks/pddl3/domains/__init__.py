@@ -81,7 +81,7 @@ def load_kit(folder: str) -> DomainKit:
         kit = getattr(import_module(f'{__name__}.{folder}'), 'KIT', None)
     except Exception as error:
         what = f'cannot be imported: {type(error).__name__}: {error}'
-        raise _contradiction(folder, what, 'mend it; python shows where') from error
+        raise _contradiction(folder, what, 'fix it; python shows where') from error
     if not isinstance(kit, DomainKit):
         raise _contradiction(folder, 'exports no KIT', 'see the other folders')
     if kit.name != folder:

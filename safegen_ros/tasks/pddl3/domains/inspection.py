@@ -36,8 +36,8 @@ class Finding:
     """What is wrong with a domain folder.
 
     Attributes:
-        message: the place, what is wrong there, and how to mend it.
-        note: whether the folder can do without mending it.
+        message: the place, what is wrong there, and how to fix it.
+        note: whether the folder can do without the fix.
     """
 
     message: str
@@ -232,9 +232,7 @@ def family_findings(
             faults = [error.message]
         except Exception as error:
             what = f'{type(error).__name__}: {error}'
-            faults = [
-                f'the folder raises {what}: mend its code; a family that does not fit is None'
-            ]
+            faults = [f'the folder raises {what}: fix its code; a family that does not fit is None']
         else:
             if again.text != generated.text:
                 cure = 'draw only from the generator of random numbers that is given'
@@ -269,7 +267,7 @@ def problem_faults(kit: DomainKit, generated: GeneratedProblem) -> Iterator[str]
     free = validator if not problem.constraints else Validator(replace(problem, constraints=()))
     verdict = free.verify(generated.direct)
     if not verdict.ok:
-        yield f'the direct plan misses the goal: {verdict.reason}: mend the direct plan'
+        yield f'the direct plan misses the goal: {verdict.reason}: fix the direct plan'
     elif problem.constraints:
         verdict = validator.verify(generated.direct)
         if verdict.category is not Category.SAFETY_VIOLATION:

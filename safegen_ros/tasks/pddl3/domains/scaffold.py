@@ -54,7 +54,7 @@ def new_domain(name: str, into: Path | None = None) -> Path:
         draft.chmod(0o755)
         draft.rename(folder)
     except OSError as error:
-        raise _refused(f'{folder} cannot be written: {error.strerror}: mend that') from error
+        raise _refused(f'{folder} cannot be written: {error.strerror}: fix that') from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return folder

@@ -12,10 +12,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from support import strategies
+from support.plans import make_plan
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Formula, Problem
-from safegen_ros.pddl.plan import Plan, Step, make_plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.search.budget import Unsolvable
