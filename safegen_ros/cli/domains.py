@@ -20,7 +20,7 @@ from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.pddl3.domains.correlation import Correlation
-    from safegen_ros.tasks.pddl3.domains.inspection import Finding
+    from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
     from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
 _WIDTH = 400  # of tables, so that no cell is wrapped
@@ -274,7 +274,7 @@ def _print_correlations(found: Iterable[Correlation], seed: int) -> None:
     _print_table(heads, rows)
 
 
-def _print_findings(name: str, findings: Sequence[Finding], problems: int) -> None:
+def _print_findings(name: str, findings: Sequence[DomainFinding], problems: int) -> None:
     wrong = sum(not finding.note for finding in findings)
     verdict = f'{wrong} to mend' if wrong else f'in order ({problems} problems of each family)'
     print(f'{name}: {verdict}')

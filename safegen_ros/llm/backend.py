@@ -237,7 +237,7 @@ def check_choices(choices: Sequence[str]) -> None:
         raise ValueError('choices: expected different texts, at least one, none of them empty')
 
 
-class Clock:
+class CallClock:
     """Knows when a call must end.
 
     Args:

@@ -40,7 +40,7 @@ class BatchWorker:
     def __init__(
         self,
         turn: Callable[[], AbstractContextManager[None]],
-        write: Callable[[Sequence[Row], Interrupted], None],
+        write: Callable[[Sequence[BatchRow], Interrupted], None],
         most: int,
         name: str,
     ) -> None:
@@ -49,8 +49,8 @@ class BatchWorker:
         self._most = most
         self._name = name
         self._changed = threading.Condition()
-        self._waiting: deque[Row] = deque()
-        self._batch: list[Row] = []
+        self._waiting: deque[BatchRow] = deque()
+        self._batch: list[BatchRow] = []
         self._closed = False
         self._thread = threading.Thread(target=self._work, name='batches', daemon=True)
         self._thread.start()
@@ -60,7 +60,7 @@ class BatchWorker:
         """Whether `close` was called."""
         return self._closed
 
-    def submit(self, rows: Sequence[Row]) -> None:
+    def submit(self, rows: Sequence[BatchRow]) -> None:
         """Puts rows at the end of the line.
 
         Raises:
@@ -72,7 +72,7 @@ class BatchWorker:
             self._waiting.extend(rows)
             self._changed.notify_all()
 
-    def withdraw(self, rows: Sequence[Row]) -> None:
+    def withdraw(self, rows: Sequence[BatchRow]) -> None:
         """Ends rows for which nobody waits any more; nothing more is told of them."""
         with self._changed:
             for row in rows:
@@ -111,7 +111,7 @@ class BatchWorker:
             while self._waiting and len(self._batch) < self._most:
                 self._batch.append(self._waiting.popleft())
 
-    def _try(self, rows: Sequence[Row], interrupted: Interrupted) -> None:
+    def _try(self, rows: Sequence[BatchRow], interrupted: Interrupted) -> None:
         """Writes rows; where that fails, each by itself, so that only the one to blame fails."""
         try:
             if rows:
@@ -143,7 +143,7 @@ Processor = Callable[['torch.Tensor', 'torch.Tensor'], 'torch.Tensor']
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class BatchRow:
     """One answer that is being written.
 
     Attributes:
@@ -197,7 +197,10 @@ class RowBatch:
     """
 
     def __init__(
-        self, rows: Sequence[Row], ends: Collection[int], interrupted: Callable[[int, int], bool]
+        self,
+        rows: Sequence[BatchRow],
+        ends: Collection[int],
+        interrupted: Callable[[int, int], bool],
     ) -> None:
         from transformers import TemperatureLogitsWarper, TopPLogitsWarper
 
@@ -248,7 +251,7 @@ class RowBatch:
         return input_ids.new_tensor(ended).bool()
 
     @staticmethod
-    def _process(row: Row, ids: torch.Tensor, scores: torch.Tensor) -> None:
+    def _process(row: BatchRow, ids: torch.Tensor, scores: torch.Tensor) -> None:
         """Applies the processors of one row in place; an error of theirs ends this row alone."""
         own = ids[:, ids.shape[1] - len(row.prompt) - len(row.ids) :]
         kept = scores.clone()

@@ -13,8 +13,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from safegen_ros.errors import BackendError, ErrorCode
-from safegen_ros.llm.backend import Clock, Sampling
-from safegen_ros.llm.batch_worker import BatchWorker, Interrupted, Row, RowBatch
+from safegen_ros.llm.backend import CallClock, Sampling
+from safegen_ros.llm.batch_worker import BatchRow, BatchWorker, Interrupted, RowBatch
 from safegen_ros.llm.token_watch import TokenWatch
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.places import POLL_S
@@ -67,7 +67,7 @@ class BatchingBackend(TransformersBackend):
         self._open = 0
         self._counting = threading.Lock()
         name = str(self.model_dir)
-        until_closed = Clock(name, Sampling(), lambda: self._worker.closed)
+        until_closed = CallClock(name, Sampling(), lambda: self._worker.closed)
         self._worker = BatchWorker(lambda: self.turn(until_closed), self._write, batch, name)
 
     @property
@@ -87,7 +87,7 @@ class BatchingBackend(TransformersBackend):
         self,
         prompts: Sequence[Sequence[int]],
         sampling: Sampling,
-        clock: Clock,
+        clock: CallClock,
         watch: TokenWatch,
         more: dict[str, Any],
     ) -> Generator[tuple[int, list[int]], None, None]:
@@ -129,8 +129,8 @@ class BatchingBackend(TransformersBackend):
         place: int,
         told: SimpleQueue[_Told],
         more: dict[str, Any],
-    ) -> Row:
-        return Row(
+    ) -> BatchRow:
+        return BatchRow(
             prompt,
             sampling,
             limit=min(sampling.max_new_tokens, self._room(len(prompt))),
@@ -140,7 +140,7 @@ class BatchingBackend(TransformersBackend):
         )
 
     @contextmanager
-    def _admitted(self, rows: Sequence[Row]) -> Iterator[None]:
+    def _admitted(self, rows: Sequence[BatchRow]) -> Iterator[None]:
         """Puts rows in line, and counts the call as open once they are there.
 
         Raises:
@@ -161,7 +161,7 @@ class BatchingBackend(TransformersBackend):
             with self._counting:
                 self._open -= 1
 
-    def _write(self, rows: Sequence[Row], interrupted: Interrupted) -> None:
+    def _write(self, rows: Sequence[BatchRow], interrupted: Interrupted) -> None:
         """Writes behind all rows at once; see `BatchWorker`."""
         ids, mask = self._padded([[*row.prompt, *row.ids] for row in rows])
         # No row may get beyond the context, that of one that ended beside the others included.

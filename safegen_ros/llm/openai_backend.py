@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
     AnsweringBackend,
+    CallClock,
     Cancelled,
     ChoiceUnsupported,
-    Clock,
     Completion,
     Message,
     Sampling,
@@ -33,8 +33,8 @@ from safegen_ros.llm.backend import (
 )
 from safegen_ros.llm.loop_thread import LoopThread
 from safegen_ros.llm.model_names import KEY_ENV
-from safegen_ros.llm.openai_errors import ErrorFormatter, Refused, ServerFailed, pause
-from safegen_ros.llm.openai_stream import AnswerReader, Ask
+from safegen_ros.llm.openai_errors import ErrorFormatter, RequestRefused, ServerFailed, pause
+from safegen_ros.llm.openai_stream import AnswerReader, ChatRequest
 
 POLL_S = 0.02
 LAST_S = 0.2
@@ -42,7 +42,7 @@ LAST_S = 0.2
 
 _LOOPBACK = ('localhost', '127.0.0.1', '::1')
 
-_ASK: ContextVar[Ask] = ContextVar('ask')
+_ASK: ContextVar[ChatRequest] = ContextVar('ask')
 """The request that is being sent; it is told its response."""
 
 
@@ -135,19 +135,22 @@ class OpenAIBackend(AnsweringBackend):
         cancelled: Cancelled = never,
     ) -> Generator[Completion, None, None]:
         """Draws several answers, with one request where the server does that; see `Backend`."""
-        clock = Clock(self.url, sampling, cancelled)
+        clock = CallClock(self.url, sampling, cancelled)
         missing = set(range(count))
         if count > 1 and not self._one_each:
             try:
-                with closing(self._run([Ask(messages, sampling, count=count)], clock)) as found:
+                with closing(
+                    self._run([ChatRequest(messages, sampling, count=count)], clock)
+                ) as found:
                     for number, completion in found:
                         missing.discard(number)
                         yield completion
-            except Refused:
+            except RequestRefused:
                 pass  # what else there is to refuse, the single requests are told again
             self._one_each = bool(missing)
         asks = [
-            Ask(messages, replace(sampling, seed=sampling.seed + i), i) for i in sorted(missing)
+            ChatRequest(messages, replace(sampling, seed=sampling.seed + i), i)
+            for i in sorted(missing)
         ]
         with closing(self._run(asks, clock)) as found:
             for _, completion in found:
@@ -168,12 +171,12 @@ class OpenAIBackend(AnsweringBackend):
         )
         if self._no_choice:
             raise unsupported
-        clock = Clock(self.url, sampling, cancelled)
+        clock = CallClock(self.url, sampling, cancelled)
         longest = max(len(choice.encode()) for choice in choices) + 8  # at least a byte a token
         held = replace(sampling, max_new_tokens=longest, stop=())
         try:
-            completion = dict(self._run([Ask(messages, held, choices=choices)], clock))[0]
-        except Refused as error:
+            completion = dict(self._run([ChatRequest(messages, held, choices=choices)], clock))[0]
+        except RequestRefused as error:
             if 'structured' not in error.said:
                 raise
             self._no_choice = True
@@ -205,14 +208,17 @@ class OpenAIBackend(AnsweringBackend):
         on_text: Callable[[str], None] | None = None,
     ) -> Generator[tuple[int, Completion], None, None]:
         asks = [
-            Ask(messages, replace(sampling, seed=sampling.seed + place), place)
+            ChatRequest(messages, replace(sampling, seed=sampling.seed + place), place)
             for place, messages in enumerate(conversations)
         ]
-        with closing(self._run(asks, Clock(self.url, sampling, cancelled), on_text)) as found:
+        with closing(self._run(asks, CallClock(self.url, sampling, cancelled), on_text)) as found:
             yield from found
 
     def _run(
-        self, asks: list[Ask], clock: Clock, on_text: Callable[[str], None] | None = None
+        self,
+        asks: list[ChatRequest],
+        clock: CallClock,
+        on_text: Callable[[str], None] | None = None,
     ) -> Generator[tuple[int, Completion], None, None]:
         """Yields the answers as they are finished; closing the iterator ends the others."""
         clock.check()
@@ -237,8 +243,10 @@ class OpenAIBackend(AnsweringBackend):
         finally:
             work.cancel()
 
-    async def _answer_all(self, asks: list[Ask], clock: Clock, put: Callable[[Any], None]) -> None:
-        async def one(ask: Ask) -> None:
+    async def _answer_all(
+        self, asks: list[ChatRequest], clock: CallClock, put: Callable[[Any], None]
+    ) -> None:
+        async def one(ask: ChatRequest) -> None:
             async with self._places:
                 for found in await self._answer(ask, clock, put):
                     put(found)
@@ -251,7 +259,7 @@ class OpenAIBackend(AnsweringBackend):
                 task.cancel()
 
     async def _answer(
-        self, ask: Ask, clock: Clock, put: Callable[[Any], None]
+        self, ask: ChatRequest, clock: CallClock, put: Callable[[Any], None]
     ) -> list[tuple[int, Completion]]:
         while True:
             reader = AnswerReader(ask, clock, self._errors)
@@ -265,7 +273,7 @@ class OpenAIBackend(AnsweringBackend):
                     raise
                 self._no_stop = True
 
-    async def _connect(self, ask: Ask, clock: Clock) -> Any:
+    async def _connect(self, ask: ChatRequest, clock: CallClock) -> Any:
         """The stream of a request, which is sent again while the server is down or busy."""
         tries = 0
         while True:
@@ -284,7 +292,7 @@ class OpenAIBackend(AnsweringBackend):
                     raise BackendError(f'{named.message} ({cure})') from error
                 await asyncio.sleep(wait)
 
-    async def _request(self, ask: Ask) -> Any:
+    async def _request(self, ask: ChatRequest) -> Any:
         sampling = ask.sampling
         _ASK.set(ask)
         more: dict[str, Any] = {}
@@ -355,9 +363,9 @@ class OpenAIBackend(AnsweringBackend):
             f'{self._errors.clean(said)}: look into its log'
         )
 
-    def _refuses_usage(self, ask: Ask, error: BackendError) -> bool:
+    def _refuses_usage(self, ask: ChatRequest, error: BackendError) -> bool:
         """Whether a request was refused for `stream_options`, which is left out from then on."""
-        refused = isinstance(error, Refused) and 'stream_options' in error.said
+        refused = isinstance(error, RequestRefused) and 'stream_options' in error.said
         self._no_usage = self._no_usage or refused
         return refused and 'stream_options' in ask.fields
 

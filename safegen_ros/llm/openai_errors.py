@@ -27,7 +27,7 @@ _CURES = {
 }
 
 
-class Refused(BackendError):
+class RequestRefused(BackendError):
     """The server understood the request and does not accept it (400 or 422).
 
     Attributes:
@@ -79,7 +79,7 @@ class ErrorFormatter:
             return self.error(f'{what}: redirected to {target}', 'give the address that it means')
         cure = _CURES.get(status, 'look into its log')
         message = f'{self.url}: {what}: {cure.format(key=self._key_env)}'
-        return Refused(message, said) if status in (400, 422) else BackendError(message)
+        return RequestRefused(message, said) if status in (400, 422) else BackendError(message)
 
     def clean(self, text: str) -> str:
         """What a server said, on one line, short, and without the key."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.backend import Clock, Completion, Message, Sampling, StopCut
+from safegen_ros.llm.backend import CallClock, Completion, Message, Sampling, StopCut
 from safegen_ros.llm.openai_errors import ErrorFormatter
 
 BYTES_PER_TOKEN = 2048
@@ -21,7 +21,7 @@ FINISHED = ('stop', 'length')
 
 
 @dataclass
-class Ask:
+class ChatRequest:
     """One request.
 
     Attributes:
@@ -52,7 +52,7 @@ class Ask:
 class AnswerReader:
     """Puts the answers to one request together."""
 
-    def __init__(self, ask: Ask, clock: Clock, errors: ErrorFormatter) -> None:
+    def __init__(self, ask: ChatRequest, clock: CallClock, errors: ErrorFormatter) -> None:
         self._ask = ask
         self._clock = clock
         self._errors = errors

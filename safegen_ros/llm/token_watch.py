@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.backend import Clock, StopCut
+from safegen_ros.llm.backend import CallClock, StopCut
 
 if TYPE_CHECKING:
     import torch
@@ -74,7 +74,10 @@ class TokenWatch:
     """
 
     def __init__(
-        self, clock: Clock, readers: Sequence[TokenReader], on_text: Callable[[str], None] | None
+        self,
+        clock: CallClock,
+        readers: Sequence[TokenReader],
+        on_text: Callable[[str], None] | None,
     ) -> None:
         self.readers = readers
         self.first_s = 0.0

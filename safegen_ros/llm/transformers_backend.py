@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
     AnsweringBackend,
+    CallClock,
     Cancelled,
-    Clock,
     Completion,
     Message,
     Sampling,
@@ -160,7 +160,7 @@ class TransformersBackend(AnsweringBackend):
             Unsupported: there is no room in its context.
             Canceled: soon after `cancelled()` turned true.
         """
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock = CallClock(str(self.model_dir), sampling, cancelled)
         clock.check()
         watch = TokenWatch(clock, [], None)
         with closing(self._rows([prompt], sampling, clock, watch, settings)) as rows:
@@ -173,7 +173,7 @@ class TransformersBackend(AnsweringBackend):
         cancelled: Cancelled,
         on_text: Callable[[str], None] | None = None,
     ) -> Generator[tuple[int, Completion], None, None]:
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock = CallClock(str(self.model_dir), sampling, cancelled)
         clock.check()
         if not conversations:
             return
@@ -191,7 +191,7 @@ class TransformersBackend(AnsweringBackend):
         self,
         prompts: Sequence[Sequence[int]],
         sampling: Sampling,
-        clock: Clock,
+        clock: CallClock,
         watch: TokenWatch,
         more: dict[str, Any],
     ) -> Generator[tuple[int, list[int]], None, None]:
@@ -220,7 +220,7 @@ class TransformersBackend(AnsweringBackend):
         return room
 
     @contextmanager
-    def turn(self, clock: Clock) -> Iterator[None]:
+    def turn(self, clock: CallClock) -> Iterator[None]:
         """One call of the model at a time: the random numbers of torch belong to the process.
 
         Raises:

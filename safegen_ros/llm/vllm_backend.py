@@ -20,8 +20,8 @@ from typing import Any
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
     AnsweringBackend,
+    CallClock,
     Cancelled,
-    Clock,
     Completion,
     Message,
     Sampling,
@@ -73,7 +73,7 @@ class VllmBackend(AnsweringBackend):
     ) -> Generator[tuple[int, Completion], None, None]:
         seeds = range(sampling.seed, sampling.seed + len(conversations))
         parameters = [self._parameters(replace(sampling, seed=seed)) for seed in seeds]
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock = CallClock(str(self.model_dir), sampling, cancelled)
         with closing(self._run(conversations, parameters, clock, on_text)) as found:
             for (place, _), completion in found:
                 yield place, completion
@@ -86,7 +86,7 @@ class VllmBackend(AnsweringBackend):
         cancelled: Cancelled = never,
     ) -> Generator[Completion, None, None]:
         """Draws several answers with one request; other calls wait for its end."""
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock = CallClock(str(self.model_dir), sampling, cancelled)
         for _, completion in self._run([messages], [self._parameters(sampling, n=count)], clock):
             yield completion
 
@@ -104,7 +104,7 @@ class VllmBackend(AnsweringBackend):
         longest = max(len(choice.encode()) for choice in choices) + 8
         held = replace(sampling, max_new_tokens=longest, stop=())
         forced = StructuredOutputsParams(choice=list(choices))
-        clock = Clock(str(self.model_dir), sampling, cancelled)
+        clock = CallClock(str(self.model_dir), sampling, cancelled)
         parameters = self._parameters(held, structured_outputs=forced)
         return dict(self._run([messages], [parameters], clock))[0, 0]
 
@@ -126,7 +126,7 @@ class VllmBackend(AnsweringBackend):
         self,
         conversations: Sequence[Sequence[Message]],
         parameters: Sequence[Any],
-        clock: Clock,
+        clock: CallClock,
         on_text: Callable[[str], None] | None = None,
     ) -> Generator[tuple[tuple[int, int], Completion], None, None]:
         """Yields answers by place and sample as they are finished; closing it ends the others."""
@@ -147,7 +147,7 @@ class VllmBackend(AnsweringBackend):
         names: dict[str, int],
         conversations: Sequence[Sequence[Message]],
         parameters: Sequence[Any],
-        clock: Clock,
+        clock: CallClock,
         on_text: Callable[[str], None] | None,
     ) -> Generator[tuple[tuple[int, int], Completion], None, None]:
         clock.check()
@@ -172,7 +172,7 @@ class VllmBackend(AnsweringBackend):
                         yield key, self._completion(output, answer, clock, first[key])
             clock.check()
 
-    def _completion(self, output: Any, answer: Any, clock: Clock, first_s: float) -> Completion:
+    def _completion(self, output: Any, answer: Any, clock: CallClock, first_s: float) -> Completion:
         if answer.finish_reason not in ('stop', 'length'):
             raise BackendError(
                 f'{self.model_dir}: vLLM ended the answer ({answer.finish_reason}): look into its '

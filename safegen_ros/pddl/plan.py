@@ -157,7 +157,7 @@ def _step(words: str) -> Step:
 def read_steps(text: str) -> tuple[Step, ...]:
     """The steps of a text by the whole grammar of `parse_plan`, which raises as this does."""
     steps: list[Step] = []
-    clock = Clock(text)
+    clock = StepTimes(text)
     brackets_first = text.lstrip().startswith('[')  # `[0] (a)`: they stand before the steps
     previous = ''  # what stands before, space and comments apart
     position = 0
@@ -186,7 +186,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-class Clock:
+class StepTimes:
     """Checks that the times of the steps of a text make them a sequence."""
 
     def __init__(self, text: str) -> None:

@@ -30,7 +30,7 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.pddl.sexpr import Group, Reader, Word, collector_paused, read_sexpr
+from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
 REQUIREMENTS = frozenset(
@@ -180,12 +180,12 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     return replace(problem, constraints=tuple(dict.fromkeys(found)), notes=notes)
 
 
-def problem_domain_name(text: str, source: str = '<problem>') -> Word:
+def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:
     """The domain that a problem text asks for and where it says so; the rest is not read."""
     reader, top = read_sexpr(text, source)
     _, sections, _ = _define(reader, top, 'problem')
     section = _domain_section(reader, top, sections)
-    return Word(reader.name(section, 1, 'the domain'), *reader.place_in(section, 1))
+    return SourceWord(reader.name(section, 1, 'the domain'), *reader.place_in(section, 1))
 
 
 def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[Group]]:

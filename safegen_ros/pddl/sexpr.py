@@ -46,7 +46,7 @@ def is_name(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class SourceWord:
     """A word with its place, for messages about it later on."""
 
     text: str
@@ -89,10 +89,14 @@ class Reader(Reports):
         self.text = text
 
     def error(
-        self, at: Group | Word, what: str, cure: str = '', code: ErrorCode = ErrorCode.BAD_PDDL
+        self,
+        at: Group | SourceWord,
+        what: str,
+        cure: str = '',
+        code: ErrorCode = ErrorCode.BAD_PDDL,
     ) -> PddlError:
         """An error at a list or a word, to be raised by the caller."""
-        line, column = (at.line, at.column) if isinstance(at, Word) else self.place(at.start)
+        line, column = (at.line, at.column) if isinstance(at, SourceWord) else self.place(at.start)
         error = PddlError(what, source=self.source, line=line, column=column, cure=cure, code=code)
         if self.text:
             error.excerpt = excerpt_at(self.text, self._starts[1][line - 1], line, column)
@@ -109,14 +113,14 @@ class Reader(Reports):
         """An error at an item of a list, to be raised by the caller."""
         return self.error(self.locate(group, index), what, cure, code)
 
-    def unsupported(self, at: Group | Word, feature: str, cure: str) -> PddlError:
+    def unsupported(self, at: Group | SourceWord, feature: str, cure: str) -> PddlError:
         """A refusal of a feature of PDDL that is understood but not handled here."""
         return self.error(at, f'{feature} is not supported', cure, ErrorCode.UNSUPPORTED_FEATURE)
 
-    def locate(self, group: Group, index: int) -> Group | Word:
+    def locate(self, group: Group, index: int) -> Group | SourceWord:
         """An item of a list, with its place."""
         item = group.items[index]
-        return item if isinstance(item, Group) else Word(item, *self.place_in(group, index))
+        return item if isinstance(item, Group) else SourceWord(item, *self.place_in(group, index))
 
     def place_in(self, group: Group, index: int) -> tuple[int, int]:
         """Line and column of an item of a list."""
@@ -188,7 +192,7 @@ def read_sexpr(text: str, source: str) -> tuple[Reader, Group]:
     """
     if len(text) > MAX_TEXT:
         raise Reader(source).error(
-            Word('', 1, 1),
+            SourceWord('', 1, 1),
             f'the text has {len(text):,} characters, more than the limit of {MAX_TEXT:,}',
             'send one problem, not a collection',
             ErrorCode.TASK_TOO_LARGE,
@@ -201,7 +205,10 @@ def read_sexpr(text: str, source: str) -> tuple[Reader, Group]:
     top = _nest(reader, _CHUNK.findall(read))
     if top is None:
         raise reader.error(
-            Word('', 1, 1), 'the text is empty', 'write a (define ...) form', ErrorCode.EMPTY_TASK
+            SourceWord('', 1, 1),
+            'the text is empty',
+            'write a (define ...) form',
+            ErrorCode.EMPTY_TASK,
         )
     return reader, top
 
@@ -214,7 +221,7 @@ def _check_characters(reader: Reader) -> None:
         if token[0] != ';':
             if not (token.isascii() and token.isprintable()):
                 raise reader.error(
-                    Word('', *reader.place(number)),
+                    SourceWord('', *reader.place(number)),
                     f'{token.lower()[:40]!r} is not plain ASCII',
                     'retype it without such characters',
                 )
@@ -223,7 +230,7 @@ def _check_characters(reader: Reader) -> None:
             line = reader.text.count('\n', 0, match.start()) + 1
             column = match.start() - reader.text.rfind('\n', 0, match.start())
             raise reader.error(
-                Word('', line, column), 'a control character in a comment', 'remove it'
+                SourceWord('', line, column), 'a control character in a comment', 'remove it'
             )
 
 
@@ -297,7 +304,7 @@ def _shown(group: Group) -> str:
 
 def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> PddlError:
     """What is wrong with a token that stands outside the one list."""
-    place = Word('', *reader.place(number))
+    place = SourceWord('', *reader.place(number))
     found = chunk[0] if chunk[0] in '()' else chunk[:40]
     if top is not None:
         line, _ = reader.place(top.start + top.size - 1)

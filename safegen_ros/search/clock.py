@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from safegen_ros.search.nnf import TRUE, Formula, Literal
+from safegen_ros.search.nnf import TRUE, NnfFormula, NnfLiteral
 from safegen_ros.search.sas_builder import Mark, SasBuilder
 
 
@@ -20,7 +20,7 @@ class Counter:
         self._logic = draft.logic
         self._bits = [draft.flag('count', False) for _ in range(largest.bit_length())]
 
-    def reads(self, value: int) -> Formula:
+    def reads(self, value: int) -> NnfFormula:
         """Whether it has a value."""
         return self._logic.both(
             *(
@@ -29,7 +29,7 @@ class Counter:
             )
         )
 
-    def advancing(self, when: Formula) -> list[Mark]:
+    def advancing(self, when: NnfFormula) -> list[Mark]:
         """What makes an operator add one."""
         found: list[Mark] = []
         for bit in self._bits:
@@ -39,19 +39,19 @@ class Counter:
             found.append((when, unset))
         return found
 
-    def resetting(self, when: Formula) -> list[Mark]:
+    def resetting(self, when: NnfFormula) -> list[Mark]:
         """What makes an operator set it to 0."""
         return [(when, self._logic.opposite(bit)) for bit in self._bits]
 
 
-class Clock:
+class StepClock:
     """Tells how many steps have been taken, as far as anyone asks."""
 
     def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft
-        self._flags: dict[int, Literal] = {}
+        self._flags: dict[int, NnfLiteral] = {}
 
-    def reached(self, steps: int) -> Formula:
+    def reached(self, steps: int) -> NnfFormula:
         """Whether that many steps have been taken before an operator, or more."""
         if steps <= 0:
             return TRUE

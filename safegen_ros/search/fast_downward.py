@@ -22,7 +22,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
-from safegen_ros.search.programs import Ended, memory_files, run_program
+from safegen_ros.search.programs import ProgramResult, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
 from safegen_ros.search.translation import operators_only
@@ -165,7 +165,7 @@ def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budge
     raise budget.memory_is_over()
 
 
-def _failure(what: str, ended: Ended, budget: Budget) -> SafegenError:
+def _failure(what: str, ended: ProgramResult, budget: Budget) -> SafegenError:
     if ended.code in _OUT_OF_MEMORY:
         return budget.memory_is_over()
     tail = ' '.join(ended.output[-_TAIL:].split())

@@ -18,7 +18,7 @@ from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Action, Atom, Problem
 from safegen_ros.pddl.plan import Step
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.joins import Body, Index, Pattern, Row, Rule, RuleMaker
+from safegen_ros.search.joins import Body, Index, JoinRule, Row, RowPattern, RuleMaker
 
 _ACTION_SIZE = 800  # a ground action without its masks [bytes], measured
 
@@ -57,8 +57,8 @@ class _Reachability:
         self._budget = budget
         self._problem = grounder.problem
         self._static: dict[str, list[Row]] = {}
-        self._indexes: dict[str, dict[Pattern, Index]] = {}
-        self._rules: dict[str, list[Rule]] = {}
+        self._indexes: dict[str, dict[RowPattern, Index]] = {}
+        self._rules: dict[str, list[JoinRule]] = {}
         self._awaiting: dict[Atom, list[tuple[str, list[Atom]]]] = {}
         self._reached = 0
         self._waiting: deque[Atom] = deque()
@@ -105,7 +105,7 @@ class _Reachability:
         if not body.fluent:
             self._fire(RuleMaker(body, self._table, self._index).rule(None), ())
 
-    def _index(self, predicate: str, pattern: Pattern) -> Index:
+    def _index(self, predicate: str, pattern: RowPattern) -> Index:
         indexes = self._indexes.setdefault(predicate, {})
         found = indexes.get(pattern)
         if found is None:
@@ -125,7 +125,7 @@ class _Reachability:
                 return
         self._ground(Step(action))
 
-    def _fire(self, rule: Rule, row: Row) -> None:
+    def _fire(self, rule: JoinRule, row: Row) -> None:
         for arguments in rule.bindings(row, self._budget):
             step = Step(rule.action, arguments)
             if step not in self._found:

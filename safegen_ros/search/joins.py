@@ -51,7 +51,7 @@ def _anything(row: Row) -> bool:
     return True
 
 
-class Pattern(NamedTuple):
+class RowPattern(NamedTuple):
     """How an atom of a precondition reads rows, by its places.
 
     Attributes:
@@ -85,7 +85,7 @@ class Pattern(NamedTuple):
 class Index:
     """The rows of a predicate that fit a pattern, by their key: what is new in them."""
 
-    def __init__(self, pattern: Pattern, table: AtomTable) -> None:
+    def __init__(self, pattern: RowPattern, table: AtomTable) -> None:
         self.rows: dict[Row, list[Row]] = {}
         self._fits = pattern.test(table)
         self._key = _picker(pattern.key)
@@ -123,7 +123,7 @@ class _Join(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class JoinRule:
     """How one atom leads to instances of an action.
 
     Attributes:
@@ -179,7 +179,7 @@ class Body:
             return formula.predicate not in self._table.fluents
         return all(map(self._is_static, subformulas(formula)))
 
-    def pattern(self, atom: AtomFormula, bound: list[str]) -> Pattern:
+    def pattern(self, atom: AtomFormula, bound: list[str]) -> RowPattern:
         """How an atom is read when some variables are known."""
         declared = self._table.problem.domain.predicates[atom.predicate]
         constants, same, kinds = [], [], []
@@ -198,14 +198,14 @@ class Body:
                     kinds.append((place, kind))
         key = tuple(place for term, place in first.items() if term in bound)
         new = tuple(place for term, place in first.items() if term not in bound)
-        return Pattern(tuple(constants), tuple(same), tuple(kinds), key, new)
+        return RowPattern(tuple(constants), tuple(same), tuple(kinds), key, new)
 
 
 class RuleMaker:
     """Writes one rule: the order of its joins, with every filter as early as it can be asked."""
 
     def __init__(
-        self, body: Body, table: AtomTable, index: Callable[[str, Pattern], Index]
+        self, body: Body, table: AtomTable, index: Callable[[str, RowPattern], Index]
     ) -> None:
         self._body = body
         self._table = table
@@ -214,7 +214,7 @@ class RuleMaker:
         self._filters = list(body.filters)
         self._joins: list[_Join] = []
 
-    def rule(self, pinned: int | None) -> Rule:
+    def rule(self, pinned: int | None) -> JoinRule:
         """The rule that begins with one of the fluent atoms, or with none."""
         body = self._body
         waiting = [*body.static, *body.fluent]
@@ -239,7 +239,7 @@ class RuleMaker:
                 self._join({(): [(each,) for each in self._table.objects[kind]]}, _picker(()))
         arguments = _picker([self._bound.index(name) for name in body.parameters])
         joins = tuple(j for j in self._joins if j.tests or j.rows != {(): [()]})
-        return Rule(body.name, fits, start, joins, arguments)
+        return JoinRule(body.name, fits, start, joins, arguments)
 
     def _rank(self, atom: AtomFormula) -> tuple[bool, int, bool]:
         """Atoms with known variables come first, then those with few new ones, then static ones."""
@@ -247,7 +247,7 @@ class RuleMaker:
         new = variables.difference(self._bound)
         return len(new) == len(variables) > 0, len(new), atom in self._body.fluent
 
-    def _bind(self, atom: AtomFormula, pattern: Pattern) -> None:
+    def _bind(self, atom: AtomFormula, pattern: RowPattern) -> None:
         self._bound.extend(atom.terms[place] for place in pattern.new)
 
     def _join(self, rows: dict[Row, list[Row]], key: _Pick) -> None:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 
-class Literal(NamedTuple):
+class NnfLiteral(NamedTuple):
     """A variable has a value or, if not `positive`, another one."""
 
     variable: int
@@ -17,17 +17,17 @@ class Literal(NamedTuple):
     positive: bool
 
 
-class Junction(NamedTuple):
+class NnfJunction(NamedTuple):
     """A conjunction, or a disjunction, of two or more formulas, none of them of the same kind."""
 
     conjunctive: bool
-    parts: tuple[Formula, ...]
+    parts: tuple[NnfFormula, ...]
 
 
-Formula = Literal | Junction
+NnfFormula = NnfLiteral | NnfJunction
 
-TRUE = Junction(True, ())
-FALSE = Junction(False, ())
+TRUE = NnfJunction(True, ())
+FALSE = NnfJunction(False, ())
 
 _SLACK = 4  # how many times too many conjunctions may be on the way to a normal form
 
@@ -39,7 +39,7 @@ class _Units:
         self.equal: dict[int, int] = {}
         self.other: dict[int, dict[int, None]] = {}
 
-    def known(self, literal: Literal) -> bool | None:
+    def known(self, literal: NnfLiteral) -> bool | None:
         """Whether a literal follows, or its negation does; None when neither does."""
         variable, value, positive = literal
         if variable in self.equal:
@@ -48,10 +48,10 @@ class _Units:
             return not positive
         return None
 
-    def literals(self) -> list[Literal]:
-        found = [Literal(variable, value, True) for variable, value in self.equal.items()]
+    def literals(self) -> list[NnfLiteral]:
+        found = [NnfLiteral(variable, value, True) for variable, value in self.equal.items()]
         for variable, values in self.other.items():
-            found += [Literal(variable, value, False) for value in values]
+            found += [NnfLiteral(variable, value, False) for value in values]
         return found
 
 
@@ -65,44 +65,44 @@ class NnfFormulas:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = sizes
 
-    def literal(self, variable: int, value: int, positive: bool = True) -> Literal:
+    def literal(self, variable: int, value: int, positive: bool = True) -> NnfLiteral:
         """A literal; of a variable with two values it is always written as a positive one."""
         if not positive and self._sizes[variable] == 2:
-            return Literal(variable, 1 - value, True)
-        return Literal(variable, value, positive)
+            return NnfLiteral(variable, 1 - value, True)
+        return NnfLiteral(variable, value, positive)
 
-    def opposite(self, literal: Literal) -> Literal:
+    def opposite(self, literal: NnfLiteral) -> NnfLiteral:
         """The negation of a literal."""
         return self.literal(literal.variable, literal.value, not literal.positive)
 
-    def negate(self, formula: Formula) -> Formula:
+    def negate(self, formula: NnfFormula) -> NnfFormula:
         """The negation."""
-        if isinstance(formula, Literal):
+        if isinstance(formula, NnfLiteral):
             return self.opposite(formula)
-        return Junction(not formula.conjunctive, tuple(map(self.negate, formula.parts)))
+        return NnfJunction(not formula.conjunctive, tuple(map(self.negate, formula.parts)))
 
-    def both(self, *parts: Formula) -> Formula:
+    def both(self, *parts: NnfFormula) -> NnfFormula:
         """The conjunction."""
         return self.join(parts, True)
 
-    def either(self, *parts: Formula) -> Formula:
+    def either(self, *parts: NnfFormula) -> NnfFormula:
         """The disjunction."""
         return self.join(parts, False)
 
-    def join(self, parts: Iterable[Formula], conjunctive: bool) -> Formula:
+    def join(self, parts: Iterable[NnfFormula], conjunctive: bool) -> NnfFormula:
         """The conjunction, or the disjunction, simplified by the literals in it."""
         neutral, absorbing = (TRUE, FALSE) if conjunctive else (FALSE, TRUE)
         parts = [part for part in parts if part != neutral]
         if len(parts) < 2:
             return parts[0] if parts else neutral
         units = _Units()  # of a disjunction, what holds where its literals do not
-        others: dict[Formula, None] = {}
+        others: dict[NnfFormula, None] = {}
         waiting = parts[::-1]
         while waiting:
             learned = False
             while waiting:
                 part = waiting.pop()
-                if isinstance(part, Literal):
+                if isinstance(part, NnfLiteral):
                     own = part if conjunctive else self.opposite(part)
                     known = units.known(own)
                     if known is False:
@@ -128,9 +128,9 @@ class NnfFormulas:
         found = (*own_literals, *others)
         if len(found) == 1:
             return found[0]
-        return Junction(conjunctive, found) if found else neutral
+        return NnfJunction(conjunctive, found) if found else neutral
 
-    def _learn(self, units: _Units, literal: Literal) -> None:
+    def _learn(self, units: _Units, literal: NnfLiteral) -> None:
         variable, value, positive = literal
         if positive:
             units.equal[variable] = value
@@ -140,19 +140,21 @@ class NnfFormulas:
         values[value] = None
         if len(values) == self._sizes[variable] - 1:  # only one is left
             last = next(v for v in range(self._sizes[variable]) if v not in values)
-            self._learn(units, Literal(variable, last, True))
+            self._learn(units, NnfLiteral(variable, last, True))
 
-    def restrict(self, formula: Formula, facts: Mapping[int, int]) -> Formula:
+    def restrict(self, formula: NnfFormula, facts: Mapping[int, int]) -> NnfFormula:
         """The formula simplified by facts that are known to hold."""
 
-        def known(literal: Literal) -> bool | None:
+        def known(literal: NnfLiteral) -> bool | None:
             value = facts.get(literal.variable)
             return None if value is None else (value == literal.value) == literal.positive
 
         return self._restrict(formula, known)
 
-    def _restrict(self, formula: Formula, known: Callable[[Literal], bool | None]) -> Formula:
-        if isinstance(formula, Literal):
+    def _restrict(
+        self, formula: NnfFormula, known: Callable[[NnfLiteral], bool | None]
+    ) -> NnfFormula:
+        if isinstance(formula, NnfLiteral):
             truth = known(formula)
             return formula if truth is None else TRUE if truth else FALSE
         parts = [self._restrict(part, known) for part in formula.parts]
@@ -160,13 +162,13 @@ class NnfFormulas:
             return formula
         return self.join(parts, formula.conjunctive)
 
-    def cubes(self, formula: Formula, limit: int) -> list[tuple[Literal, ...]] | None:
+    def cubes(self, formula: NnfFormula, limit: int) -> list[tuple[NnfLiteral, ...]] | None:
         """Disjunctive normal form: conjunctions of literals of which one must hold.
 
         Returns:
             The conjunctions, none implied by another; None when it takes more than `limit`.
         """
-        if isinstance(formula, Literal):
+        if isinstance(formula, NnfLiteral):
             return [(formula,)]
         if not formula.conjunctive:
             parts = [self.cubes(part, limit) for part in formula.parts]
@@ -174,7 +176,7 @@ class NnfFormulas:
             return None if None in parts else _shortest_cubes(merged, limit)
         found = [literals(formula)]
         for part in formula.parts:
-            if isinstance(part, Literal):
+            if isinstance(part, NnfLiteral):
                 continue
             choices = self.cubes(part, limit)
             if choices is None or len(found) * len(choices) > _SLACK * limit:
@@ -188,12 +190,12 @@ class NnfFormulas:
 
 
 def _shortest_cubes(
-    found: list[tuple[Literal, ...]], limit: int
-) -> list[tuple[Literal, ...]] | None:
+    found: list[tuple[NnfLiteral, ...]], limit: int
+) -> list[tuple[NnfLiteral, ...]] | None:
     """Those that no other one follows from, unless there are too many of them."""
     if len(found) > _SLACK * limit:
         return None
-    kept: dict[frozenset[Literal], tuple[Literal, ...]] = {}
+    kept: dict[frozenset[NnfLiteral], tuple[NnfLiteral, ...]] = {}
     for cube in sorted(found, key=len):
         own = frozenset(cube)
         if not any(other <= own for other in kept):
@@ -201,32 +203,32 @@ def _shortest_cubes(
     return None if len(kept) > limit else list(kept.values())
 
 
-def literals(formula: Formula) -> tuple[Literal, ...]:
+def literals(formula: NnfFormula) -> tuple[NnfLiteral, ...]:
     """The literals of a conjunction of literals; of another formula, those among its conjuncts."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, NnfLiteral):
         return (formula,)
     if not formula.conjunctive:
         return ()
-    return tuple(part for part in formula.parts if isinstance(part, Literal))
+    return tuple(part for part in formula.parts if isinstance(part, NnfLiteral))
 
 
-def conjuncts(formula: Formula) -> tuple[Formula, ...]:
+def conjuncts(formula: NnfFormula) -> tuple[NnfFormula, ...]:
     """What must all hold."""
-    if isinstance(formula, Junction) and formula.conjunctive:
+    if isinstance(formula, NnfJunction) and formula.conjunctive:
         return formula.parts
     return (formula,)
 
 
-def variables(formula: Formula) -> set[int]:
+def variables(formula: NnfFormula) -> set[int]:
     """The variables that a formula speaks of."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, NnfLiteral):
         return {formula.variable}
     return {variable for part in formula.parts for variable in variables(part)}
 
 
-def holds(formula: Formula, values: Sequence[int]) -> bool:
+def holds(formula: NnfFormula, values: Sequence[int]) -> bool:
     """Whether the formula is true where every variable has the given value."""
-    if isinstance(formula, Literal):
+    if isinstance(formula, NnfLiteral):
         return (values[formula.variable] == formula.value) == formula.positive
     if formula.conjunctive:
         return all(holds(part, values) for part in formula.parts)

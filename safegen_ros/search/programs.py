@@ -61,7 +61,7 @@ def memory_files(*texts: str) -> Iterator[tuple[MemoryFile, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramResult:
     """How a program ended: its exit code (minus the number of the signal), and what it printed."""
 
     code: int
@@ -74,7 +74,7 @@ def run_program(
     files: Sequence[MemoryFile] = (),
     stdin: MemoryFile | None = None,
     python_path: Path | None = None,
-) -> Ended:
+) -> ProgramResult:
     """Runs a program to its end.
 
     Args:
@@ -108,7 +108,7 @@ def run_program(
         try:
             while True:
                 try:
-                    return Ended(process.wait(_POLL_S), output.text())
+                    return ProgramResult(process.wait(_POLL_S), output.text())
                 except subprocess.TimeoutExpired:
                     budget.tick()
         finally:

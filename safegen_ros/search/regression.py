@@ -19,14 +19,14 @@ from safegen_ros.pddl.bits import AtomTable, Condition, condition
 from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.search.budget import Unsolvable
-from safegen_ros.search.clock import Clock, Counter
+from safegen_ros.search.clock import Counter, StepClock
 from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
-    Formula,
-    Junction,
-    Literal,
+    NnfFormula,
     NnfFormulas,
+    NnfJunction,
+    NnfLiteral,
     conjuncts,
     holds,
 )
@@ -73,14 +73,14 @@ class Regression:
     def __init__(self, logic: NnfFormulas) -> None:
         self._logic = logic
 
-    def after(self, formula: Formula, operator: OperatorBuilder) -> Formula:
+    def after(self, formula: NnfFormula, operator: OperatorBuilder) -> NnfFormula:
         """Holds before the operator where the formula holds after it."""
-        if isinstance(formula, Literal):
+        if isinstance(formula, NnfLiteral):
             return self._literal(formula, operator)
         parts = [self.after(part, operator) for part in formula.parts]
         return self._logic.join(parts, formula.conjunctive)
 
-    def _literal(self, literal: Literal, operator: OperatorBuilder) -> Formula:
+    def _literal(self, literal: NnfLiteral, operator: OperatorBuilder) -> NnfFormula:
         logic = self._logic
         changes = operator.changes.get(literal.variable)
         if changes is None:
@@ -93,9 +93,9 @@ class Regression:
         equal = logic.restrict(logic.either(makes, kept), operator.precondition)
         return equal if literal.positive else logic.negate(equal)
 
-    def gained(self, formula: Formula, operator: OperatorBuilder) -> Formula:
+    def gained(self, formula: NnfFormula, operator: OperatorBuilder) -> NnfFormula:
         """The same of a formula that is known to be false before the operator, but shorter."""
-        if isinstance(formula, Literal):
+        if isinstance(formula, NnfLiteral):
             after = self._literal(formula, operator)
             before = self._logic.restrict(formula, operator.precondition)
             return FALSE if before in (after, TRUE) else after
@@ -114,14 +114,14 @@ class _Compiler:
 
     def __init__(self, problem: Problem, task: SasTask, draft: SasBuilder) -> None:
         self.draft = draft
-        self.clock = Clock(draft)
+        self.clock = StepClock(draft)
         self._problem = problem
         self._logic = self.draft.logic
         self._regression = Regression(self._logic)
         self._table = AtomTable(problem)
         self._facts = task.atoms()
         self._initial = self.draft.initial()
-        self._seen: dict[tuple[Formula, Formula], Formula] = {}
+        self._seen: dict[tuple[NnfFormula, NnfFormula], NnfFormula] = {}
         self.at_end(self._formula(condition(problem.goal, self._table)))
 
     def add(self, constraint: Constraint) -> None:
@@ -137,7 +137,7 @@ class _Compiler:
                 f'{constraint_text(constraint)}: change the initial state or the constraint'
             )
 
-    def _formula(self, ground: Condition) -> Formula:
+    def _formula(self, ground: Condition) -> NnfFormula:
         """A condition on atoms as one on facts; atoms that never change are folded."""
         logic = self._logic
         if isinstance(ground, bits.Junction):
@@ -146,16 +146,16 @@ class _Compiler:
         false = [logic.negate(self._atom(atom)) for atom in self._table.atoms(ground.false)]
         return logic.join(true + false, ground.conjunctive)
 
-    def _atom(self, atom: Atom) -> Formula:
+    def _atom(self, atom: Atom) -> NnfFormula:
         fact = self._facts.get(atom)
         if fact is not None:
             return self._logic.literal(*fact)
         return TRUE if self._table.initially(atom) else FALSE
 
-    def _initially(self, formula: Formula) -> bool:
+    def _initially(self, formula: NnfFormula) -> bool:
         return holds(formula, self._initial)
 
-    def always(self, formula: Formula) -> bool:
+    def always(self, formula: NnfFormula) -> bool:
         """No operator may lose any part of the formula."""
         if not self._initially(formula):
             return False
@@ -164,23 +164,23 @@ class _Compiler:
                 operator.demands.append(self._regression.after(part, operator))
         return True
 
-    def _gaining(self, formula: Formula) -> Iterator[tuple[OperatorBuilder, Formula]]:
+    def _gaining(self, formula: NnfFormula) -> Iterator[tuple[OperatorBuilder, NnfFormula]]:
         """The operators that may make a formula true, and when they do if it is false before."""
         for operator in self.draft.gaining(formula):
             gained = self._regression.gained(formula, operator)
             if gained != FALSE:
                 yield operator, gained
 
-    def _losing(self, formula: Formula) -> Iterator[tuple[OperatorBuilder, Formula]]:
+    def _losing(self, formula: NnfFormula) -> Iterator[tuple[OperatorBuilder, NnfFormula]]:
         """The operators that may make a formula false, and when they do if it is true before."""
         return self._gaining(self._logic.negate(formula))
 
-    def sometime(self, formula: Formula) -> bool:
+    def sometime(self, formula: NnfFormula) -> bool:
         """The goal asks for a flag that says that the formula has held."""
         self.draft.goals.append(self._has_held(formula))
         return True
 
-    def _has_held(self, formula: Formula, when: Formula = TRUE) -> Formula:
+    def _has_held(self, formula: NnfFormula, when: NnfFormula = TRUE) -> NnfFormula:
         """Whether a formula has held in some state so far, `when` holding one step before."""
         if self._initially(formula):
             return TRUE
@@ -192,7 +192,7 @@ class _Compiler:
                 operator.marks.append((self._logic.both(gained, when), found))
         return found
 
-    def sometime_before(self, formula: Formula, first: Formula) -> bool:
+    def sometime_before(self, formula: NnfFormula, first: NnfFormula) -> bool:
         """No operator may gain the formula while the other one has not held."""
         if self._initially(formula):
             return False
@@ -203,7 +203,7 @@ class _Compiler:
             operator.demands.append(self._logic.either(self._logic.negate(gained), seen))
         return True
 
-    def at_most_once(self, formula: Formula) -> bool:
+    def at_most_once(self, formula: NnfFormula) -> bool:
         """A flag says that the formula has held and was lost; then none may gain it."""
         logic = self._logic
         over = self.draft.flag('over', False)
@@ -214,12 +214,14 @@ class _Compiler:
             operator.demands.append(logic.either(logic.negate(gained), logic.opposite(over)))
         return True
 
-    def sometime_after(self, formula: Formula, then: Formula) -> bool:
+    def sometime_after(self, formula: NnfFormula, then: NnfFormula) -> bool:
         """The goal asks that nothing is owed."""
         self._owed(formula, then)
         return True
 
-    def _owed(self, formula: Formula, then: Formula, counter: Counter | None = None) -> Literal:
+    def _owed(
+        self, formula: NnfFormula, then: NnfFormula, counter: Counter | None = None
+    ) -> NnfLiteral:
         """Whether a formula has held and another one not since; a counter starts with it."""
         logic, regression = self._logic, self._regression
         owed = self.draft.flag('owed', self._initially(formula) and not self._initially(then))
@@ -234,14 +236,14 @@ class _Compiler:
                 operator.marks += counter.resetting(logic.both(starts, logic.opposite(owed)))
         return owed
 
-    def at_end(self, formula: Formula) -> bool:
+    def at_end(self, formula: NnfFormula) -> bool:
         """The goal asks for the formula, or for a flag that says that it holds now."""
         for part in conjuncts(formula):
-            choice = isinstance(part, Junction) and part != FALSE
+            choice = isinstance(part, NnfJunction) and part != FALSE
             self.draft.goals.append(self._holds_now(part) if choice else part)
         return True
 
-    def _holds_now(self, formula: Formula) -> Literal:
+    def _holds_now(self, formula: NnfFormula) -> NnfLiteral:
         """Whether a formula holds, as a flag that operators set and reset."""
         now = self.draft.flag('now', self._initially(formula))
         for operator, gained in self._gaining(formula):
@@ -250,7 +252,7 @@ class _Compiler:
             operator.marks.append((lost, self._logic.opposite(now)))
         return now
 
-    def within(self, formula: Formula, deadline: int) -> bool:
+    def within(self, formula: NnfFormula, deadline: int) -> bool:
         """Only in time the flag is set."""
         if deadline == 0:
             return self._initially(formula)
@@ -258,7 +260,7 @@ class _Compiler:
         self.draft.goals.append(self._has_held(formula, in_time))
         return True
 
-    def always_within(self, formula: Formula, then: Formula, delay: int) -> bool:
+    def always_within(self, formula: NnfFormula, then: NnfFormula, delay: int) -> bool:
         """While it is owed, the steps are counted."""
         logic = self._logic
         if delay == 0:
@@ -273,7 +275,7 @@ class _Compiler:
             self._forbid(operator, logic.both(late, logic.negate(paid.get(id(operator), FALSE))))
         return True
 
-    def hold_during(self, formula: Formula, begin: int, end: int) -> bool:
+    def hold_during(self, formula: NnfFormula, begin: int, end: int) -> bool:
         """As `always`, but between two times; a plan that ends before them ends with it."""
         if begin == 0 and not self._initially(formula):
             return False
@@ -282,7 +284,7 @@ class _Compiler:
             self.draft.goals.append(self._holds_now_or_began(formula, begin))
         return True
 
-    def _holds_now_or_began(self, formula: Formula, begin: int) -> Literal:
+    def _holds_now_or_began(self, formula: NnfFormula, begin: int) -> NnfLiteral:
         """Whether a formula holds or some time has come, as a flag."""
         logic = self._logic
         flag = self.draft.flag('held', self._initially(formula))
@@ -295,14 +297,14 @@ class _Compiler:
             operator.marks.append((logic.both(lost, logic.negate(began)), logic.opposite(flag)))
         return flag
 
-    def hold_after(self, formula: Formula, begin: int) -> bool:
+    def hold_after(self, formula: NnfFormula, begin: int) -> bool:
         """As `always`, but from some time on; a plan that ends before it ends with it."""
         if begin == 0:
             return self.always(formula)
         self._hold(formula, begin, TRUE)
         return self.at_end(formula)
 
-    def _hold(self, formula: Formula, begin: int, until: Formula) -> None:
+    def _hold(self, formula: NnfFormula, begin: int, until: NnfFormula) -> None:
         """Demands a formula after every operator from that step on, `until` holding before."""
         logic, regression = self._logic, self._regression
         inside = logic.both(self.clock.reached(begin - 1), until)
@@ -315,7 +317,7 @@ class _Compiler:
                 broken = logic.negate(regression.after(formula, operator))
                 self._forbid(operator, logic.both(entering, broken))
 
-    def _forbid(self, operator: OperatorBuilder, when: Formula) -> None:
+    def _forbid(self, operator: OperatorBuilder, when: NnfFormula) -> None:
         """Makes an operator that is applied in some situation leave the goal out of reach."""
         operator.marks.append((when, self._logic.opposite(self.draft.alive)))
 

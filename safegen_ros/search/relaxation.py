@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from safegen_ros.pddl.bits import Literals, bit_numbers
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.rules import Facts, Rule, RuleBuilder
+from safegen_ros.search.rules import Facts, RelaxedRule, RuleBuilder
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 
@@ -114,7 +114,9 @@ class Relaxation:
         return known << self._atoms
 
 
-def _useful(rules: list[Rule], goal: Facts, budget: Budget) -> tuple[list[Rule], Facts]:
+def _useful(
+    rules: list[RelaxedRule], goal: Facts, budget: Budget
+) -> tuple[list[RelaxedRule], Facts]:
     """The rules that can help to reach the goal, in their order, and the facts that they need."""
     needed = goal
     helpful: set[int] = set()

@@ -29,7 +29,7 @@ from safegen_ros.pddl.bits import (
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.task import SearchTask
-from safegen_ros.verify.monitors import Monitor
+from safegen_ros.verify.monitors import ConstraintMonitor
 
 AXIOM = -1
 """In place of an action's number: it costs nothing and is nobody's doing."""
@@ -53,7 +53,7 @@ class Facts(NamedTuple):
         return bool(self.true & more.true or self.false & more.false or self.other & more.other)
 
 
-class Rule(NamedTuple):
+class RelaxedRule(NamedTuple):
     """What an action, or an `AXIOM`, needs and gives; a conditional effect has one of its own."""
 
     action: int
@@ -64,7 +64,7 @@ class Rule(NamedTuple):
 class Memory(NamedTuple):
     """A fact that a constraint remembers: true while its monitor's field has one of the values."""
 
-    monitor: Monitor
+    monitor: ConstraintMonitor
     values: tuple[int, ...]
     fact: int
 
@@ -127,7 +127,7 @@ class RuleBuilder:
     """
 
     def __init__(self, task: SearchTask, budget: Budget) -> None:
-        self.rules: list[Rule] = []
+        self.rules: list[RelaxedRule] = []
         self.memories: list[Memory] = []
         self.expiries: list[Expiry] = []
         self.urgent = 0
@@ -148,13 +148,15 @@ class RuleBuilder:
             formulas = [condition(f, task.table) for f in monitor.constraint.arguments]
             axioms += self._watch(monitor, formulas)
         for formula, fact in axioms:
-            self.rules.append(Rule(AXIOM, self.needs(formula), Facts(other=fact)))
+            self.rules.append(RelaxedRule(AXIOM, self.needs(formula), Facts(other=fact)))
 
     def _other(self) -> int:
         self.others += 1
         return 1 << (self.others - 1)
 
-    def _watch(self, monitor: Monitor, formulas: list[Condition]) -> list[tuple[Condition, int]]:
+    def _watch(
+        self, monitor: ConstraintMonitor, formulas: list[Condition]
+    ) -> list[tuple[Condition, int]]:
         """Takes up a constraint; returns the axioms that make its facts true."""
         operator, first, last = monitor.constraint.operator, formulas[0], formulas[-1]
         if operator == 'always':
@@ -183,7 +185,7 @@ class RuleBuilder:
                 self._always.add(part, fact)
         return []  # hold-during is left to the monitors
 
-    def _goal_memory(self, monitor: Monitor, value: int, urgent: bool) -> int:
+    def _goal_memory(self, monitor: ConstraintMonitor, value: int, urgent: bool) -> int:
         """A fact that a plan ends with."""
         fact = self._memory(monitor, value)
         self._seen_goals |= fact
@@ -191,7 +193,7 @@ class RuleBuilder:
             self.urgent |= fact
         return fact
 
-    def _memory(self, monitor: Monitor, *values: int) -> int:
+    def _memory(self, monitor: ConstraintMonitor, *values: int) -> int:
         fact = self._other()
         self.memories.append(Memory(monitor, values, fact))
         return fact
@@ -215,7 +217,7 @@ class RuleBuilder:
         if fact is None:
             fact = self._written[formula] = self._other()
             for part in _disjuncts(formula):
-                self.rules.append(Rule(AXIOM, self.needs(part), Facts(other=fact)))
+                self.rules.append(RelaxedRule(AXIOM, self.needs(part), Facts(other=fact)))
         return fact
 
     def goal(self) -> Facts:
@@ -255,12 +257,12 @@ class RuleBuilder:
         true = known.true & ~delete & ~uncertain | action.add
         false = known.false & ~action.add & ~uncertain | delete & ~uncertain
         needs = needs.union(self._asked(changed, true, false))
-        self.rules.append(Rule(number, needs, Facts(action.add, delete)))
+        self.rules.append(RelaxedRule(number, needs, Facts(action.add, delete)))
         for when, (_, more, less) in zip(action.conditions, action.conditional, strict=True):
             own = needs.union(self.needs(when)).union(
                 self._asked(more | less, true | more, false & ~more)
             )
-            self.rules.append(Rule(number, own, Facts(more, less & ~more & ~action.add)))
+            self.rules.append(RelaxedRule(number, own, Facts(more, less & ~more & ~action.add)))
 
     def _keeping(self, kept: Condition, before: int) -> Facts:
         """What an action needs to leave a formula true, or that it may still make it false."""
@@ -272,7 +274,7 @@ class RuleBuilder:
         if fact is None:
             fact = self._allowed[kept, before] = self._other()
             for needs in (self.needs(kept), Facts(other=before)):
-                self.rules.append(Rule(AXIOM, needs, Facts(other=fact)))
+                self.rules.append(RelaxedRule(AXIOM, needs, Facts(other=fact)))
         return Facts(other=fact)
 
     def _asked(self, changed: int, true: int, false: int) -> Facts:

@@ -28,7 +28,7 @@ _VERSION = '3'
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class SasVariable:
     """A variable.
 
     Attributes:
@@ -43,7 +43,7 @@ class Variable:
     layer: int = NOT_DERIVED
 
 
-class Effect(NamedTuple):
+class SasEffect(NamedTuple):
     """A variable gets a value if every fact of the condition holds before the operator."""
 
     condition: tuple[Fact, ...]
@@ -52,15 +52,15 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class SasOperator:
     """A ground action; `name` is as in a plan, without the parentheses."""
 
     name: str
     precondition: dict[int, int]
-    effects: tuple[Effect, ...]
+    effects: tuple[SasEffect, ...]
 
 
-class Rule(NamedTuple):
+class Axiom(NamedTuple):
     """An axiom: in every state where the condition holds, a derived variable has a value."""
 
     condition: tuple[Fact, ...]
@@ -72,11 +72,11 @@ class Rule(NamedTuple):
 class SasTask:
     """A task; in every state at most one fact of each group in `mutexes` is true."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[SasVariable, ...]
     mutexes: tuple[tuple[Fact, ...], ...]
     goal: dict[int, int]
-    operators: tuple[Operator, ...]
-    rules: tuple[Rule, ...] = ()
+    operators: tuple[SasOperator, ...]
+    rules: tuple[Axiom, ...] = ()
 
     def atoms(self) -> dict[Atom, Fact]:
         """The atoms of PDDL that the values of variables stand for."""
@@ -104,7 +104,7 @@ def read_sas(text: str) -> SasTask:
         drafts = [_read_variable(lines) for _ in range(int(_line(lines)))]
         mutexes = tuple(_read_group(lines) for _ in range(int(_line(lines))))
         _expect(lines, 'begin_state')
-        variables = tuple(Variable(values, int(_line(lines)), layer) for values, layer in drafts)
+        variables = tuple(SasVariable(values, int(_line(lines)), layer) for values, layer in drafts)
         _expect(lines, 'end_state', 'begin_goal')
         goal = dict(_read_facts(lines))
         _expect(lines, 'end_goal')
@@ -159,7 +159,7 @@ def _facts(numbers: list[int]) -> tuple[Fact, ...]:
     return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-def _read_operator(lines: Iterator[str]) -> Operator:
+def _read_operator(lines: Iterator[str]) -> SasOperator:
     _expect(lines, 'begin_operator')
     name = _line(lines).rstrip()  # without arguments it ends in a space
     precondition = dict(_read_facts(lines))
@@ -168,18 +168,18 @@ def _read_operator(lines: Iterator[str]) -> Operator:
         _, *numbers, variable, before, value = map(int, _line(lines).split())
         if before >= 0:
             precondition[variable] = before
-        effects.append(Effect(_facts(numbers), variable, value))
+        effects.append(SasEffect(_facts(numbers), variable, value))
     _line(lines)  # its cost
     _expect(lines, 'end_operator')
-    return Operator(name, precondition, tuple(effects))
+    return SasOperator(name, precondition, tuple(effects))
 
 
-def _read_rule(lines: Iterator[str]) -> Rule:
+def _read_rule(lines: Iterator[str]) -> Axiom:
     _expect(lines, 'begin_rule')
     condition = _read_facts(lines)
     variable, _, value = map(int, _line(lines).split())
     _expect(lines, 'end_rule')
-    return Rule(condition, variable, value)
+    return Axiom(condition, variable, value)
 
 
 def write_sas(task: SasTask) -> str:
@@ -210,7 +210,7 @@ def _fact_lines(facts: Collection[Fact]) -> list[str]:
     return [str(len(facts)), *(f'{variable} {value}' for variable, value in facts)]
 
 
-def _operator_lines(operator: Operator) -> list[str]:
+def _operator_lines(operator: SasOperator) -> list[str]:
     changed = {effect.variable for effect in operator.effects}
     kept = [fact for fact in operator.precondition.items() if fact[0] not in changed]
     lines = ['begin_operator', operator.name, *_fact_lines(kept), str(len(operator.effects))]
@@ -239,15 +239,15 @@ def relevant_part(task: SasTask) -> SasTask:
     operators = []
     for operator in task.operators:
         effects = tuple(
-            Effect(renumbered(condition), number[variable], value)
+            SasEffect(renumbered(condition), number[variable], value)
             for condition, variable, value in operator.effects
             if variable in relevant
         )
         if effects:
             precondition = dict(renumbered(operator.precondition.items()))
-            operators.append(Operator(operator.name, precondition, effects))
+            operators.append(SasOperator(operator.name, precondition, effects))
     rules = [
-        Rule(renumbered(condition), number[variable], value)
+        Axiom(renumbered(condition), number[variable], value)
         for condition, variable, value in task.rules
         if variable in relevant
     ]

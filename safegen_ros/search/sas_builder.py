@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
-    Formula,
-    Junction,
-    Literal,
+    NnfFormula,
     NnfFormulas,
+    NnfJunction,
+    NnfLiteral,
     conjuncts,
     literals,
 )
 from safegen_ros.search.sas import (
     NOT_DERIVED,
-    Effect,
+    Axiom,
     Fact,
-    Operator,
-    Rule,
+    SasEffect,
+    SasOperator,
     SasTask,
-    Variable,
+    SasVariable,
 )
 
 MAX_COPIES = 8
@@ -39,7 +39,7 @@ MAX_CUBES = 64
 """Most conditional effects that one condition is split into."""
 
 
-Mark = tuple[Formula, Literal]
+Mark = tuple[NnfFormula, NnfLiteral]
 """A flag gets a value if a formula holds before the operator."""
 
 
@@ -58,9 +58,9 @@ class OperatorBuilder:
 
     name: str
     precondition: dict[int, int]
-    changes: dict[int, list[tuple[Formula, int]]]
-    needs: list[Formula] = field(default_factory=list)
-    demands: list[Formula] = field(default_factory=list)
+    changes: dict[int, list[tuple[NnfFormula, int]]]
+    needs: list[NnfFormula] = field(default_factory=list)
+    demands: list[NnfFormula] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ class SasBuilder:
         self.variables = list(task.variables)
         self._sizes = [len(variable.values) for variable in task.variables]
         self.logic = NnfFormulas(self._sizes)
-        self.goals: list[Formula] = []
+        self.goals: list[NnfFormula] = []
         self.mutexes = list(task.mutexes)
         self._defined = _Definitions(task, self.logic)
         self.operators = [self._operator(operator) for operator in task.operators]
@@ -87,9 +87,9 @@ class SasBuilder:
         self.alive = self.flag('alive', True)
         self.goals.append(self.alive)
 
-    def _operator(self, operator: Operator) -> OperatorBuilder:
+    def _operator(self, operator: SasOperator) -> OperatorBuilder:
         plain, needs = self._defined.split(operator.precondition.items())
-        changes: dict[int, list[tuple[Formula, int]]] = {}
+        changes: dict[int, list[tuple[NnfFormula, int]]] = {}
         for condition, variable, value in operator.effects:
             changes.setdefault(variable, []).append((self._defined.formula(condition), value))
         return OperatorBuilder(operator.name, plain, changes, needs)
@@ -107,13 +107,13 @@ class SasBuilder:
                     if targets != {value}:
                         self._leaving.setdefault((variable, value), []).append(number)
 
-    def gaining(self, *formulas: Formula) -> Iterator[OperatorBuilder]:
+    def gaining(self, *formulas: NnfFormula) -> Iterator[OperatorBuilder]:
         """The operators that may make some formula true, and perhaps a few more."""
         numbers: set[int] = set()
         waiting = list(formulas)
         while waiting:
             part = waiting.pop()
-            if isinstance(part, Junction):
+            if isinstance(part, NnfJunction):
                 waiting.extend(part.parts)
             else:
                 index = self._setting if part.positive else self._leaving
@@ -128,13 +128,13 @@ class SasBuilder:
             self._checkpoint()
             yield operator
 
-    def flag(self, name: str, initially: bool, layer: int = NOT_DERIVED) -> Literal:
+    def flag(self, name: str, initially: bool, layer: int = NOT_DERIVED) -> NnfLiteral:
         """A new variable of two values, as the literal that it is true."""
         number = len(self.variables)
         values = (f'NegatedAtom {name}-{number}()', f'Atom {name}-{number}()')
-        self.variables.append(Variable(values, int(initially), layer))
+        self.variables.append(SasVariable(values, int(initially), layer))
         self._sizes.append(2)
-        return Literal(number, 1, True)
+        return NnfLiteral(number, 1, True)
 
     def initial(self) -> list[int]:
         """The value of every variable in the initial state."""
@@ -154,12 +154,12 @@ class _Definitions:
     def __init__(self, task: SasTask, logic: NnfFormulas) -> None:
         self._task = task
         self._logic = logic
-        self._rules: dict[int, list[Rule]] = {}
+        self._rules: dict[int, list[Axiom]] = {}
         for rule in task.rules:
             self._rules.setdefault(rule.variable, []).append(rule)
-        self._known: dict[Fact, Formula] = {}
+        self._known: dict[Fact, NnfFormula] = {}
 
-    def formula(self, facts: Collection[Fact]) -> Formula:
+    def formula(self, facts: Collection[Fact]) -> NnfFormula:
         """What a conjunction of facts stands for."""
         if not facts:
             return TRUE
@@ -167,7 +167,7 @@ class _Definitions:
         own = [self._logic.literal(*fact) for fact in plain.items()]
         return self._logic.join([*own, *others], True)
 
-    def split(self, facts: Iterable[Fact]) -> tuple[dict[int, int], list[Formula]]:
+    def split(self, facts: Iterable[Fact]) -> tuple[dict[int, int], list[NnfFormula]]:
         """The facts about variables that operators change, and what the others stand for."""
         plain, others = {}, []
         for variable, value in facts:
@@ -177,7 +177,7 @@ class _Definitions:
                 others.append(self._definition(variable, value))
         return plain, others
 
-    def _definition(self, variable: int, value: int) -> Formula:
+    def _definition(self, variable: int, value: int) -> NnfFormula:
         found = self._known.get((variable, value))
         if found is None:
             logic = self._logic
@@ -190,7 +190,7 @@ class _Definitions:
         return found
 
 
-_Cube = tuple[Literal, ...]
+_Cube = tuple[NnfLiteral, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class _Copy:
 
     name: str
     precondition: _Cube
-    effects: list[tuple[_Cube, Literal]]
+    effects: list[tuple[_Cube, NnfLiteral]]
 
 
 class _Writer:
@@ -208,18 +208,18 @@ class _Writer:
     def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft
         self._logic = draft.logic
-        self._derived: dict[Formula, Literal] = {}
-        self._rules: list[tuple[_Cube, Literal]] = []
-        self._opposites: dict[int, dict[int, Literal]] = {}
+        self._derived: dict[NnfFormula, NnfLiteral] = {}
+        self._rules: list[tuple[_Cube, NnfLiteral]] = []
+        self._opposites: dict[int, dict[int, NnfLiteral]] = {}
 
-    def task(self, goal: Formula) -> SasTask:
+    def task(self, goal: NnfFormula) -> SasTask:
         goals = self._cube(goal)
         copies = [copy for operator in self._draft.every() for copy in self._copies(operator)]
         cubes = [goals, *(cube for cube, _ in self._rules)]
         for copy in copies:
             cubes += [copy.precondition, *(cube for cube, _ in copy.effects)]
         self._add_opposites(cubes)
-        rules = [Rule(self._facts(cube), f.variable, f.value) for cube, f in self._rules]
+        rules = [Axiom(self._facts(cube), f.variable, f.value) for cube, f in self._rules]
         mutexes = [
             ((variable, value), (other.variable, other.value))
             for variable, values in self._opposites.items()
@@ -247,14 +247,14 @@ class _Writer:
             found += [self._copy(operator, literals(choice), rest) for choice in choices]
         return found
 
-    def _split(self, formula: Formula) -> tuple[list[Formula], list[Junction]]:
+    def _split(self, formula: NnfFormula) -> tuple[list[NnfFormula], list[NnfJunction]]:
         """Conjunctions of literals of which one must hold, and what must hold beside it."""
         logic = self._logic
         if formula == FALSE:
             return [], []
-        found: list[Formula] = [logic.both(*literals(formula))]
-        large: list[Junction] = []
-        choices = [part for part in conjuncts(formula) if isinstance(part, Junction)]
+        found: list[NnfFormula] = [logic.both(*literals(formula))]
+        large: list[NnfJunction] = []
+        choices = [part for part in conjuncts(formula) if isinstance(part, NnfJunction)]
         for part in sorted(choices, key=lambda part: len(part.parts)):
             cubes = logic.cubes(part, MAX_COPIES)
             if cubes is None or len(found) * len(cubes) > MAX_COPIES:
@@ -264,13 +264,13 @@ class _Writer:
                 found = [each for each in dict.fromkeys(merged) if each != FALSE]
         return found, large
 
-    def _copy(self, operator: OperatorBuilder, cube: _Cube, rest: list[Junction]) -> _Copy:
+    def _copy(self, operator: OperatorBuilder, cube: _Cube, rest: list[NnfJunction]) -> _Copy:
         logic = self._logic
         facts = {literal.variable: literal.value for literal in cube if literal.positive}
         dead = logic.opposite(self._draft.alive)
         effects: list[Mark] = [(logic.negate(part), dead) for part in rest]
         for variable, values in operator.changes.items():
-            effects += [(when, Literal(variable, value, True)) for when, value in values]
+            effects += [(when, NnfLiteral(variable, value, True)) for when, value in values]
         written = [
             (condition, target)
             for when, target in (*effects, *operator.marks)
@@ -279,20 +279,21 @@ class _Writer:
         ]
         return _Copy(operator.name, cube, written)
 
-    def _conditions(self, formula: Formula) -> list[_Cube]:
+    def _conditions(self, formula: NnfFormula) -> list[_Cube]:
         """Conjunctions of literals that together are as good as a formula."""
         if formula == TRUE:
             return [()]
         cubes = self._logic.cubes(formula, MAX_CUBES)
         return [self._cube(formula)] if cubes is None else cubes
 
-    def _cube(self, formula: Formula) -> _Cube:
+    def _cube(self, formula: NnfFormula) -> _Cube:
         """A conjunction of literals that is as good as a formula, by axioms where needed."""
         return tuple(
-            part if isinstance(part, Literal) else self._axiom(part) for part in conjuncts(formula)
+            part if isinstance(part, NnfLiteral) else self._axiom(part)
+            for part in conjuncts(formula)
         )
 
-    def _axiom(self, formula: Junction) -> Literal:
+    def _axiom(self, formula: NnfJunction) -> NnfLiteral:
         """A derived variable that is true where a disjunction is."""
         found = self._derived.get(formula)
         if found is None:
@@ -318,15 +319,15 @@ class _Writer:
             found[variable] = value
         return tuple(found.items())
 
-    def _operator(self, copy: _Copy) -> Operator:
+    def _operator(self, copy: _Copy) -> SasOperator:
         precondition = dict(self._facts(copy.precondition))
         effects = []
         for cube, target in copy.effects:
             condition = self._facts(cube)
-            effects.append(Effect(condition, target.variable, target.value))
+            effects.append(SasEffect(condition, target.variable, target.value))
             before = precondition.get(target.variable)
             for value, flag in self._opposites.get(target.variable, {}).items():
                 differs = int(target.value != value)
                 if before is None or differs != int(before != value):
-                    effects.append(Effect(condition, flag.variable, differs))
-        return Operator(copy.name, precondition, tuple(effects))
+                    effects.append(SasEffect(condition, flag.variable, differs))
+        return SasOperator(copy.name, precondition, tuple(effects))

@@ -22,7 +22,7 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     vocabulary,
 )
 from safegen_ros.training.attempts import failed_attempt
-from safegen_ros.verify.monitors import Monitor, MonitorSet
+from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet
 
 MOST_MONITORS = 6
 """Constraints whose automata are taught, the first ones of a problem."""
@@ -124,7 +124,7 @@ def _trace(problem: Problem, plan: Plan) -> Trace:
     return Trace(tuple(tuple(table.atoms(bits)) for bits in states), tuple(values))
 
 
-def _values(monitors: Sequence[Monitor], standing: int) -> tuple[int, ...]:
+def _values(monitors: Sequence[ConstraintMonitor], standing: int) -> tuple[int, ...]:
     return tuple(
         min((standing >> monitor.shift) & monitor.limit, MOST_STANDING - 1) for monitor in monitors
     )

@@ -50,7 +50,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Monitor:
+class ConstraintMonitor:
     """The automaton of one constraint.
 
     Attributes:
@@ -91,7 +91,7 @@ class Monitor:
 
 @dataclass(frozen=True, slots=True)
 class _Automaton:
-    """What is particular to an operator: see `Monitor`."""
+    """What is particular to an operator: see `ConstraintMonitor`."""
 
     progress: _Progress
     violated: int = -1
@@ -256,13 +256,13 @@ class MonitorSet:
         self._timed = tuple(monitor for monitor in self.monitors if monitor.timed)
         self._with_deadline = tuple((m, m.lost) for m in self._timed if m.lost is not None)
         self._untimed = tuple(monitor for monitor in self.monitors if not monitor.timed)
-        self._watching: dict[int, list[Monitor]] = {}
+        self._watching: dict[int, list[ConstraintMonitor]] = {}
         if len(self._untimed) > _MOST_SCANNED:
             for monitor in self._untimed:
                 for bit in single_bits(monitor.mask):
                     self._watching.setdefault(bit, []).append(monitor)
 
-    def _monitor(self, constraint: Constraint) -> tuple[Monitor, int]:
+    def _monitor(self, constraint: Constraint) -> tuple[ConstraintMonitor, int]:
         formulas = [condition(f, self.table) for f in constraint.arguments]
         tests = [compile_test(formula) for formula in formulas]
         automaton = _AUTOMATA[constraint.operator](*tests, *constraint.times)
@@ -272,7 +272,7 @@ class MonitorSet:
         width = automaton.largest.bit_length()
         shift = self._place
         self._place += width
-        monitor = Monitor(
+        monitor = ConstraintMonitor(
             constraint, mask, automaton.timed, automaton.progress, automaton.lost,
             automaton.pending, automaton.violated, shift, (1 << width) - 1,
         )  # fmt: skip
@@ -302,19 +302,21 @@ class MonitorSet:
             standing = self._moved(standing, touched, state, time)
         return standing
 
-    def _touched(self, changed: int) -> Collection[Monitor]:
+    def _touched(self, changed: int) -> Collection[ConstraintMonitor]:
         if changed == ALL:
             return self._untimed
         if not self._watching:
             return [monitor for monitor in self._untimed if monitor.mask & changed]
-        touched: dict[int, Monitor] = {}
+        touched: dict[int, ConstraintMonitor] = {}
         for bit in single_bits(changed):
             for monitor in self._watching.get(bit, ()):
                 touched[monitor.shift] = monitor
         return touched.values()
 
     @staticmethod
-    def _moved(standing: Standing, monitors: Iterable[Monitor], state: int, time: int) -> Standing:
+    def _moved(
+        standing: Standing, monitors: Iterable[ConstraintMonitor], state: int, time: int
+    ) -> Standing:
         for monitor in monitors:
             value = (standing >> monitor.shift) & monitor.limit
             if value == monitor.violated:
@@ -345,17 +347,17 @@ class MonitorSet:
                 return True
         return False
 
-    def violated(self, standing: Standing) -> tuple[Monitor, ...]:
+    def violated(self, standing: Standing) -> tuple[ConstraintMonitor, ...]:
         """The monitors that no continuation can satisfy."""
         if not standing & _BROKEN:
             return ()
         return tuple(m for m in self.monitors if m.status(standing) is Status.VIOLATED)
 
-    def unsatisfied(self, standing: Standing) -> tuple[Monitor, ...]:
+    def unsatisfied(self, standing: Standing) -> tuple[ConstraintMonitor, ...]:
         """The monitors that are not satisfied if the trajectory ends here."""
         return tuple(m for m in self.monitors if m.status(standing) is not Status.SATISFIED)
 
     @staticmethod
-    def texts(monitors: Iterable[Monitor]) -> tuple[str, ...]:
+    def texts(monitors: Iterable[ConstraintMonitor]) -> tuple[str, ...]:
         """The constraints of some monitors as PDDL text."""
         return tuple(constraint_text(monitor.constraint) for monitor in monitors)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from safegen_ros.pddl.model import Constraint, Not, Problem, State
-from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
+from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
 OBLIGATIONS = frozenset(('sometime', 'sometime-after', 'at end'))
 """What no state can break: a plan that is not at its end yet need not have done it."""
@@ -65,7 +65,7 @@ def remaining_constraints(
     return tuple(dict.fromkeys(found))
 
 
-def _remaining(monitor: Monitor, value: int, time: int) -> list[Constraint]:
+def _remaining(monitor: ConstraintMonitor, value: int, time: int) -> list[Constraint]:
     """See `monitors` for what the values of each automaton mean."""
     own = monitor.constraint
     operator, first, last = own.operator, own.arguments[0], own.arguments[-1]

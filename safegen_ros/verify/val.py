@@ -23,7 +23,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify.val_faults import Fault, question, unanswerable
+from safegen_ros.verify.val_faults import ValFault, question, unanswerable
 
 TIMEOUT_S = 30.0
 """Time that one run of VAL may take (SafeGen-LLM appendix E)."""
@@ -67,7 +67,7 @@ class Opinion:
     verdict: Verdict
     output: str = ''
     files: Mapping[str, str] = field(default_factory=dict)
-    fault: Fault | None = None
+    fault: ValFault | None = None
 
 
 def validate_binary() -> Path:

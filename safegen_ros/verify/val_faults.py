@@ -56,7 +56,7 @@ _NEVER = Exists((('?any', 'object'),), Not(Equals('?any', '?any')))
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValFault:
     """One thing that VAL gets wrong.
 
     Attributes:
@@ -95,12 +95,12 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     return asked, Plan(tuple(steps))
 
 
-def present_faults(problem: Problem, plan: Plan) -> tuple[Fault, ...]:
+def present_faults(problem: Problem, plan: Plan) -> tuple[ValFault, ...]:
     """The faults that a problem and a plan would bring out in VAL."""
     return tuple(fault for fault in FAULTS if fault.present(problem, plan))
 
 
-def unanswerable(problem: Problem, plan: Plan) -> Fault | None:
+def unanswerable(problem: Problem, plan: Plan) -> ValFault | None:
     """The first fault that is present and that no other question avoids."""
     return next((f for f in FAULTS if not f.cure and f.present(problem, plan)), None)
 
@@ -299,58 +299,58 @@ def _has_hold_after(problem: Problem, plan: Plan) -> bool:
 
 
 FAULTS = (
-    Fault(
+    ValFault(
         'foreign-step',
         'takes unknown objects and surplus arguments in untyped domains, crashes over missing ones',
         _has_foreign_step,
     ),
-    Fault(
+    ValFault(
         'long-list',
         'cannot read some 10,000 steps or 3,300 typed names',
         _has_long_list,
     ),
-    Fault(
+    ValFault(
         'many-windows',
         'reads hold-during and hold-after wrongly, and too slowly one state at a time',
         _has_many_windows,
     ),
-    Fault(
+    ValFault(
         'empty-junction',
         'drops all constraints, or refuses the file, over an (and) or (or) without parts',
         _has_empty_junction,
         'written as a quantified formula that is always or never true',
     ),
-    Fault(
+    ValFault(
         'empty-range',
         'crashes over an inner quantifier of several variables of which one ranges over nothing',
         _has_empty_range,
         'one variable to a quantifier',
     ),
-    Fault(
+    ValFault(
         'quantified-constraint',
         'crashes over foralls around constraints that are nested or range over nothing',
         _has_quantified_constraint,
         'constraints are written ground',
     ),
-    Fault(
+    ValFault(
         'keyword-name',
         'crashes, or drops all constraints, over a name that its reader takes for something else',
         _has_keyword,
         'every name gets a prefix',
     ),
-    Fault(
+    ValFault(
         'hold-during-window',
         'checks only the first state of a window',
         _has_window,
         'a window for every state, up to the last one',
     ),
-    Fault(
+    ValFault(
         'past-the-end',
         'asks nothing in a window that begins after the end of a plan',
         _has_late_window,
         'asked of the last state',
     ),
-    Fault(
+    ValFault(
         'hold-after',
         'takes the time for 0, or crashes',
         _has_hold_after,

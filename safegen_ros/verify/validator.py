@@ -20,7 +20,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
+from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
 _LONGEST = 1000  # characters of one part of a reason
 _MOST = 20  # parts of a reason
@@ -276,7 +276,9 @@ class Validator:
             at.index,
         )
 
-    def _report(self, monitor: Monitor, state: int, standing: Standing) -> BrokenConstraint:
+    def _report(
+        self, monitor: ConstraintMonitor, state: int, standing: Standing
+    ) -> BrokenConstraint:
         """What to say of a constraint that is violated, or open, in the state of an index."""
         constraint = monitor.constraint
         told = self._told.get(monitor.shift)

@@ -59,16 +59,16 @@ def test_what_is_wrong_and_what_is_noted_is_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from safegen_ros.tasks.pddl3.domains import inspection
-    from safegen_ros.tasks.pddl3.domains.inspection import Finding
+    from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
 
-    found = [Finding('ferry: one thing', note=True)]
+    found = [DomainFinding('ferry: one thing', note=True)]
     monkeypatch.setattr(inspection, 'inspect_domain', lambda *settings: iter(found))
     done = CliRunner().invoke(app, ['check-domain', 'ferry', '--problems', '3'])
     assert done.stdout == (
         'ferry: in order (3 problems of each family)\n  note: ferry: one thing\n'
     )
     assert done.exit_code == 0
-    found.append(Finding('ferry: another thing'))
+    found.append(DomainFinding('ferry: another thing'))
     done = CliRunner().invoke(app, ['check-domain', 'ferry'])
     assert 'ferry: 1 to mend\n' in done.stdout
     assert '  wrong: ferry: another thing\n' in done.stdout

@@ -18,7 +18,7 @@ from support import llm_small
 from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
-from safegen_ros.llm.backend import Clock, Sampling
+from safegen_ros.llm.backend import CallClock, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.reader import read_domain, read_problem
@@ -68,7 +68,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 @contextmanager
 def held(backend: BatchingBackend) -> Iterator[None]:
     """Keeps the model, so that every call has to wait."""
-    with backend.turn(Clock('test', Sampling(), lambda: False)):
+    with backend.turn(CallClock('test', Sampling(), lambda: False)):
         yield
 
 

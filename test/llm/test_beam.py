@@ -17,7 +17,7 @@ from support.strategies import SUITE
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm.decoding import beam
 from safegen_ros.llm.decoding.beam import StepBeam
-from safegen_ros.llm.decoding.guide import BeamResult, Outcome
+from safegen_ros.llm.decoding.guide import BeamOutcome, BeamResult
 from safegen_ros.llm.decoding.token_tree import CachedTokenTree, TokenTree
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
@@ -72,7 +72,7 @@ def test_what_is_found_is_a_solution_with_the_probability_that_the_model_gives_i
     problem = strategies.generated(rng) if seed % 3 == 0 else trap(rng.randint(3, 5))
     network = seed % 5
     result = searched(problem, *pair, seed=network).search(width, 20.0, backtrack=backtrack)
-    assert (result.plan is None) == (result.outcome is not Outcome.FOUND)
+    assert (result.plan is None) == (result.outcome is not BeamOutcome.FOUND)
     if result.plan is None:
         assert result.score == 0
         return
@@ -97,7 +97,7 @@ def widened(search: StepBeam, widths: tuple[int, ...]) -> list[BeamResult]:
     tries: list[BeamResult] = []
     for width, backtrack in (*((width, False) for width in widths), (widths[-1], True)):
         tries.append(search.search(width, AMPLE_S, backtrack=backtrack))
-        if tries[-1].outcome is Outcome.FOUND:
+        if tries[-1].outcome is BeamOutcome.FOUND:
             break
     return tries
 
@@ -146,10 +146,10 @@ def test_wider_beams_find_what_others_miss() -> None:
 def test_a_search_that_goes_back_ends_after_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = llm_small.lamps('(and (lit l1) (broken l1))')
     whole = searched(problem, 'words', 'words').search(1, backtrack=True)
-    assert whole.outcome is Outcome.EXHAUSTED
+    assert whole.outcome is BeamOutcome.EXHAUSTED
     monkeypatch.setattr(beam, 'MOST_SCORED', whole.scored - 1)
     cut = searched(problem, 'words', 'words').search(1, backtrack=True)
-    assert (cut.outcome, cut.plan) == (Outcome.EFFORT, None)
+    assert (cut.outcome, cut.plan) == (BeamOutcome.EFFORT, None)
 
 
 def test_plans_that_were_left_are_taken_up_again() -> None:
@@ -157,7 +157,7 @@ def test_plans_that_were_left_are_taken_up_again() -> None:
     for seed in range(6):
         search = searched(problem, 'words', 'words', seed, max_steps=6)
         again = search.search(1, backtrack=True)
-        assert again.outcome is Outcome.FOUND
+        assert again.outcome is BeamOutcome.FOUND
         assert again.plan is not None
         assert Validator(problem).verify(again.plan).ok
         taken += search.search(1).plan is None
@@ -174,20 +174,20 @@ def test_a_solved_problem_needs_no_step() -> None:
 @pytest.mark.parametrize(
     ('problem', 'options', 'outcome'),
     [
-        (llm_small.lamps('(and (lit l1) (broken l1))'), {}, Outcome.EXHAUSTED),
+        (llm_small.lamps('(and (lit l1) (broken l1))'), {}, BeamOutcome.EXHAUSTED),
         (
             llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))'),
             {},
-            Outcome.EXHAUSTED,
+            BeamOutcome.EXHAUSTED,
         ),
-        (llm_small.lamps(), {'max_steps': 1}, Outcome.STEPS),
-        (llm_small.lamps(), {'context': 8}, Outcome.CONTEXT),
+        (llm_small.lamps(), {'max_steps': 1}, BeamOutcome.STEPS),
+        (llm_small.lamps(), {'context': 8}, BeamOutcome.CONTEXT),
     ],
     ids=['unsolvable', 'stuck', 'too-long', 'no-room'],
 )
 @pytest.mark.parametrize('backtrack', [False, True])
 def test_why_there_is_no_plan(
-    problem: Problem, options: dict[str, Any], outcome: Outcome, backtrack: bool
+    problem: Problem, options: dict[str, Any], outcome: BeamOutcome, backtrack: bool
 ) -> None:
     search = searched(problem, 'words', 'words', **{'max_steps': 50, **options})
     result = search.search(2, backtrack=backtrack)
@@ -196,8 +196,8 @@ def test_why_there_is_no_plan(
 
 def test_the_time_is_kept() -> None:
     search = searched(trap(3), 'words', 'words')
-    assert search.search(2, 0.0).outcome is Outcome.TIME
-    assert search.search(2).outcome is Outcome.FOUND  # nothing of it was lost
+    assert search.search(2, 0.0).outcome is BeamOutcome.TIME
+    assert search.search(2).outcome is BeamOutcome.FOUND  # nothing of it was lost
 
 
 @pytest.mark.parametrize('after', [0, 1, 5])

@@ -28,7 +28,7 @@ from safegen_ros.llm.backend import (
 )
 from safegen_ros.llm.decoding.choices import END, ChoiceGuide, StepChoices
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
-from safegen_ros.llm.decoding.shield import Ending
+from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
@@ -49,7 +49,7 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visit
     situation, seen, answer = shield.start, {shield.start}, ''
     for _ in range(8):
         steps, finished = shield.steps(situation), shield.finished(situation)
-        if choices.ending is not Ending.CUT:
+        if choices.ending is not TextEnding.CUT:
             break
         fresh = {s: a for s, a in steps.items() if a not in seen} if avoid_visited else steps
         expected = {str(s) for s in fresh}
@@ -62,15 +62,15 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visit
         assert choices.situation == situation
     assert InstructStyle().plan_text(choices.text, problem) == str(choices.plan)
     verdict = Validator(problem).verify(choices.plan)
-    if choices.ending is Ending.FINISHED:
+    if choices.ending is TextEnding.FINISHED:
         assert verdict.ok
         assert go_on == (answer == END)
-    elif choices.ending is Ending.STUCK:
+    elif choices.ending is TextEnding.STUCK:
         assert not verdict.ok
         assert not {*shield.steps(situation).values()} - (seen if avoid_visited else set())
     else:
         assert choices.offered
-    assert bool(choices.offered) == (choices.ending is Ending.CUT)
+    assert bool(choices.offered) == (choices.ending is TextEnding.CUT)
 
 
 @pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.', END])
@@ -83,7 +83,7 @@ def test_an_answer_that_was_not_offered_changes_nothing(answer: str) -> None:
     choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
     with pytest.raises(BackendError, match='ask again'):
         choices.take(answer)
-    assert (choices.text, choices.ending) == ('', Ending.CUT)
+    assert (choices.text, choices.ending) == ('', TextEnding.CUT)
     choices.take('(on l2)')
     assert choices.offered == before
 
@@ -95,7 +95,7 @@ def test_a_solution_ends_the_plan() -> None:
         assert text in choices.offered
         assert END not in choices.offered
         choices.take(text)
-    assert choices.ending is Ending.FINISHED
+    assert choices.ending is TextEnding.FINISHED
     assert str(choices.plan) == '(off l1)\n(on l11)'
     assert choices.text == 'off object1 on object2'
 
@@ -103,7 +103,7 @@ def test_a_solution_ends_the_plan() -> None:
 def test_a_dead_end_is_told_and_no_step_offered() -> None:
     problem = llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))')
     choices = StepChoices(Shield(problem), PlanSyntax(str, '\n'))
-    assert choices.ending is Ending.STUCK
+    assert choices.ending is TextEnding.STUCK
     assert choices.offered == ()
 
 

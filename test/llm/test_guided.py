@@ -16,7 +16,7 @@ from safegen_ros.errors import BackendError, Canceled
 from safegen_ros.llm import transformers_backend
 from safegen_ros.llm.backend import ChoiceBackend, Sampling
 from safegen_ros.llm.decoding.constrained import TransformersGuide
-from safegen_ros.llm.decoding.guide import Outcome, TokenBackend
+from safegen_ros.llm.decoding.guide import BeamOutcome, TokenBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -65,7 +65,7 @@ def test_beams_find_solutions_and_tell_why_not(
     assert found
     assert all(THREE.verify(plan).ok for plan in found)
     for none_left in (0.0, -1.0):
-        assert guide.beam(2, none_left).outcome is Outcome.TIME
+        assert guide.beam(2, none_left).outcome is BeamOutcome.TIME
 
 
 def test_an_answer_goes_on_from_given_steps(
@@ -151,4 +151,4 @@ def test_what_the_model_cannot_be_asked_is_an_error(
     guide = word_backend.guide(long, Shield(THREE.problem), own)
     with pytest.raises(BackendError, match='context is 512'):
         guide.shielded(DRAWN)
-    assert guide.beam(2, AMPLE_S).outcome is Outcome.CONTEXT
+    assert guide.beam(2, AMPLE_S).outcome is BeamOutcome.CONTEXT

@@ -18,7 +18,7 @@ from support.strategies import SUITE
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
-from safegen_ros.llm.decoding.shield import Ending, TextShield
+from safegen_ros.llm.decoding.shield import TextEnding, TextShield
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -57,7 +57,9 @@ def read_back(problem: Problem, style: str, kind: str, tokens: list[int]) -> str
     return llm_small.style(style).plan_text(text, problem)
 
 
-def check_safe(problem: Problem, plan: Plan, ending: Ending, avoid_visited: bool = True) -> None:
+def check_safe(
+    problem: Problem, plan: Plan, ending: TextEnding, avoid_visited: bool = True
+) -> None:
     """Every step applies, nothing is broken for good, and who finished has solved the problem.
 
     Who is stuck could go nowhere, or only back.
@@ -74,10 +76,10 @@ def check_safe(problem: Problem, plan: Plan, ending: Ending, avoid_visited: bool
         assert not avoid_visited or situation not in visited
         visited.add(situation)
     assert situation is not None
-    assert ending is not Ending.FOREIGN
-    assert (ending is Ending.FINISHED) <= verdict.ok
+    assert ending is not TextEnding.FOREIGN
+    assert (ending is TextEnding.FINISHED) <= verdict.ok
     ahead = {*shield.steps(situation).values()} - (visited if avoid_visited else set())
-    assert (ending is Ending.STUCK) <= (not verdict.ok and not ahead)
+    assert (ending is TextEnding.STUCK) <= (not verdict.ok and not ahead)
 
 
 def a_problem(rng: random.Random) -> Problem:
@@ -107,7 +109,7 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
     [end] = shield.ends
     tokens: list[int] = []
     written = shield.start
-    while written.ending is Ending.CUT and len(tokens) < 60:
+    while written.ending is TextEnding.CUT and len(tokens) < 60:
         moves = shield.moves(written.place)
         choices = [*moves.tokens, *([end] if moves.may_end or moves.stuck else [])]
         assert choices
@@ -116,7 +118,7 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
     plan, ending = shield.read(tokens)
     assert ending is written.ending
     check_safe(problem, plan, ending, avoid_visited)
-    if ending is not Ending.CUT:
+    if ending is not TextEnding.CUT:
         assert parse_plan(read_back(problem, *pair, tokens)) == plan
 
 
@@ -200,13 +202,13 @@ def test_a_batch_of_problems_with_prompts_of_several_lengths(
     share = len(rows) // len(problems)
     found = [shields[number // share].read(row) for number, row in enumerate(rows)]
     for number, (plan, ending) in enumerate(found):
-        if beams > 1 and number % share and ending is Ending.FOREIGN:
+        if beams > 1 and number % share and ending is TextEnding.FOREIGN:
             continue  # a beam that no token was left for; it comes last
         check_safe(problems[number // share], plan, ending)
-        if ending is not Ending.CUT:
+        if ending is not TextEnding.CUT:
             assert parse_plan(read_back(problems[number // share], *pair, rows[number])) == plan
-    assert found[2 * share] == (Plan(), Ending.FINISHED)
-    assert found[3 * share] == (Plan(), Ending.STUCK)
+    assert found[2 * share] == (Plan(), TextEnding.FINISHED)
+    assert found[3 * share] == (Plan(), TextEnding.STUCK)
     assert any(len(plan) for plan, _ in found)
 
 
@@ -232,7 +234,7 @@ def test_a_plan_that_could_only_go_back_is_stuck(pair: tuple[str, str]) -> None:
             tokens.append(rng.choice([*shield.moves(written.place).tokens]))
             written = shield.after(written, tokens[-1])
         plan, ending = shield.read([*tokens, *shield.ends])
-        assert ending is Ending.STUCK
+        assert ending is TextEnding.STUCK
         check_safe(problem, plan, ending)
         longest = max(longest, len(plan))
     assert 3 < longest < 27  # situations: each of three lamps is lit, off or broken
@@ -243,10 +245,10 @@ def test_tokens_that_were_not_let_through_are_told() -> None:
     tokenizer = llm_small.tokenizer('bytes')
     for text, whole in (('(on l2)\n(off l11)', 1), ('hello', 0), ('(on l2)<end>', 1)):
         plan, ending = shield.read(tokenizer(text)['input_ids'])
-        assert ending is Ending.FOREIGN
+        assert ending is TextEnding.FOREIGN
         assert len(plan) == whole
     plan, ending = shield.read(tokenizer('(on l2)\n(on l1')['input_ids'])
-    assert ending is Ending.CUT
+    assert ending is TextEnding.CUT
     assert [step.action for step in plan.steps] == ['on']
 
 

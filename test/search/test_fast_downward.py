@@ -29,9 +29,9 @@ from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search import fast_downward
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
-from safegen_ros.search.programs import Ended
+from safegen_ros.search.programs import ProgramResult
 from safegen_ros.search.regression import compile_constraints
-from safegen_ros.search.sas import Rule, SasTask
+from safegen_ros.search.sas import Axiom, SasTask
 from safegen_ros.verify.validator import Validator
 
 PATIENCE_S = 60.0
@@ -210,13 +210,13 @@ def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
 ) -> None:
     tried: list[tuple[str, float]] = []
 
-    def run(command: list[str], part: Budget, *files: object, **more: object) -> Ended:
+    def run(command: list[str], part: Budget, *files: object, **more: object) -> ProgramResult:
         tried.append((command[-1], part.time_limit_s))
         raise SearchLimit('it takes too long')
 
     task = _translated(_blocks('(on a b)'))
     if axioms:
-        task = replace(task, rules=(Rule((), 0, 0),))
+        task = replace(task, rules=(Axiom((), 0, 0),))
     monkeypatch.setattr(fast_downward, 'run_program', run)
     with pytest.raises(SearchLimit):
         fast_downward._search('small', task, False, Path(), Budget(PATIENCE_S, 1024))

@@ -13,10 +13,10 @@ from support import strategies
 from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
-    Formula,
-    Junction,
-    Literal,
+    NnfFormula,
     NnfFormulas,
+    NnfJunction,
+    NnfLiteral,
     conjuncts,
     holds,
     literals,
@@ -27,22 +27,22 @@ SIZES = (2, 3, 4, 2)
 STATES = list(product(*map(range, SIZES)))
 
 
-def _formula(rng: random.Random, depth: int) -> Formula:
+def _formula(rng: random.Random, depth: int) -> NnfFormula:
     """A random formula that nothing has simplified."""
     if depth == 0 or rng.random() < 0.2:
         variable = rng.randrange(len(SIZES))
-        return Literal(variable, rng.randrange(SIZES[variable]), rng.random() < 0.6)
+        return NnfLiteral(variable, rng.randrange(SIZES[variable]), rng.random() < 0.6)
     parts = tuple(_formula(rng, depth - 1) for _ in range(rng.randint(0, 4)))
-    return Junction(rng.random() < 0.5, parts)
+    return NnfJunction(rng.random() < 0.5, parts)
 
 
-def _simplified(logic: NnfFormulas, formula: Formula) -> Formula:
-    if isinstance(formula, Literal):
+def _simplified(logic: NnfFormulas, formula: NnfFormula) -> NnfFormula:
+    if isinstance(formula, NnfLiteral):
         return logic.literal(*formula)
     return logic.join((_simplified(logic, part) for part in formula.parts), formula.conjunctive)
 
 
-def _truth(formula: Formula) -> list[bool]:
+def _truth(formula: NnfFormula) -> list[bool]:
     return [holds(formula, state) for state in STATES]
 
 
@@ -55,7 +55,7 @@ def test_nothing_changes_the_meaning(seed: int) -> None:
     truth = _truth(formula)
     assert truth == _truth(raw)
     assert _truth(logic.negate(formula)) == [not value for value in truth]
-    if not any(truth) and not isinstance(formula, Junction):
+    if not any(truth) and not isinstance(formula, NnfJunction):
         raise AssertionError('a literal is false somewhere and true somewhere')
     facts = {variable: rng.randrange(SIZES[variable]) for variable in rng.sample(range(4), 2)}
     restricted = logic.restrict(formula, facts)
@@ -65,10 +65,10 @@ def test_nothing_changes_the_meaning(seed: int) -> None:
             assert holds(restricted, state) == holds(formula, state)
     cubes = logic.cubes(formula, 1000)
     assert cubes is not None
-    assert _truth(Junction(False, tuple(Junction(True, cube) for cube in cubes))) == truth
+    assert _truth(NnfJunction(False, tuple(NnfJunction(True, cube) for cube in cubes))) == truth
     few = logic.cubes(formula, 3)
     assert few is None or few == cubes
-    assert few is not None or len(cubes) > 3 or isinstance(formula, Junction)
+    assert few is not None or len(cubes) > 3 or isinstance(formula, NnfJunction)
     assert _truth(logic.join(conjuncts(formula), True)) == truth
     assert set(literals(formula)) <= set(conjuncts(formula))
 

@@ -16,11 +16,11 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import (
-    Effect,
-    Operator,
-    Rule,
+    Axiom,
+    SasEffect,
+    SasOperator,
     SasTask,
-    Variable,
+    SasVariable,
     read_sas,
     relevant_part,
     write_sas,
@@ -28,17 +28,17 @@ from safegen_ros.search.sas import (
 
 LAMP = SasTask(
     (
-        Variable(('Atom lit(l1)', 'NegatedAtom lit(l1)'), 1),
-        Variable(('Atom at(r, a)', 'Atom at(r, b)', '<none of those>'), 0),
-        Variable(('Atom axiom()', 'NegatedAtom axiom()'), 1, layer=0),
+        SasVariable(('Atom lit(l1)', 'NegatedAtom lit(l1)'), 1),
+        SasVariable(('Atom at(r, a)', 'Atom at(r, b)', '<none of those>'), 0),
+        SasVariable(('Atom axiom()', 'NegatedAtom axiom()'), 1, layer=0),
     ),
     (((0, 0), (1, 2)),),
     {2: 0},
     (
-        Operator('press l1', {1: 1, 0: 1}, (Effect((), 0, 0),)),
-        Operator('go a b', {1: 0}, (Effect((), 1, 1), Effect(((0, 0),), 0, 1))),
+        SasOperator('press l1', {1: 1, 0: 1}, (SasEffect((), 0, 0),)),
+        SasOperator('go a b', {1: 0}, (SasEffect((), 1, 1), SasEffect(((0, 0),), 0, 1))),
     ),
-    (Rule(((0, 0), (1, 1)), 2, 0),),
+    (Axiom(((0, 0), (1, 1)), 2, 0),),
 )
 
 
@@ -110,8 +110,8 @@ def test_the_relevant_part_has_the_same_shortest_plans(seed: int) -> None:
 
 
 def test_what_has_no_bearing_on_the_goal_goes() -> None:
-    extra = Operator('whistle', {1: 0}, (Effect((), 3, 1),))
-    whistled = Variable(('NegatedAtom whistled()', 'Atom whistled()'), 0)
+    extra = SasOperator('whistle', {1: 0}, (SasEffect((), 3, 1),))
+    whistled = SasVariable(('NegatedAtom whistled()', 'Atom whistled()'), 0)
     larger = SasTask(
         (*LAMP.variables, whistled), LAMP.mutexes, LAMP.goal, (*LAMP.operators, extra), LAMP.rules
     )

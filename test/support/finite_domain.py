@@ -10,7 +10,7 @@ from safegen_ros.pddl.bits import AtomTable, Condition, Literals
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.search.sas import Effect, Fact, Operator, Rule, SasTask, Variable
+from safegen_ros.search.sas import Axiom, Fact, SasEffect, SasOperator, SasTask, SasVariable
 
 
 class Translator:
@@ -28,8 +28,8 @@ class Translator:
     def __init__(self, problem: Problem, groups: Iterable[Sequence[Atom]] = ()) -> None:
         self._table = AtomTable(problem)
         self._init = problem.init
-        self._variables: list[Variable] = []
-        self._rules: list[Rule] = []
+        self._variables: list[SasVariable] = []
+        self._rules: list[Axiom] = []
         self._facts: dict[Atom, Fact] = {}
         self._derived: dict[Hashable, Fact] = {}
         for group in groups:
@@ -41,7 +41,7 @@ class Translator:
 
     def _add(self, atoms: Sequence[Atom], values: tuple[str, ...], initial: int) -> None:
         self._facts.update((atom, (len(self._variables), i)) for i, atom in enumerate(atoms))
-        self._variables.append(Variable(values, initial))
+        self._variables.append(SasVariable(values, initial))
 
     def _fact(self, atom: Atom) -> Fact:
         if atom not in self._facts:
@@ -74,12 +74,12 @@ class Translator:
             layers = [self._variables[v].layer for body in bodies for v, _ in body]
             number = len(self._variables)
             values = (f'Atom axiom-{number}()', f'NegatedAtom axiom-{number}()')
-            self._variables.append(Variable(values, 1, max(layers, default=-1) + 1))
-            self._rules += [Rule(tuple(b), number, 0) for b in bodies if consistent(b)]
+            self._variables.append(SasVariable(values, 1, max(layers, default=-1) + 1))
+            self._rules += [Axiom(tuple(b), number, 0) for b in bodies if consistent(b)]
             self._derived[what] = (number, 0)
         return self._derived[what]
 
-    def _operator(self, action: GroundAction) -> Operator:
+    def _operator(self, action: GroundAction) -> SasOperator:
         adds: dict[Atom, list[list[Fact]]] = {}
         deletes: dict[Atom, list[list[Fact]]] = {}
         effects = [([], action.add, action.delete)]
@@ -106,10 +106,10 @@ class Translator:
         needed = self._all(action.precondition)
         if not consistent(needed):
             needed = [self._any('never', [])]
-        return Operator(
+        return SasOperator(
             atom_text((action.step.action, *action.step.arguments))[1:-1],
             dict(needed),
-            tuple(Effect(tuple(when), *fact) for when, fact in found if consistent(when)),
+            tuple(SasEffect(tuple(when), *fact) for when, fact in found if consistent(when)),
         )
 
 
@@ -137,7 +137,7 @@ class Simulator:
     def __init__(self, task: SasTask) -> None:
         self.task = task
         self.initial = self._derive([variable.initial for variable in task.variables])
-        self._operators: dict[str, list[Operator]] = {}
+        self._operators: dict[str, list[SasOperator]] = {}
         for operator in task.operators:
             self._operators.setdefault(operator.name, []).append(operator)
 
@@ -172,7 +172,7 @@ class Simulator:
         assert len(found) < 2
         return found.pop() if found else None
 
-    def _after(self, state: tuple[int, ...], operator: Operator) -> tuple[int, ...]:
+    def _after(self, state: tuple[int, ...], operator: SasOperator) -> tuple[int, ...]:
         after: dict[int, int] = {}
         for condition, variable, value in operator.effects:
             if all(state[v] == a for v, a in condition):

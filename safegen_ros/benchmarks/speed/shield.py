@@ -19,7 +19,7 @@ from typing import Any
 from safegen_ros.benchmarks.speed.corpus import Notify
 from safegen_ros.benchmarks.speed.report import Measurement
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.decoding.shield import Ending, TextShield
+from safegen_ros.llm.decoding.shield import TextEnding, TextShield
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
@@ -167,5 +167,5 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
         if left[0, token] != scores[0, token]:
             raise SafegenError(f'the shield refuses token {place} of a right plan: {plan}')
         yield seconds * 1e6
-    if shield.read(ids) != (plan, Ending.FINISHED):
+    if shield.read(ids) != (plan, TextEnding.FINISHED):
         raise SafegenError(f'under the shield a right plan is read as another one: {plan}')

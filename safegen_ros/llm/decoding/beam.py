@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.llm.decoding.guide import BeamResult, Outcome
+from safegen_ros.llm.decoding.guide import BeamOutcome, BeamResult
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax, StepTokens
 from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree, tree_class
 from safegen_ros.pddl.plan import Plan, Step
@@ -123,22 +123,22 @@ class StepBeam:
         seconds = time.monotonic() - run.start
         return BeamResult(width, backtrack, outcome, plan, score, run.scored, seconds)
 
-    def _search(self, run: _Run, backtrack: bool) -> tuple[Outcome, _Hypothesis | None]:
+    def _search(self, run: _Run, backtrack: bool) -> tuple[BeamOutcome, _Hypothesis | None]:
         if run.late():
-            return Outcome.TIME, None
+            return BeamOutcome.TIME, None
         self._grown.keep([])  # what an earlier search has left
         beam = [self._root]
         if self._shield.finished(self._root.situation):
-            return Outcome.FOUND, self._root._replace(score=self._end(ROOT))
+            return BeamOutcome.FOUND, self._root._replace(score=self._end(ROOT))
         while beam:
             solutions, others = self._candidates(run, beam)
             found = self._score(run, solutions or others, 1 if solutions else run.width)
             if found is None:
-                return Outcome.TIME, None
+                return BeamOutcome.TIME, None
             if solutions:
-                return Outcome.FOUND, found[0]
+                return BeamOutcome.FOUND, found[0]
             if not found and backtrack and run.scored >= MOST_SCORED:
-                return Outcome.EFFORT, None
+                return BeamOutcome.EFFORT, None
             beam = found or (self._taken_up(run) if backtrack else [])
             run.seen.update(hypothesis.situation for hypothesis in beam)
             self._grown.keep(hypothesis.node for hypothesis in beam)
@@ -155,7 +155,7 @@ class StepBeam:
         found: tuple[list[_Candidate], list[_Candidate]] = [], []
         for parent in beam:
             if len(parent.steps) >= self._max_steps:
-                run.limit = Outcome.STEPS
+                run.limit = BeamOutcome.STEPS
                 continue
             room = self._context - 1 - self._grown.length(parent.node)
             for step, after in self._shield.steps(parent.situation).items():
@@ -164,7 +164,7 @@ class StepBeam:
                 last = self._shield.finished(after)
                 tokens = self._tokens.tokens(step, not parent.steps, last)
                 if len(tokens) > room:
-                    run.limit = Outcome.CONTEXT
+                    run.limit = BeamOutcome.CONTEXT
                 elif tokens:
                     found[not last].append(_Candidate(parent, (step,), after, tokens, last))
         return found
@@ -277,7 +277,7 @@ class _Run:
         self.scored = 0
         self.seen = {start}  # situations that plans were followed to
         self.left: list[tuple[float, int, Situation, tuple[Step, ...]]] = []  # a heap
-        self.limit = Outcome.EXHAUSTED  # or what has kept plans from going on
+        self.limit = BeamOutcome.EXHAUSTED  # or what has kept plans from going on
         self._deadline = self.start + time_limit_s
         self._cancelled = cancelled
 

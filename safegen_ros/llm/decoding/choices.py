@@ -24,7 +24,7 @@ from safegen_ros.llm.backend import (
 )
 from safegen_ros.llm.decoding.guide import BeamResult
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
-from safegen_ros.llm.decoding.shield import Ending
+from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 
@@ -68,7 +68,7 @@ class StepChoices:
         self._steps: list[Step] = []
         self._situation = shield.start
         self._visited = {shield.start}
-        self.ending = Ending.CUT
+        self.ending = TextEnding.CUT
         """`CUT` while the plan may go on, `FINISHED` at a solution, `STUCK` where nothing may come
         next."""
         self._choices = self._offer()
@@ -110,7 +110,7 @@ class StepChoices:
             )
         step, self._situation = found
         if step is None:
-            self.ending = Ending.FINISHED
+            self.ending = TextEnding.FINISHED
         else:
             self._steps.append(step)
             self._visited.add(self._situation)
@@ -118,11 +118,11 @@ class StepChoices:
 
     def _offer(self) -> dict[str, tuple[Step | None, Situation]]:
         """The choices, each with the step, if it is one, and where it leads."""
-        if self.ending is not Ending.CUT:
+        if self.ending is not TextEnding.CUT:
             return {}
         finished = self._shield.finished(self._situation)
         if finished and not self._go_on:
-            self.ending = Ending.FINISHED
+            self.ending = TextEnding.FINISHED
             return {}
         steps = self._shield.steps(self._situation)
         if self._avoid:
@@ -133,7 +133,7 @@ class StepChoices:
         if finished:
             found[END] = None, self._situation
         if not found:
-            self.ending = Ending.STUCK
+            self.ending = TextEnding.STUCK
         return found
 
 
@@ -170,7 +170,7 @@ class ChoiceGuide:
     def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
         """A plan of admissible steps only; see `Guide.shielded`."""
         choices = StepChoices(self._shield, self._syntax, avoid_visited=True)
-        while choices.ending is Ending.CUT and len(choices.plan) < self._max_steps:
+        while choices.ending is TextEnding.CUT and len(choices.plan) < self._max_steps:
             offered = choices.offered
             choices.take(
                 offered[0] if len(offered) == 1 else self._choice(choices, sampling, cancelled)

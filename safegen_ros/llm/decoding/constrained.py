@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from safegen_ros.llm.backend import Cancelled, Clock, Message, Sampling, never
+from safegen_ros.llm.backend import CallClock, Cancelled, Message, Sampling, never
 from safegen_ros.llm.decoding.beam import StepBeam
 from safegen_ros.llm.decoding.guide import BeamResult, WordAutomaton
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor, WordMask
@@ -71,7 +71,7 @@ class TokenModel(Protocol):
         """The tokens that the model writes behind others, that of the end included."""
         ...
 
-    def turn(self, clock: Clock) -> AbstractContextManager[None]:
+    def turn(self, clock: CallClock) -> AbstractContextManager[None]:
         """One call of the model at a time."""
         ...
 
@@ -119,7 +119,7 @@ class TransformersGuide:
         backtrack: bool = False,
     ) -> BeamResult:
         """A search over admissible steps; see `Guide.beam`."""
-        clock = Clock(str(self._backend.model_dir), Sampling(), cancelled)
+        clock = CallClock(str(self._backend.model_dir), Sampling(), cancelled)
         clock.check()
         with self._backend.turn(clock):
             left_s = time_limit_s - clock.seconds
@@ -182,7 +182,7 @@ class ConstrainedWriter:
         known = [self._row(words) for words in (written, *choices)]
         text = [*backend.prompt(messages), *(known[0] or ())]
         longest = max((len(row) for row in known[1:] if row), default=0)
-        clock = Clock(str(backend.model_dir), Sampling(), cancelled)
+        clock = CallClock(str(backend.model_dir), Sampling(), cancelled)
         clock.check()
         if len(text) + longest >= backend.context:
             return [float('-inf')] * len(choices), float('-inf')

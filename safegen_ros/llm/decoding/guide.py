@@ -19,7 +19,7 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
 
 
-class Outcome(Enum):
+class BeamOutcome(Enum):
     """How a search ended."""
 
     FOUND = 'found'
@@ -46,7 +46,7 @@ class BeamResult:
 
     width: int
     backtracking: bool
-    outcome: Outcome
+    outcome: BeamOutcome
     plan: Plan | None
     score: float
     scored: int

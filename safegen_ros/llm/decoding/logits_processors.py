@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.decoding.guide import WordAutomaton
-from safegen_ros.llm.decoding.shield import Ending, TextShield, Written
+from safegen_ros.llm.decoding.shield import TextEnding, TextShield, Written
 
 if TYPE_CHECKING:
     import torch
@@ -83,7 +83,7 @@ class ShieldProcessor:
 
     def _allowed(self, problem: int, written: Written) -> list[int]:
         shield = self._shields[problem]
-        if written.ending is not Ending.CUT:
+        if written.ending is not TextEnding.CUT:
             return [*shield.ends]
         moves = shield.moves(written.place)
         if moves.may_end or moves.stuck:

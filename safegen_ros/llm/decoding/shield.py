@@ -23,7 +23,7 @@ from safegen_ros.verify.admissible import Shield, Situation
 Visited = frozenset[Situation]
 
 
-class Ending(Enum):
+class TextEnding(Enum):
     """How a text that was written under a shield ends."""
 
     FINISHED = 'finished'  # the goal holds and so does every constraint
@@ -93,7 +93,7 @@ class Written:
 
     place: Place
     steps: tuple[Step, ...] = ()
-    ending: Ending = Ending.CUT
+    ending: TextEnding = TextEnding.CUT
 
 
 class TextShield:
@@ -149,19 +149,19 @@ class TextShield:
 
     def after(self, written: Written, token: int) -> Written:
         """A text with one more token; what stands behind the end changes nothing."""
-        if written.ending is not Ending.CUT:
+        if written.ending is not TextEnding.CUT:
             return written
         place, steps = written.place, written.steps
         moves = self.moves(place)
         if token in self.ends:
-            ending = Ending.FINISHED if moves.may_end else Ending.FOREIGN
-            return Written(place, steps, Ending.STUCK if moves.stuck else ending)
+            ending = TextEnding.FINISHED if moves.may_end else TextEnding.FOREIGN
+            return Written(place, steps, TextEnding.STUCK if moves.stuck else ending)
         move = moves.tokens.get(token)
         if move is None:
-            return Written(place, steps, Ending.FOREIGN)
+            return Written(place, steps, TextEnding.FOREIGN)
         return Written(move[0], steps + move[1] if move[1] else steps)
 
-    def read(self, tokens: Iterable[int]) -> tuple[Plan, Ending]:
+    def read(self, tokens: Iterable[int]) -> tuple[Plan, TextEnding]:
         """The whole steps of a text, and how it ends."""
         written = self.start
         for token in tokens:

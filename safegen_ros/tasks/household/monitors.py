@@ -27,7 +27,7 @@ from safegen_ros.tasks.household.pddl3 import (
     universe,
 )
 from safegen_ros.tasks.household.tasks import Task
-from safegen_ros.verify.monitors import Monitor, MonitorSet, Standing, Status
+from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class LiteralWatch:
         return Account(frozenset(broken), frozenset(waiting), frozenset(triggered))
 
 
-def _late(monitor: Monitor, standing: Standing) -> bool:
+def _late(monitor: ConstraintMonitor, standing: Standing) -> bool:
     """Whether this was the last state in which the goal could have been in time."""
     value = (standing >> monitor.shift) & monitor.limit
     return monitor.lost is not None and monitor.lost(value, 0)

@@ -20,7 +20,7 @@ from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.val import Opinion
-from safegen_ros.verify.val_faults import Fault
+from safegen_ros.verify.val_faults import ValFault
 
 RECIPE = small_recipe()
 
@@ -95,7 +95,7 @@ def test_a_plan_that_val_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_problem_that_val_cannot_judge_becomes_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
     row = _first('spanner')
-    fault = Fault('a-fault', 'crashes', lambda problem, plan: True)
+    fault = ValFault('a-fault', 'crashes', lambda problem, plan: True)
     no = Opinion(Verdict(Category.UNKNOWN, 'VAL cannot be asked', -1, 9), fault=fault)
     monkeypatch.setattr(candidates, 'ask', lambda *_: no)
     assert candidate(RECIPE, 'spanner', row.number) == 'no second opinion'

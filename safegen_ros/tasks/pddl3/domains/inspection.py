@@ -32,7 +32,7 @@ _JOINING = {'and', 'both', 'if', 'or', 'then'}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DomainFinding:
     """What is wrong with a domain folder.
 
     Attributes:
@@ -44,7 +44,7 @@ class Finding:
     note: bool = False
 
 
-def inspect_domain(name: str, problems: int = 5, seed: int = 0) -> Iterator[Finding]:
+def inspect_domain(name: str, problems: int = 5, seed: int = 0) -> Iterator[DomainFinding]:
     """What is wrong with a domain folder; nothing where it is in order.
 
     What a finding makes meaningless is not looked at: problems are drawn only from a kit that fits
@@ -65,41 +65,41 @@ def inspect_domain(name: str, problems: int = 5, seed: int = 0) -> Iterator[Find
         domain = builtin_domain(kit.names[0])
     except SafegenError as error:
         own = name in error.message
-        yield Finding(error.message if own else f'{name}: not looked at yet: {error.message}')
+        yield DomainFinding(error.message if own else f'{name}: not looked at yet: {error.message}')
         return
     found = [
         *_parameter_findings(kit),
         *_family_findings(kit),
         *wording_findings(kit.wording, domain),
     ]
-    yield from (Finding(f'{name}: {each.message}', each.note) for each in found)
+    yield from (DomainFinding(f'{name}: {each.message}', each.note) for each in found)
     if not all(each.note for each in found):
         return
     for family in (UNCONSTRAINED, *kit.families):
         drawn = list(family_findings(kit, family, problems, seed))
-        yield from (Finding(f'{name}: {message}', note) for message, note in drawn)
+        yield from (DomainFinding(f'{name}: {message}', note) for message, note in drawn)
         if family == UNCONSTRAINED and not all(note for _, note in drawn):
             return  # families rest on these problems
 
 
-def _parameter_findings(kit: DomainKit) -> Iterator[Finding]:
+def _parameter_findings(kit: DomainKit) -> Iterator[DomainFinding]:
     names = [p.name for p in kit.parameters]
     for name, count in Counter(names).items():
         if count > 1:
-            yield Finding(f'parameter {name!r}: stands there {count} times: leave it once')
+            yield DomainFinding(f'parameter {name!r}: stands there {count} times: leave it once')
     for parameter in kit.parameters:
-        yield from map(Finding, _range_faults(parameter))
+        yield from map(DomainFinding, _range_faults(parameter))
     for name in names:
         weight = kit.weights.get(name)
         if weight is None:
-            yield Finding(f'weights: none for the parameter {name!r}: add one')
+            yield DomainFinding(f'weights: none for the parameter {name!r}: add one')
         elif not math.isfinite(weight):
-            yield Finding(f'weights: that of {name!r} is {weight}: use a number of steps')
+            yield DomainFinding(f'weights: that of {name!r} is {weight}: use a number of steps')
     for name in kit.weights:
         if name not in names:
-            yield Finding(f'weights: {name!r} is no parameter: use {" ".join(names)}')
+            yield DomainFinding(f'weights: {name!r} is no parameter: use {" ".join(names)}')
     if not math.isfinite(kit.goal_weight):
-        yield Finding(f'goal_weight: it is {kit.goal_weight}: use a number of steps')
+        yield DomainFinding(f'goal_weight: it is {kit.goal_weight}: use a number of steps')
 
 
 def _range_faults(parameter: Parameter) -> Iterator[str]:
@@ -115,42 +115,50 @@ def _range_faults(parameter: Parameter) -> Iterator[str]:
         yield f'{place}: wide={p.wide} does not hold all of paper={p.paper}: make it wider'
 
 
-def _family_findings(kit: DomainKit) -> Iterator[Finding]:
+def _family_findings(kit: DomainKit) -> Iterator[DomainFinding]:
     if not kit.families:
-        yield Finding('families: there are none: add one, for safety is what problems are about')
+        yield DomainFinding(
+            'families: there are none: add one, for safety is what problems are about'
+        )
     for name, family in kit.families.items():
         place = f'family {name!r}'
         if family.name != name:
-            yield Finding(f'{place}: the family there is named {family.name!r}: make them equal')
+            yield DomainFinding(
+                f'{place}: the family there is named {family.name!r}: make them equal'
+            )
         for operator in family.operators:
             if operator not in TRAJECTORY_OPERATORS:
                 known = ', '.join(TRAJECTORY_OPERATORS)
-                yield Finding(f'{place}: {operator!r} is no operator of PDDL3: use one of {known}')
+                yield DomainFinding(
+                    f'{place}: {operator!r} is no operator of PDDL3: use one of {known}'
+                )
         if not family.summary:
-            yield Finding(f'{place}: it has no summary: say in a line what it asks for', note=True)
+            yield DomainFinding(
+                f'{place}: it has no summary: say in a line what it asks for', note=True
+            )
 
 
-def wording_findings(wording: Wording, domain: Domain) -> Iterator[Finding]:
+def wording_findings(wording: Wording, domain: Domain) -> Iterator[DomainFinding]:
     """What is wrong with the words for a domain."""
     shapes: dict[tuple[str, ...], str] = {}
     for predicate, templates in wording.facts.items():
         place = f'wording of {predicate!r}'
         if predicate not in domain.predicates:
             known = ' '.join(domain.predicates)
-            yield Finding(f'{place}: the domain has no such predicate: use one of {known}')
+            yield DomainFinding(f'{place}: the domain has no such predicate: use one of {known}')
             continue
         count = len(domain.predicates[predicate])
         for template in templates:
-            yield from (Finding(f'{place}: {fault}') for fault in _faults(template, count))
+            yield from (DomainFinding(f'{place}: {fault}') for fault in _faults(template, count))
             words = re.sub(r'\{\d+\}', '{}', template).lower().split()
             other = shapes.get(tuple(words))
             if other is not None:
-                yield Finding(f'{place}: {template!r} reads like {other!r}: use other words')
+                yield DomainFinding(f'{place}: {template!r} reads like {other!r}: use other words')
             shapes[tuple(words)] = template
     for predicate in domain.predicates:
         if predicate not in wording.facts:
             what = 'has no words, and is told as "... holds for ..."'
-            yield Finding(f'wording of {predicate!r}: {what}: add two templates', note=True)
+            yield DomainFinding(f'wording of {predicate!r}: {what}: add two templates', note=True)
     yield from _noun_findings(wording, domain)
 
 
@@ -170,41 +178,45 @@ def _faults(template: str, count: int) -> Iterator[str]:
         yield f'{template!r} is for a predicate with {count} arguments: it needs {wanted}, once'
 
 
-def _noun_findings(wording: Wording, domain: Domain) -> Iterator[Finding]:
+def _noun_findings(wording: Wording, domain: Domain) -> Iterator[DomainFinding]:
     types = {*domain.types, 'object'}
     owners: dict[str, str] = {}
     for group, known in ((wording.nouns, types), (wording.kinds, set(domain.predicates))):
         for name, pair in group.items():
             place = f'wording: noun for {name!r}'
             if name not in known:
-                yield Finding(
+                yield DomainFinding(
                     f'{place}: the domain has no such thing: use {" ".join(sorted(known))}'
                 )
             for noun in dict.fromkeys(pair):
                 if not re.fullmatch('[a-z][a-z0-9-]*', noun) or noun in _JOINING:
-                    yield Finding(
+                    yield DomainFinding(
                         f'{place}: {noun!r} is not one plain word in small letters: use one'
                     )
                 other = owners.setdefault(noun, name)
                 if other != name and {name, other} <= group.keys():
-                    yield Finding(f'{place}: {noun!r} is that for {other!r} too: use another one')
+                    yield DomainFinding(
+                        f'{place}: {noun!r} is that for {other!r} too: use another one'
+                    )
     for kind in sorted(domain.types.keys() - wording.nouns.keys()):
         what = 'there is none, and its objects are told as "of type ..."'
-        yield Finding(f'wording: noun for {kind!r}: {what}: add singular and plural', note=True)
+        yield DomainFinding(
+            f'wording: noun for {kind!r}: {what}: add singular and plural', note=True
+        )
     unary = [name for name, kinds in domain.predicates.items() if len(kinds) == 1]
     for name in wording.kinds.keys() & domain.predicates.keys() - set(unary):
-        yield Finding(f'wording: kind {name!r} is not of one argument: use {_listed(unary)}')
+        yield DomainFinding(f'wording: kind {name!r} is not of one argument: use {_listed(unary)}')
     if wording.distinct is not None:
         predicate, member = wording.distinct
         binary = [name for name, kinds in domain.predicates.items() if len(kinds) == 2]
         if predicate not in binary:
-            yield Finding(
+            yield DomainFinding(
                 f'wording: distinct: {predicate!r} is no predicate of two arguments: '
                 f'use {_listed(binary)}'
             )
         if member not in wording.kinds:
             cure = f'use {_listed(list(wording.kinds))}'
-            yield Finding(f'wording: distinct: {member!r} is not among the kinds: {cure}')
+            yield DomainFinding(f'wording: distinct: {member!r} is not among the kinds: {cure}')
 
 
 def _listed(names: Sequence[str]) -> str:

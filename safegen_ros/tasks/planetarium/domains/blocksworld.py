@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.tasks.pddl3.domains.blocksworld.problems import Arm, Towers
+from safegen_ros.tasks.pddl3.domains.blocksworld.problems import TowerBuilder, TowerState
 from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 
 _TABLE, _HAND = '', '(hand)'
@@ -64,7 +64,7 @@ class BlocksWorld(GoalRules):
         wanted = _below(state)
         if wanted is None or state == _state(self._init):
             return ()
-        arm = Arm(_towers(self._init), _towers(wanted))
+        arm = TowerBuilder(_towers(self._init), _towers(wanted))
         arm.steps += [Step('putdown', (block,)) for block in _held(self._init)]
         for base in arm.now.bases():
             for block in reversed((base, *arm.now.over(base))):
@@ -186,7 +186,7 @@ def _held(below: _Below) -> list[str]:
     return [block for block, place in below.items() if place == _HAND]
 
 
-def _towers(below: _Below) -> Towers:
+def _towers(below: _Below) -> TowerState:
     """The towers, with a block that is held on the table."""
     atoms = [(b, p) if p not in (_TABLE, _HAND) else (b,) for b, p in below.items()]
-    return Towers.of(('on' if len(a) == 2 else 'on-table', *a) for a in atoms)
+    return TowerState.of(('on' if len(a) == 2 else 'on-table', *a) for a in atoms)

@@ -11,10 +11,10 @@ import pytest
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.tasks.pddl3 import domains
-from safegen_ros.tasks.pddl3.domains.inspection import Finding, inspect_domain
+from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding, inspect_domain
 
 
-def _found(problems: int = 5) -> list[Finding]:
+def _found(problems: int = 5) -> list[DomainFinding]:
     return list(inspect_domain('courier', problems))
 
 
@@ -100,7 +100,7 @@ SPOILT = [
     (DRAW, "(thing, 'thing')", "(thing, 'cat')", "makes no PDDL: .*'cat' is not declared"),
     (DRAW, 'rng.choice(places)', 'places[99]', 'raises IndexError: list index out of range: fix'),
     (DRAW, "Step('take'", "Step('grab'", 'the witness fails: .*: build it so that it obeys'),
-    (DRAW, 'robot = Robot(Scene.of(instance))', 'return ()', 'the direct plan misses the goal'),
+    (DRAW, 'robot = Robot(Delivery.of(instance))', 'return ()', 'the direct plan misses the goal'),
     (DRAW, "kinds.count('thing')}", "kinds.count('place')}",
      r"measure tells the size \{'places': 3, 'things': 3\}, drawn was"),
     (DRAW, 'rng.choice(places)', '__import__("random").choice(places)', 'the same seed gives two'),

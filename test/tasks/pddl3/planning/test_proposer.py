@@ -12,8 +12,8 @@ from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.llm.backend import Backend, Completion, Message, Sampling
+from safegen_ros.llm.decoding.guide import BeamOutcome as Ended
 from safegen_ros.llm.decoding.guide import BeamResult
-from safegen_ros.llm.decoding.guide import Outcome as Ended
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from random import Random
 
-from safegen_ros.tasks.pddl3.domains._template.problems import Robot, Scene
+from safegen_ros.tasks.pddl3.domains._template.problems import Delivery, Robot
 from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, at_least
 
 FAMILIES = Families()
@@ -23,7 +23,7 @@ _TWO = at_least('things', 2)
 @FAMILIES.add('sometime-before', rules=(_TWO,))
 def _delivery_order(rng: Random, instance: Instance) -> Instance | None:
     """A certain thing is delivered only after another one."""
-    robot = Robot(Scene.of(instance))
+    robot = Robot(Delivery.of(instance))
     goal = robot.scene.goal
     if len(robot.scene.moving) < 2:
         return None
@@ -39,7 +39,7 @@ def _never_together(rng: Random, instance: Instance) -> Instance | None:
 
     The thing that lies at the place leaves before the other one arrives.
     """
-    robot = Robot(Scene.of(instance))
+    robot = Robot(Delivery.of(instance))
     scene = robot.scene
     pairs = [
         (leaving, coming)
@@ -59,7 +59,7 @@ def _never_together(rng: Random, instance: Instance) -> Instance | None:
 @FAMILIES.add('within', rules=(_TWO,))
 def _express(rng: Random, instance: Instance) -> Instance:
     """A certain thing is delivered within a number of steps."""
-    robot = Robot(Scene.of(instance))
+    robot = Robot(Delivery.of(instance))
     thing = rng.choice(robot.scene.moving)
     robot.deliver(thing)
     text = f'(within {len(robot.steps)} (thing-at {thing} {robot.scene.goal[thing]}))'

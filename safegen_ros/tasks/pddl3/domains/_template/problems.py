@@ -30,7 +30,7 @@ def measure(problem: Problem) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Delivery:
     """An instance as the robot sees it.
 
     Attributes:
@@ -46,7 +46,7 @@ class Scene:
     moving: tuple[str, ...]
 
     @classmethod
-    def of(cls, instance: Instance) -> Scene:
+    def of(cls, instance: Instance) -> Delivery:
         """The instance's atoms, by what they say."""
         start = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'thing-at'}
         goal = {atom[1]: atom[2] for atom in instance.goal}
@@ -63,7 +63,7 @@ class Robot:
         steps: what was done so far.
     """
 
-    scene: Scene
+    scene: Delivery
     steps: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Robot:
 
 def direct_steps(rng: Random, instance: Instance) -> tuple[Step, ...]:
     """A sensible plan: one thing after the other, those where the robot is come first."""
-    robot = Robot(Scene.of(instance))
+    robot = Robot(Delivery.of(instance))
     while robot.waiting:
         near = [thing for thing in robot.waiting if robot.scene.start[thing] == robot.here]
         robot.deliver(rng.choice(near or robot.waiting))

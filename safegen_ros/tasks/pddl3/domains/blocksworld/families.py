@@ -9,8 +9,8 @@ from itertools import pairwise
 from random import Random
 
 from safegen_ros.tasks.pddl3.domains.blocksworld.problems import (
-    Arm,
-    Towers,
+    TowerBuilder,
+    TowerState,
     direct_steps,
     standing,
 )
@@ -32,7 +32,7 @@ def _table_order(rng: Random, instance: Instance) -> Instance | None:
     The upper block belongs on the table, so every direct plan breaks this. Upper blocks wait on a
     tower that no lower block is in; with three blocks there is no such tower.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     towers = arm.now.towers()
     aside = rng.choice(towers)
     pairs = [
@@ -66,9 +66,9 @@ def _support_first(rng: Random, instance: Instance) -> Instance | None:
     Half of the time the supporting block stands where it belongs at first, which makes every
     direct plan wrong.
     """
-    goal = Towers.of(instance.goal)
+    goal = TowerState.of(instance.goal)
     count = 1 + len(instance.objects) // 10
-    now = Towers.of(instance.init)
+    now = TowerState.of(instance.init)
     if rng.random() < 0.5:
         tall = [tower for tower in goal.towers() if len(tower) > 2]
         chosen = rng.sample(tall, min(count, len(tall)))
@@ -85,7 +85,7 @@ def _support_first(rng: Random, instance: Instance) -> Instance | None:
         ]
         supports = rng.sample(held_up, min(count, len(held_up)))
     found = [f'(sometime-before (on {goal.above[s]} {s}) (on-table {s}))' for s in supports]
-    return instance.constrained(found, Arm.at(instance).finish()) if found else None
+    return instance.constrained(found, TowerBuilder.at(instance).finish()) if found else None
 
 
 @FAMILIES.add('sometime-before', rules=(_FOUR,))
@@ -94,7 +94,7 @@ def _building_order(rng: Random, instance: Instance) -> Instance | None:
 
     Blocks are stacked in an order that goes to and fro between the towers of the goal.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     left = [list(pairwise(tower)) for tower in arm.goal.towers()]
     order: list[tuple[str, str]] = []
     while any(left):
@@ -123,7 +123,7 @@ def _off_the_table(rng: Random, instance: Instance) -> Instance | None:
 
     The block waits on another one until what belongs under it is built.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     now, goal = arm.now, arm.goal
     choices = [
         (block, aside)
@@ -153,7 +153,7 @@ def _apart_on_the_table(rng: Random, instance: Instance) -> Instance | None:
 
     The upper block belongs on the table, and the lower one, which is there, must leave first.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     now, goal = arm.now, arm.goal
     choices = [
         (upper, lower, aside)
@@ -185,7 +185,7 @@ def _lifted_once(rng: Random, instance: Instance) -> Instance | None:
 
     The block, which a direct plan lifts twice, is lifted when what belongs under it is built.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     now, goal = arm.now, arm.goal
     steps = direct_steps(rng, instance)
     lifted = [step.arguments[0] for step in steps if step.action in ('pickup', 'unstack')]
@@ -212,7 +212,7 @@ def _lifted_once(rng: Random, instance: Instance) -> Instance | None:
 @FAMILIES.add('sometime', rules=(_THREE,))
 def _weighed(rng: Random, instance: Instance) -> Instance | None:
     """A certain block is laid on a certain other one at some time."""
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     block = rng.choice(list(arm.now.below))
     taken = (block, arm.now.below[block], arm.goal.below[block])
     scales = [other for other in arm.now.below if other not in taken]
@@ -227,7 +227,7 @@ def _weighed(rng: Random, instance: Instance) -> Instance | None:
 @FAMILIES.add('sometime-after')
 def _wiped_after(rng: Random, instance: Instance) -> Instance | None:
     """After one block was held, another one is held."""
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     dirty, cloth = rng.choice(list(arm.now.below)), rng.choice(arm.goal.tops())
     if dirty == cloth:
         return None
@@ -243,7 +243,7 @@ def _wiped_within(rng: Random, instance: Instance) -> Instance | None:
 
     The cloth stays at hand on the table until all other blocks are in place.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     dirty, cloth = rng.choice(list(arm.now.below)), rng.choice(arm.goal.tops())
     if cloth in (dirty, *arm.now.under(dirty)):
         return None
@@ -271,9 +271,9 @@ def _place_at_end(rng: Random, instance: Instance) -> Instance:
 
     The goal is silent about one block; the constraint asks for a place it would not stay in.
     """
-    block = rng.choice(Towers.of(instance.goal).tops())
+    block = rng.choice(TowerState.of(instance.goal).tops())
     instance = replace(instance, goal=tuple(a for a in instance.goal if a[1] != block))
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     text = f'(on-table {block})'
     steps = arm.finish()
     if arm.at(instance).now.below[block] is None:
@@ -285,7 +285,7 @@ def _place_at_end(rng: Random, instance: Instance) -> Instance:
 @FAMILIES.add('within', rules=(_THREE,))
 def _stacked_within(rng: Random, instance: Instance) -> Instance | None:
     """A certain block is stacked on another one within a number of steps."""
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     pairs = [
         (block, below)
         for below, block in arm.goal.above.items()
@@ -307,7 +307,7 @@ def _drying(rng: Random, instance: Instance) -> Instance | None:
 
     Another block is lifted and put back until the wet one is dry.
     """
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     tops = arm.now.tops()
     block = rng.choice(tops)
     others = [top for top in tops if top != block]
@@ -323,7 +323,7 @@ def _drying(rng: Random, instance: Instance) -> Instance | None:
 @FAMILIES.add('hold-after', rules=(_FOUR,))
 def _settled_after(rng: Random, instance: Instance) -> Instance | None:
     """A certain block is on the table from a certain step on."""
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     choices = [block for block in arm.goal.bases() if arm.now.below[block]]
     if not choices:
         return None

@@ -56,7 +56,7 @@ def _supports(tower: Tower) -> list[Atom]:
 
 
 @dataclass(frozen=True, slots=True)
-class Towers:
+class TowerState:
     """Who stands on whom.
 
     Attributes:
@@ -68,7 +68,7 @@ class Towers:
     above: dict[str, str]
 
     @classmethod
-    def of(cls, atoms: Iterable[Atom]) -> Towers:
+    def of(cls, atoms: Iterable[Atom]) -> TowerState:
         """The towers that `on` and `on-table` atoms describe."""
         below: dict[str, str | None] = {}
         for atom in atoms:
@@ -108,7 +108,7 @@ class Towers:
 
 
 @dataclass
-class Arm:
+class TowerBuilder:
     """Moves blocks, and writes down what is done.
 
     Attributes:
@@ -117,14 +117,14 @@ class Arm:
         steps: what was done so far.
     """
 
-    now: Towers
-    goal: Towers
+    now: TowerState
+    goal: TowerState
     steps: list[Step] = field(default_factory=list)
 
     @classmethod
-    def at(cls, instance: Instance) -> Arm:
+    def at(cls, instance: Instance) -> TowerBuilder:
         """An arm before the towers of an instance."""
-        return cls(Towers.of(instance.init), Towers.of(instance.goal))
+        return cls(TowerState.of(instance.init), TowerState.of(instance.goal))
 
     def move(self, block: str, target: str | None) -> None:
         """Moves a clear block onto a clear one, or onto the table (None), unless it is there."""
@@ -181,7 +181,7 @@ class Arm:
 
 def direct_steps(rng: Random, instance: Instance) -> tuple[Step, ...]:
     """A sensible plan: blocks go where they belong as soon as they can, else onto the table."""
-    arm = Arm.at(instance)
+    arm = TowerBuilder.at(instance)
     wanted = arm.goal.below
     blocks = rng.sample(list(wanted), len(wanted))
     blocks.sort(key=lambda block: len(arm.goal.under(block)))

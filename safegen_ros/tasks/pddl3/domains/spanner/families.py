@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 
 from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, Rule, at_least
-from safegen_ros.tasks.pddl3.domains.spanner.problems import WORKER, Walk, walk
+from safegen_ros.tasks.pddl3.domains.spanner.problems import WORKER, SpannerWalk, walk
 
 _SHED_ONCE = '(forall (?m - man) (at-most-once (at ?m shed)))'
 
@@ -21,11 +21,11 @@ _TWO_SPANNERS = at_least('spanners', 2)
 _SPARE = Rule('more spanners than nuts', lambda size: size['spanners'] > size['nuts'])
 
 
-def _order(rng: Random, scene: Walk) -> list[str]:
+def _order(rng: Random, scene: SpannerWalk) -> list[str]:
     return rng.sample(scene.nuts, len(scene.nuts))
 
 
-def _in_order(rng: Random, scene: Walk) -> list[tuple[str, str]]:
+def _in_order(rng: Random, scene: SpannerWalk) -> list[tuple[str, str]]:
     """Some spanners that lie in this order on the way, as pairs; those of one place in any."""
     rank = {place: number for number, place in enumerate(scene.places)}
     mixed = rng.sample(list(scene.spanners), len(scene.spanners))

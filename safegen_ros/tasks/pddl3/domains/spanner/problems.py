@@ -45,7 +45,7 @@ def measure(problem: Problem) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class SpannerWalk:
     """An instance as the worker sees it.
 
     Attributes:
@@ -86,11 +86,11 @@ class Walk:
         return tuple(found)
 
 
-def walk(instance: Instance) -> Walk:
+def walk(instance: Instance) -> SpannerWalk:
     """The instance's atoms, by what they say."""
     links = [atom for atom in instance.init if atom[0] == 'link']
     places = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'at'}
-    return Walk(
+    return SpannerWalk(
         places=(links[0][1], *(atom[2] for atom in links)),
         spanners={atom[1]: places[atom[1]] for atom in instance.init if atom[0] == 'useable'},
         nuts=tuple(atom[1] for atom in instance.goal),
