@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from safegen_ros.language.lexicon import Lexicon, Pattern, Way, gerund, patterns, third
+from safegen_ros.language.lexicon import (
+    Lexicon,
+    Pattern,
+    Way,
+    gerund,
+    patterns,
+    phrase_table,
+    phrases,
+    third,
+)
 from safegen_ros.language.noun_phrases import Thing, Things
 from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.model import ANY_OF, Problem
@@ -16,24 +25,10 @@ from safegen_ros.pddl.model import ANY_OF, Problem
 IS, MUST, MAY, DO, KEEP = 'is', 'must', 'may', 'do', 'keep'
 """How a main clause is said: told, demanded, permitted, commanded, or kept so."""
 
-_MUST = (
-    'must', 'should', 'shall', 'will', 'has to', 'have to', 'needs to', 'need to', 'is to',
-    'are to', 'ought to', 'is required to', 'are required to',
-)  # fmt: skip
-_MAY = ('may', 'can', 'could', 'might', 'is allowed to', 'are allowed to')
-_FORBIDDEN = (
-    'is not allowed to', 'are not allowed to', 'is forbidden to', 'are forbidden to',
-)  # fmt: skip
-_STAY = ('stay', 'remain')
-_ADVERBS = {
-    'not': 'not', 'never': 'not', 'always': 'always', 'ever': '', 'only': 'only', 'also': '',
-    'eventually': 'sometime', 'finally': 'end', 'each': 'each', 'at some time': 'sometime',
-    'at all times': 'always', 'both': '', 'all': '', 'still': '', 'at no time': 'not',
-    'under no circumstances': 'not', 'at the end': 'end', 'in the end': 'end',
-    'at some point': 'sometime',
-}  # fmt: skip
-_WAS = ('is', 'are', 'was', 'were', 'has been', 'have been', 'gets')
-_DID = ('does', 'do', 'did', 'has', 'have', 'is', 'are', 'was', 'were', 'has been', 'have been')
+_MUST, _MAY, _FORBIDDEN, _STAY, _KEEP, _WAS, _DID = map(
+    phrases, ('must', 'may', 'forbidden', 'stay', 'keep', 'was', 'did')
+)
+_ADVERBS = phrase_table('adverbs')
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +131,9 @@ class Clauses:
 
     def thing(self, index: int) -> list[tuple[Thing, int]]:
         """The things that a word may begin."""
-        found = self._read.get(index)
-        if found is None:
-            found = self._read[index] = list(dict.fromkeys(self.things.read(self.sentence, index)))
-        return found
+        if index not in self._read:
+            self._read[index] = list(dict.fromkeys(self.things.read(self.sentence, index)))
+        return self._read[index]
 
     def fits(self, thing: Thing, kind: str) -> bool:
         """Whether a thing may stand where a type, or a predicate that says a kind, is wanted."""
@@ -183,21 +177,18 @@ class Clauses:
 
     def _adverbs(self, index: int) -> Iterator[tuple[tuple[str, ...], int]]:
         yield (), index
-        for words, tag in _ADVERBS.items():
-            after = self.sentence.at(index, words)
-            if after is not None:
-                for tags, end in self._adverbs(after):
-                    yield (*([tag] if tag else []), *tags), end
+        for tag, after in self.sentence.meant(index, _ADVERBS):
+            for tags, end in self._adverbs(after):
+                yield (*([tag] if tag else []), *tags), end
 
     def _verb(
         self, index: int, base: str, supposed: bool
     ) -> list[tuple[str, tuple[str, ...], int]]:
         """The forms of a verb that may stand at a word: voice, tags, and the word behind it."""
         key = index, base, supposed
-        found = self._verbs.get(key)
-        if found is None:
-            found = self._verbs[key] = list(self._forms(index, base, supposed))
-        return found
+        if key not in self._verbs:
+            self._verbs[key] = list(self._forms(index, base, supposed))
+        return self._verbs[key]
 
     def _forms(
         self, index: int, base: str, supposed: bool
@@ -259,7 +250,7 @@ class Clauses:
 
     def kept(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
         """Clauses of what is kept so: `keep the ferry empty`."""
-        verbs = ('keeping', 'leaving') if ing else ('keep', 'leave')
+        verbs = tuple(map(gerund, _KEEP)) if ing else _KEEP
         for start in self.sentence.one_of(index, verbs):
             for pattern in self._patterns:
                 if pattern.done or pattern.verb != 'be':

@@ -12,8 +12,7 @@ from safegen_ros.language import phrases
 from safegen_ros.language.english_clauses import Clauses, Words
 from safegen_ros.language.english_tokens import Tokens
 from safegen_ros.language.phrases import Phrases
-from safegen_ros.language.placed import Place
-from safegen_ros.language.placed_words import PlacedWords
+from safegen_ros.language.placed import Place, PlacedWords
 from safegen_ros.pddl.model import Domain, Problem
 
 

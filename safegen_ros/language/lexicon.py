@@ -16,30 +16,31 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.language.vocabulary import Wording, vocabulary
 from safegen_ros.pddl.model import Domain
 
-_FORMS: dict[str, tuple[str, str, str]] = {
-    'be': ('is', 'being', 'been'), 'put': ('puts', 'putting', 'put'),
-    'set': ('sets', 'setting', 'set'), 'hold': ('holds', 'holding', 'held'),
-    'take': ('takes', 'taking', 'taken'), 'bring': ('brings', 'bringing', 'brought'),
-    'have': ('has', 'having', 'had'), 'go': ('goes', 'going', 'gone'),
-    'leave': ('leaves', 'leaving', 'left'), 'get': ('gets', 'getting', 'got'),
-    'lie': ('lies', 'lying', 'lain'), 'sit': ('sits', 'sitting', 'sat'),
-    'drop': ('drops', 'dropping', 'dropped'), 'stand': ('stands', 'standing', 'stood'),
-    'fix': ('fixes', 'fixing', 'fixed'), 'pass': ('passes', 'passing', 'passed'),
-    'visit': ('visits', 'visiting', 'visited'), 'enter': ('enters', 'entering', 'entered'),
-    'deliver': ('delivers', 'delivering', 'delivered'),
-    'cover': ('covers', 'covering', 'covered'), 'load': ('loads', 'loading', 'loaded'),
-    'unload': ('unloads', 'unloading', 'unloaded'), 'clear': ('clears', 'clearing', 'cleared'),
-    'sail': ('sails', 'sailing', 'sailed'), 'tighten': ('tightens', 'tightening', 'tightened'),
-}  # fmt: skip
-"""Third person, gerund and participle of verbs that the rules below do not fit."""
+_PHRASES: Mapping[str, Any] = yaml.safe_load(
+    Path(__file__).with_name('rules.yaml').read_text(encoding='utf-8')
+)
 
-_LASTING = ('hold', 'carry', 'cover', 'use', 'visit', 'touch')
-"""What is done for as long as the fact is true."""
+
+def phrases(name: str) -> tuple[str, ...]:
+    """The phrases of a list in `rules.yaml`."""
+    return tuple(_PHRASES[name])
+
+
+def phrase_table(name: str) -> tuple[tuple[str, str], ...]:
+    """The phrases of a table in `rules.yaml`, each with its meaning."""
+    return tuple((words, kind) for kind, each in _PHRASES[name].items() for words in each)
+
+
+_FORMS: Mapping[str, tuple[str, str, str]] = _PHRASES['verbs']
+_LASTING = phrases('lasting')
 
 
 def third(verb: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from safegen_ros.language.lexicon import Lexicon
+from safegen_ros.language.lexicon import Lexicon, phrase_table, phrases
 from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.diagnostics import suggestion
@@ -20,17 +20,9 @@ NAME, EVERY, ALL, AND, ANY, SOME, OR, NO, NOR, ONLY, MOST, MORE = (
 
 UNIVERSAL = (EVERY, ALL, AND)
 
-_WITHOUT_NOUN = {
-    'anything': ANY, 'something': SOME, 'everything': EVERY, 'nothing': NO, 'anyone': ANY,
-}  # fmt: skip
-_BEFORE_NOUN = (
-    ('any', ANY), ('any of the', ANY), ('a', ANY), ('an', ANY), ('some', SOME), ('every', EVERY),
-    ('at least one', SOME), ('each', EVERY), ('each of the', EVERY), ('all', ALL), ('no', NO),
-    ('all the', ALL), ('all of the', ALL), ('none of the', NO), ('one of the', SOME),
-    ('not any', NO),
-)  # fmt: skip
-_PRONOUNS = ('it', 'they', 'them', 'he', 'she', 'this', 'that', 'these', 'those')
-_EXCEPT = ('but', 'except', 'except for', 'other than', 'apart from', 'besides')
+_WITHOUT_NOUN, _BEFORE_NOUN = map(phrase_table, ('without-noun', 'before-noun'))
+_EXCEPT, _PRONOUNS = map(phrases, ('except', 'pronouns'))
+_COUNTED = (('at most', MOST), ('no more than', MOST), ('more than', MORE))
 _MOST_COUNTED = 3
 
 
@@ -110,22 +102,15 @@ class Things:
     def _read(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
         yield from self._listed(sentence, index)
         yield from self._counted(sentence, index)
-        after = sentence.at(index, 'only')
-        if after is not None:
+        for after in sentence.one_of(index, ('only',)):
             for thing, end in self._listed(sentence, after):
                 yield Thing(ONLY, thing.names), end
-        for word, how in _WITHOUT_NOUN.items():
-            after = sentence.at(index, word)
-            if after is not None:
-                yield from self._excepting(sentence, Thing(how), after)
-        for words, how in _BEFORE_NOUN:
-            after = sentence.at(index, words)
-            if after is None:
-                continue
+        for how, after in sentence.meant(index, _WITHOUT_NOUN):
+            yield from self._excepting(sentence, Thing(how), after)
+        for how, after in sentence.meant(index, _BEFORE_NOUN):
             for noun, end in self._noun(sentence, after):
                 yield from self._excepting(sentence, Thing(how, noun=noun), end)
-        after = sentence.at(index, 'the')
-        if after is not None:
+        for after in sentence.one_of(index, ('the',)):
             for noun, end in self._noun(sentence, after):
                 yield from self._definite(sentence, noun, after, end)
 
@@ -142,17 +127,14 @@ class Things:
             sentence.missed(end, 'a name', f'which {word} is meant? there are: {known}')
 
     def _counted(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
-        after = sentence.at(index, 'no two')
-        if after is not None:
+        for after in sentence.one_of(index, ('no two',)):
             for noun, end in self._noun(sentence, after):
                 yield Thing(MOST, noun=noun, number=1), end
-        for words, how in (('at most', MOST), ('no more than', MOST), ('more than', MORE)):
-            after = sentence.at(index, words)
-            number = None if after is None else sentence.number(after)
-            if after is None or number is None or not 1 <= number <= _MOST_COUNTED:
-                continue
-            for noun, end in self._noun(sentence, after + 1):
-                yield Thing(how, noun=noun, number=number), end
+        for how, after in sentence.meant(index, _COUNTED):
+            number = sentence.number(after)
+            if number is not None and 1 <= number <= _MOST_COUNTED:
+                for noun, end in self._noun(sentence, after + 1):
+                    yield Thing(how, noun=noun, number=number), end
 
     def _noun(self, sentence: Sentence, index: int) -> Iterator[tuple[Noun, int]]:
         word = sentence.words[index].text if index < len(sentence.words) else ''
@@ -187,16 +169,10 @@ class Things:
         self, sentence: Sentence, index: int, joined: str
     ) -> Iterator[tuple[tuple[str, ...], int]]:
         """The rest of a list, which has the word that joins it before the last name."""
-        starts = []
-        for words in (joined, f', {joined}'):
-            after = sentence.at(index, words)
-            if after is not None:
-                starts.append(after)
-        for start in starts:
+        for start in [*sentence.one_of(index, (joined, f', {joined}'))]:
             for name, end in self._name(sentence, start):
                 yield (name,), end
-        comma = sentence.at(index, ',')
-        if comma is not None:
+        for comma in sentence.one_of(index, (',',)):
             for name, after in self._name(sentence, comma):
                 for names, end in self._more(sentence, after, joined):
                     yield (name, *names), end

@@ -92,6 +92,29 @@ class Sentence:
             if after is not None:
                 yield after
 
+    def meant(self, index: int, table: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, int]]:
+        """The meaning of each phrase of a table that stands there, and the word behind it."""
+        for words, kind in table:
+            after = self.at(index, words)
+            if after is not None:
+                yield kind, after
+
+    def numbered(self, index: int, words: str) -> Iterator[tuple[tuple[int, ...], int]]:
+        """The numbers in a phrase, if it stands there: `N` is one, `#` is one of steps."""
+        numbers: list[int] = []
+        for word in words.replace('#', 'N steps').split():
+            number = self.number(index) if word == 'N' else None
+            if number is not None:
+                numbers.append(number)
+                index += 1
+                continue
+            ends = () if word == 'N' else ('steps', 'step') if word == 'steps' else (word,)
+            after = next(self.one_of(index, ends), None)
+            if after is None:
+                return
+            index = after
+        yield tuple(numbers), index
+
     def number(self, index: int) -> int | None:
         """The number that stands there, in digits or in a word."""
         text = self.words[index].text if index < len(self.words) else ''

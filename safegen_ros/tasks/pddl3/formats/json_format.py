@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from safegen_ros.errors import PddlError
-from safegen_ros.language.placed import Place, Placed, read_json
-from safegen_ros.language.placed_words import PlacedWords
+from safegen_ros.language.placed import Place, Placed, PlacedWords, read_json
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import (
