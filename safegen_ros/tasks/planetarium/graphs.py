@@ -19,6 +19,7 @@ from networkx.algorithms.isomorphism import DiGraphMatcher
 
 from safegen_ros.pddl.model import Atom
 from safegen_ros.search.budget import SearchLimit
+from safegen_ros.tasks.pddl3.domains.isomorphism import ranked, refined
 
 Bijection = dict[str, str]
 """The objects of one problem, each with the one of another problem that stands for it."""
@@ -165,51 +166,19 @@ def _refined(
     one: nx.DiGraph, other: nx.DiGraph, tick: Callable[[], None]
 ) -> tuple[_Colours, _Colours] | None:
     """Colours that every isomorphism keeps; None where their counts show that there is none."""
-    graphs = (one, other)
-    links = [
-        {
-            node: [
-                *((label, 1, end) for _, end, label in graph.out_edges(node, data='label')),
-                *((label, 0, start) for start, _, label in graph.in_edges(node, data='label')),
-            ]
-            for node in graph
-        }
-        for graph in graphs
-    ]
-    found = _numbered([dict(graph.nodes(data='label')) for graph in graphs])
-    count = 0
-    while found is not None:
-        tick()
-        now = len(set(found[0].values()))
-        if now == count or now == len(one):
-            return found[0], found[1]
-        count = now
-        found = _numbered(
-            [
-                {
-                    node: (
-                        colours[node],
-                        tuple(sorted((label, way, colours[n]) for label, way, n in near)),
-                    )
-                    for node, near in each.items()
-                }
-                for each, colours in zip(links, found, strict=True)
-            ]
-        )
-    return None
-
-
-def _numbered(keys: list[dict[Any, Any]]) -> list[_Colours] | None:
-    """The keys of both graphs as numbers, the same for equal keys; None where counts differ."""
-    numbers: dict[Any, int] = {}
-    for key in keys[0].values():
-        numbers.setdefault(key, len(numbers))
-    if any(key not in numbers for key in keys[1].values()):
+    both = nx.disjoint_union(one, other)
+    roles: dict[Any, int] = {}
+    links: list[list[tuple[int, int]]] = [[] for _ in both]
+    for start, end, label in both.edges(data='label'):
+        role = 2 * roles.setdefault(label, len(roles))
+        links[start].append((role, end))
+        links[end].append((role + 1, start))
+    labels = [repr(label) for _, label in both.nodes(data='label')]
+    colours = refined(ranked(labels), links, tick)
+    first, second = colours[: len(one)], colours[len(one) :]
+    if sorted(first) != sorted(second):
         return None
-    found = [{node: numbers[key] for node, key in each.items()} for each in keys]
-    if sorted(found[0].values()) != sorted(found[1].values()):
-        return None
-    return found
+    return dict(zip(one, first, strict=True)), dict(zip(other, second, strict=True))
 
 
 def renamed(atoms: Iterable[Atom], names: Mapping[str, str]) -> frozenset[Atom]:

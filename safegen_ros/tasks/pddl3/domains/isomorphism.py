@@ -11,7 +11,7 @@ is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -31,7 +31,8 @@ from safegen_ros.pddl.model import (
     terms_of,
 )
 
-_Colours = list[int]
+Colours = list[int]
+Links = Sequence[tuple[int, int]]
 
 _ORDERED = 1  # role of the first argument where order matters; 0 where it does not
 
@@ -62,6 +63,29 @@ def canonical_problem(problem: Problem) -> CanonicalProblem:
     domain keep their names, since actions use them.
     """
     return _Search(problem).result()
+
+
+def refined(
+    colours: Colours, links: Sequence[Links], tick: Callable[[], None] = lambda: None
+) -> Colours:
+    """Colours of nodes that neighbours cannot tell apart any more, numbered in a canonical way.
+
+    Args:
+        colours: of every node.
+        links: of every node, the role and the number of each neighbour.
+        tick: called in each round; it ends the search by raising.
+    """
+    count = len(set(colours))
+    while True:
+        tick()
+        keys = [
+            (colour, sorted([(role, colours[other]) for role, other in near]))
+            for colour, near in zip(colours, links, strict=True)
+        ]
+        colours = ranked(keys)
+        if len(set(colours)) == count:
+            return colours
+        count = len(set(colours))
 
 
 class _Graph:
@@ -111,19 +135,6 @@ class _Graph:
             parts = [self._formula(part, bound) for part in subformulas(formula)]
             self._link(node, parts, _ORDERED if isinstance(formula, Imply) else 0)
         return node
-
-    def refined(self, colours: _Colours) -> _Colours:
-        """Colours that neighbours cannot tell apart any more, numbered in a canonical way."""
-        count = len(set(colours))
-        while True:
-            keys = [
-                (colour, sorted([(role, colours[other]) for role, other in links]))
-                for colour, links in zip(colours, self.links, strict=True)
-            ]
-            colours = _ranked(keys)
-            if len(set(colours)) == count:
-                return colours
-            count = len(set(colours))
 
     def text(self, rank: Mapping[str, str]) -> str:
         """The problem with its objects renamed."""
@@ -177,11 +188,11 @@ class _Search:
 
     def result(self) -> CanonicalProblem:
         graph = self._graph
-        self._descend(graph.refined(_ranked(graph.labels)), [])
+        self._descend(refined(ranked(graph.labels), graph.links), [])
         text = min(self._seen)
         return CanonicalProblem(text, tuple(graph.names[n] for n in self._seen[text]))
 
-    def _descend(self, colours: _Colours, chosen: list[int]) -> None:
+    def _descend(self, colours: Colours, chosen: list[int]) -> None:
         cell = self._cell(colours)
         if not cell:
             self._leaf(colours)
@@ -198,16 +209,16 @@ class _Search:
             split = [(len(colours) + 1) * (colour + 1) for colour in colours]
             for place, number in enumerate((first, *others)):
                 split[number] -= len(colours) - place
-            self._descend(self._graph.refined(split), [*chosen, first, *others])
+            self._descend(refined(split, self._graph.links), [*chosen, first, *others])
 
-    def _cell(self, colours: _Colours) -> list[int]:
+    def _cell(self, colours: Colours) -> list[int]:
         """The objects of the first colour that several objects share."""
         shared: dict[int, list[int]] = {}
         for number in range(self._size):
             shared.setdefault(colours[number], []).append(number)
         return next((shared[c] for c in sorted(shared) if len(shared[c]) > 1), [])
 
-    def _leaf(self, colours: _Colours) -> None:
+    def _leaf(self, colours: Colours) -> None:
         order = sorted(range(self._size), key=colours.__getitem__)
         names = self._graph.names
         constants = self._graph.problem.domain.constants
@@ -234,7 +245,7 @@ class _Search:
         return found
 
 
-def _ranked(keys: list[str] | list[tuple[int, list[tuple[int, int]]]]) -> _Colours:
+def ranked(keys: list[str] | list[tuple[int, list[tuple[int, int]]]]) -> Colours:
     """The place of every key among the sorted keys."""
     ordered = sorted({repr(key) for key in keys})
     places = {key: place for place, key in enumerate(ordered)}
