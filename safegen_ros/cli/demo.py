@@ -210,7 +210,6 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
     asking = Asking(client) if asked.options.approval and sys.stdin.isatty() else None
 
     def feedback(message: Any) -> None:
-        session.feedback(message)
         display.feedback(message)
         if asking is not None and message.stage == 'approval':
             display.pause()
@@ -218,7 +217,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
                 display.line(f'  {escape(line)}')
             asking.ask(message.pending)
 
-    with session.connected(client, asked.options):
+    with session.connected(client):
         session.stage = Stage.SENDING
         if session.symbolic and asked.cell is None:
             display.line('  the stack has a symbolic cell: nothing moves, nothing is measured')

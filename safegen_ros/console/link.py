@@ -344,6 +344,10 @@ class Link:
         """Allows goals again; raises `SafegenError` where nobody answers, or it is refused."""
         return _said(self._commands.do('reset', timeout_s=RESET_ANSWER_S))
 
+    def set_up(self) -> str:
+        """States that the blocks stand as the next goal begins; raises as `reset`."""
+        return _said(self._commands.do('blocks_set_up', timeout_s=ANSWER_S))
+
     def release(self) -> str:
         """Has the tool let go; raises as `reset`."""
         return _said(self._commands.do('release', timeout_s=ANSWER_S))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from safegen_ros.console.cards import STYLE, panel
@@ -17,10 +18,12 @@ from safegen_ros.console.wording import next_words
 _SHOWN_DIGITS = 8
 
 
+_NOT_REAL = {'twin': 'simulated twin', 'symbolic': 'symbolic cell: nothing moves', '': 'no robot'}
+
+
 def _robot_words(robot: str) -> str:
     """What executes, so that nobody takes the real arm for its twin."""
-    known = {'twin': 'simulated twin', 'symbolic': 'symbolic cell: nothing moves', '': 'no robot'}
-    return known.get(robot, f'REAL ARM: {robot}')
+    return _NOT_REAL.get(robot, f'REAL ARM: {robot}')
 
 
 class OperatorPanel:
@@ -53,6 +56,8 @@ class OperatorPanel:
         self._cancel.on_click(lambda _: self._cancel_goal())
         self._reset = gui.add_button('Reset …', color='orange', visible=False)
         self._reset.on_click(lambda event: self._ask_reset(event.client))
+        self._set_up = gui.add_button('The blocks were set up …', color='gray', visible=False)
+        self._set_up.on_click(lambda event: self._ask_set_up(event.client))
         self._answer = gui.add_folder(None)
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
         self._plan, self._tried = Html(gui), Html(gui)
@@ -78,6 +83,7 @@ class OperatorPanel:
         goal = snapshot.goal
         put(self._cancel, visible=goal is not None and goal.running)
         put(self._reset, visible=stopped)
+        put(self._set_up, visible=snapshot.robot not in _NOT_REAL)
         pending = snapshot.pending
         key = f'{pending.digest} {pending.verdict.category}' if pending else ''
         if key != self._digest:
@@ -116,25 +122,57 @@ class OperatorPanel:
             self._parts.doing(lambda: self._parts.link.cancel(goal))
 
     def _ask_reset(self, client: Any) -> None:
-        """Asks whoever clicked, and nobody else, whether the cell was looked at."""
+        """Asks whether the cell was looked at."""
+        reason = self._parts.state.snapshot.stop.reason
+        self._confirm(
+            client,
+            'Allow motion again?',
+            (
+                f'It was stopped: {reason}',
+                'Look at the cell first: is everybody out of its reach?',
+                'Nothing moves by the reset itself; the next task may.',
+            ),
+            'The cell is clear: reset',
+            'Stay stopped',
+            self._parts.link.reset,
+        )
+
+    def _ask_set_up(self, client: Any) -> None:
+        """Asks whether the blocks really stand as the next task begins."""
+        self._confirm(
+            client,
+            'Were the blocks set up?',
+            (
+                'Compare the table with the initial state of the next task, block by block.',
+                'The arm does not see the blocks: it moves to where that task says they stand.',
+                'The statement counts for the next goal only.',
+            ),
+            'Every block is in its place',
+            'Not yet',
+            self._parts.link.set_up,
+        )
+
+    def _confirm(
+        self,
+        client: Any,
+        title: str,
+        lines: tuple[str, ...],
+        yes: str,
+        no: str,
+        act: Callable[[], str],
+    ) -> None:
+        """Asks whoever clicked, and nobody else, before something is done."""
         if client is None:
             return
-        reason = self._parts.state.snapshot.stop.reason
-        modal = client.gui.add_modal('Allow motion again?')
+        modal = client.gui.add_modal(title)
         with modal:
-            client.gui.add_html(
-                panel(
-                    element('p', f'It was stopped: {escaped(reason)}'),
-                    element('p', 'Look at the cell first: is everybody out of its reach?'),
-                    element('p', 'Nothing moves by the reset itself; the next task may.'),
-                )
-            )
-            yes = client.gui.add_button('The cell is clear: reset', color='orange')
-            no = client.gui.add_button('Stay stopped', color='gray')
+            client.gui.add_html(panel(*(element('p', escaped(line)) for line in lines)))
+            agree = client.gui.add_button(yes, color='orange')
+            leave = client.gui.add_button(no, color='gray')
 
-        def reset(_: Any) -> None:
+        def agreed(_: Any) -> None:
             modal.close()
-            self._parts.doing(self._parts.link.reset)
+            self._parts.doing(act)
 
-        yes.on_click(reset)
-        no.on_click(lambda _: modal.close())
+        agree.on_click(agreed)
+        leave.on_click(lambda _: modal.close())

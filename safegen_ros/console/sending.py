@@ -163,14 +163,13 @@ class Sender(Closing):
         folder = new_run_dir(runs_dir())
         with RunRecorder(folder, task, chosen.source, chosen.domain_text, spoken) as session:
             try:
-                with session.connected(self._client, options):
+                with session.connected(self._client):
                     session.stage = Stage.SENDING
                     goal = self._client.start_run(
                         task.problem_text,
                         chosen.domain_text,
                         options,
-                        session.feedback,
-                        task.format,
+                        format=task.format,
                     )
                     session.accepted(goal.id)
                     self._announce(goal.id, state.RUN, chosen)

@@ -4,44 +4,48 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
-from safegen_ros.client import Client, Options
+from safegen_ros.client import Client
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record.events import (
+    NO_MODEL,
     EndEvent,
     Event,
+    Executions,
     FilesEvent,
     GoalEvent,
     MeasuredEvent,
     ObservedEvent,
+    ResultEvent,
     StackEvent,
     StepEvent,
+    TaskEvent,
+    read_event_text,
 )
 from safegen_ros.record.history import task_record
-from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder
+from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
 from safegen_ros.record.run import (
     SYMBOLIC,
     ArtefactRecord,
     AttemptRecord,
     BlockRecord,
     GoalRecord,
-    ModelRecord,
     RunRecord,
     cell_name,
 )
@@ -60,7 +64,6 @@ ANSWER_S = 10.0
 
 _JOINTS = 'joint_states'
 _OF_ARM = (_JOINTS, 'robot_description')
-_MODEL_PARAMETERS = ['model', 'max_attempts', 'temperature', 'top_p', 'seed', 'search_fallback']
 
 
 class Stage(Enum):
@@ -81,8 +84,8 @@ class Stage(Enum):
 class RunRecorder(Closing):
     """Follows one `RunTask` goal and keeps its record.
 
-    Feedback comes in the client's thread and all else in the caller's, so each change of the record
-    is made under the lock.
+    The events of the nodes come in the client's thread and all else in the caller's, so each change
+    of the record is made under the lock.
 
     Args:
         folder: the run's folder.
@@ -109,10 +112,10 @@ class RunRecorder(Closing):
         self.by_hand = False
         self._changed = threading.Condition()
         self._stamp = -1.0
-        self._execution_began: float | None = None
-        self._steps_before = 0  # of the plans before the present one
-        self._looks = 0  # at the world, step by step
-        self._step_began = math.inf
+        self._goals: list[str] = []  # the one that was sent, and the executions that it leads to
+        self._ended: set[str] = set()
+        self._unclaimed: dict[str, list[Any]] = {}
+        self._executions = Executions()
         self._closed = False
         record = task_record(task, source, domain_text) if spoken is None else spoken.task
         self._log = RunLog(folder, record, stepwise=stepwise)
@@ -125,77 +128,77 @@ class RunRecorder(Closing):
         return self._log.record
 
     @contextmanager
-    def connected(self, client: Client, options: Options) -> Iterator[None]:
-        """Asks the nodes how they are set, and records the stack's topics while it is open.
+    def connected(self, client: Client) -> Iterator[None]:
+        """Follows the events of the stack, and records its topics while it is open.
 
         Raises:
             SafegenError: there is no stack here (`SERVER_LOST`).
         """
-        self._ask_stack(client, options)
-        topics = tuple(t for t in STACK_TOPICS if t.name not in _OF_ARM or not self.symbolic)
+        self._ask_cell(client)
+        hear: Any = client.node.create_subscription
+        heard = [
+            hear(String, f'{node}/events', self._heard_event, qos.RECORDED)
+            for node in ('planner', 'executor')
+        ]
         if not self.symbolic:
-            client.node.create_subscription(JointState, _JOINTS, self._heard_joints, qos.SAMPLES)
+            heard.append(hear(JointState, _JOINTS, self._heard_joints, qos.SAMPLES))
+        topics = tuple(t for t in STACK_TOPICS if t.name not in _OF_ARM or not self.symbolic)
         recorder = McapRecorder(client.node, topics, self.folder / 'run.mcap')
         try:
             with recorder:
                 self._wait(lambda: not recorder.unmatched(), MATCH_TIMEOUT_S)
                 yield
         finally:
+            for subscription in heard:
+                unsubscribe(client.node, subscription)
             if recorder.error is not None:
                 self.recording_error = f'ended early: {recorder.error}'
 
-    def _ask_stack(self, client: Client, options: Options) -> None:
-        model, attempts, temperature, top_p, seed, fallback = _parameters(
-            client, 'planner', _MODEL_PARAMETERS
-        )
+    def _ask_cell(self, client: Client) -> None:
         cell, world = _parameters(client, 'executor', ['cell', 'world'])
-        (second_opinion,) = _parameters(client, 'validator', ['second_opinion'])
-        self._note(
-            StackEvent(
-                ModelRecord(
-                    name=model.string_value,
-                    max_attempts=options.max_attempts or attempts.integer_value,
-                    temperature=temperature.double_value,
-                    top_p=top_p.double_value,
-                    seed=options.seed or seed.integer_value,
-                    search_fallback=options.search_fallback and fallback.bool_value,
-                ),
-                cell_name(cell.string_value, world.string_value),
-                second_opinion.bool_value,
-            )
-        )
+        self._note(StackEvent(NO_MODEL, cell_name(cell.string_value, world.string_value)))
 
     @property
     def symbolic(self) -> bool:
         """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
         return self.record.cell == SYMBOLIC
 
-    def feedback(self, feedback: Any) -> None:
-        """Writes down what a `RunTask.Feedback` says; call it before anybody is shown it."""
+    def _heard_event(self, message: String) -> None:
+        try:
+            goal, event = read_event_text(message.data)
+        except RecordError:
+            return  # of a stack of another version, which the record of the node is for
         with self._changed:
-            if self._closed or (self.record.stepwise and self.stage is Stage.ENDED):
-                return  # what comes behind the result is in it
-            if feedback.stage == 'execution' and self.record.stepwise:
-                if feedback.execution.phase == 'moving':
-                    self._step_began = self._at()
-            elif feedback.stage == 'execution':
-                self._execution(feedback.execution)
-            elif feedback.stage == 'observation':
-                self._observation(feedback.observation)
-            elif feedback.stage == 'replanning':
-                self._replanned(feedback.replan)
-                self._steps_before += feedback.replan.steps_done
-            elif (
-                feedback.stage == 'planning'
-                and feedback.planning.phase == 'judged'
-                and self.stage is not Stage.ENDED
-            ):
-                self._note(record_conversions.attempt_record(feedback.planning.attempt))
+            self._take(goal, event)
+            self._changed.notify_all()
 
-    def _replanned(self, replan: Any) -> None:
-        """Writes down a `Replan`; the result has those, too, whose feedback comes behind it."""
-        if replan.number not in {each.number for each in self.record.replans}:
-            self._note(record_conversions.replan_record(replan))
+    def _take(self, goal: str, event: Any) -> None:
+        """Takes in an event of a node; it is kept until it is known to belong to this goal."""
+        if self._closed or self.stage is Stage.ENDED:
+            return
+        if goal not in self._goals:
+            self._unclaimed.setdefault(goal, []).append(event)
+            return
+        if isinstance(event, EndEvent):
+            self._ended.add(goal)
+        elif goal != self._goals[0]:
+            fitted = self._executions.fit(goal, event)
+            if fitted is not None and not (self.record.stepwise and _is_step(fitted)):
+                self._note(fitted)  # step by step the planner says which steps there were
+        elif isinstance(event, TaskEvent):
+            self._note(StackEvent(NO_MODEL, event.cell, site=event.site))
+        elif isinstance(event, GoalEvent):
+            if event.id not in self._goals:
+                self._note(event)
+                self._claim(event.id)
+        elif not isinstance(event, ResultEvent | MeasuredEvent):
+            self._note(event)
+
+    def _claim(self, goal: str) -> None:
+        """Takes in what came of a goal before it was known to be one of this run."""
+        self._goals.append(goal)
+        for event in self._unclaimed.pop(goal, ()):
+            self._take(goal, event)
 
     def sent(self, task: ActionTask, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
@@ -205,36 +208,10 @@ class RunRecorder(Closing):
 
     def accepted(self, goal: str) -> None:
         """Writes down the id of the goal, by which the nodes know it."""
-        self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
-        self.stage = Stage.RUNNING
-
-    def _at(self) -> float:
-        """The time since the execution began [s], which it does with the first call."""
-        now = time.monotonic()
-        if self._execution_began is None:
-            self._execution_began = now
-        return now - self._execution_began
-
-    def _observation(self, observation: Any) -> None:
-        """Writes down a look at the world, step by step, and the step that it follows."""
-        if self._looks == 0:
-            self._at()
-        self._looks += 1
-        attempts = self.record.attempts
-        source = attempts[-1].source if attempts else 'model'
-        for event in record_conversions.observation_events(observation, self._at(), source):
-            if isinstance(event, StepEvent):
-                event = replace(event, at=min(self._step_began, event.at))
-            self._note(event)
-
-    def _execution(self, progress: Any) -> None:
-        at = self._at()
-        event = record_conversions.progress_event(progress, at)
-        if isinstance(event, StepEvent):
-            event = replace(event, index=self._steps_before + event.index)
-        elif isinstance(event, ObservedEvent):
-            event = replace(event, done=self._steps_before + event.done)
-        self._note(event)
+        with self._changed:
+            self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
+            self.stage = Stage.RUNNING
+            self._claim(goal)
 
     def finish(self, result: Any, interrupted: bool = False) -> None:
         """Takes in the result of the goal; what it says counts more than what was heard before.
@@ -243,35 +220,20 @@ class RunRecorder(Closing):
             result: a `RunTask.Result`.
             interrupted: whether it is the answer to a cancel.
         """
+        self._wait(lambda: self._ended.issuperset(self._goals), MATCH_TIMEOUT_S)
         with self._changed:
-            known = {attempt.number for attempt in self.record.attempts}
-            for attempt in map(record_conversions.attempt_record, result.attempts):
-                if attempt.number not in known:
-                    self._note(attempt)
-            for replan in result.replans:
-                self._replanned(replan)
-            for observation in result.observations[self._looks :]:
-                self._observation(observation)
             self.stage = Stage.ENDED
             self._note(record_conversions.result_event(result, result.plan))
         code = conversions.code_from_msg(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
-        if result.final_state.objects or self.symbolic:
+        if result.final_state.objects and not self.symbolic:
             self._await_last_samples(result)
 
     def _await_last_samples(self, result: Any) -> None:
-        """Waits for the steps that are done and, on the twin, for the joints of that moment.
-
-        Without those joints there are none at all.
-        """
+        """Waits for the joints of the moment of the result; without them there are none at all."""
         stamp = result.final_state.header.stamp
-        last = -1.0 if self.symbolic else stamp.sec + stamp.nanosec * 1e-9
-
-        def heard() -> bool:
-            finished = sum(step.seconds is not None for step in self.record.steps)
-            return self._stamp >= last and finished >= result.steps_done
-
-        self._wait(heard, MATCH_TIMEOUT_S)
+        last = stamp.sec + stamp.nanosec * 1e-9
+        self._wait(lambda: self._stamp >= last, MATCH_TIMEOUT_S)
         with self._changed:
             if self._stamp < last:
                 self.joints = ()
@@ -343,6 +305,10 @@ class RunRecorder(Closing):
                 self._changed.wait(0.05)
 
 
+def _is_step(event: Any) -> bool:
+    return isinstance(event, StepEvent | ObservedEvent)
+
+
 def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
     """Values of parameters of a node of the stack; raises `SafegenError` when there is none."""
     parameters: Any = client.node.create_client(GetParameters, f'{node}/get_parameters')
@@ -354,7 +320,7 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
             f"start it with 'safegen up sim{argument}'",
             ErrorCode.SERVER_LOST,
         )
-    # GoalRequest again and again: the service counts as there before its answers arrive here.
+    # Asked again until it answers: the service counts as there before its answers arrive here.
     answer = answer_of(
         parameters,
         GetParameters.Request(names=names),

@@ -13,6 +13,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from std_msgs.msg import String
+
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
@@ -24,11 +26,12 @@ from safegen_ros.record.events import (
     MeasuredEvent,
     StopEvent,
     TaskEvent,
+    event_text,
 )
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
-from safegen_ros.ros import record_conversions
+from safegen_ros.ros import qos, record_conversions
 from safegen_ros.ros.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -42,8 +45,14 @@ JOURNAL = Parameter(
 )
 
 
+EVENTS_TOPIC = '~/events'
+"""Where each entry of the journal is published as JSON text, once it is on the disk."""
+
+
 class GoalJournal:
     """The journal of a node while that is configured; any thread may use it.
+
+    What is on the disk is published: who follows a run folds the same events as who reads it.
 
     Every method raises `SafegenError` (`JOURNAL_FAILED`) where something could not be written. What
     it was about must not be done then.
@@ -57,6 +66,8 @@ class GoalJournal:
         self._file: NodeJournal | None = None
         self._owed: deque[tuple[str, EndEvent]] = deque()
         self._paying = threading.Lock()
+        self._publishing = threading.Lock()
+        self._events: Any = None
 
     def open(self, folder: str) -> None:
         """Begins a new file below a folder; empty for that of all runs."""
@@ -65,6 +76,8 @@ class GoalJournal:
         stack = f'{self._node.context.get_domain_id()}{namespace}'
         with _named():
             self._file = NodeJournal(root, f'{stack}.{self._node.get_name()}')
+        if self._events is None:
+            self._events = self._node.create_publisher(String, EVENTS_TOPIC, qos.RECORDED)
         self._node.get_logger().info(f'journal: {self._file.path}')
 
     def close(self) -> None:
@@ -160,7 +173,10 @@ class GoalJournal:
         with _named():
             if self._file is None:
                 raise RecordError('the journal of the node is closed, as the node is inactive')
-            self._file.write(goal, *events)
+            with self._publishing:  # in the order in which they are written down
+                self._file.write(goal, *events)
+                for event in events if self._node.context.ok() else ():
+                    self._events.publish(String(data=event_text(goal, event)))
 
 
 class ExecutionLog:

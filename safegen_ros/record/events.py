@@ -7,6 +7,7 @@ So a record never knows more than the journal, and a journal alone gives back th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
@@ -17,7 +18,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import Signer
 from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_signed
-from safegen_ros.record.json_form import RecordError, typed
+from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,
@@ -64,11 +65,15 @@ class GoalEvent:
 
 @dataclass(frozen=True, slots=True)
 class StackEvent:
-    """Who is asked and what executes; the fields are those of `RunRecord`."""
+    """Who is asked and what executes; the fields are those of `RunRecord`.
+
+    A field at its default says nothing, and leaves what is known.
+    """
 
     model: ModelRecord
     cell: str
     second_opinion: bool = False
+    site: str = ''
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +310,59 @@ def _is_time(text: str) -> bool:
         return False
 
 
+def event_text(goal: str, event: Event) -> str:
+    """An event as the nodes publish it; `goal` is empty where it is about none."""
+    return json.dumps({'goal_id': goal, 'kind': KINDS[type(event)], 'data': plain(event)})
+
+
+def read_event_text(text: str) -> tuple[str, Any]:
+    """The goal and the event of such a text.
+
+    Raises:
+        RecordError: it is none, as from another version.
+    """
+    try:
+        message = json.loads(text)
+        goal, kind, data = (message[name] for name in ('goal_id', 'kind', 'data'))
+    except (ValueError, TypeError, KeyError) as error:
+        raise RecordError(f'a published event cannot be read: {error}') from error
+    if kind not in EVENTS:
+        raise RecordError(f'a published event is of no known kind: {kind!a}')
+    return str(goal), typed(EVENTS[kind], data, f'event {kind}')
+
+
+class Executions:
+    """Fits the events of the executions that a goal leads to into the run of that goal.
+
+    An execution counts its steps and its time from 0; the run goes on counting.
+
+    Attributes:
+        done: steps of the run that are done.
+    """
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._at = 0.0
+        self._began: dict[str, tuple[int, float]] = {}
+
+    def fit(self, execution: str, event: Any) -> Any:
+        """The event as one of the run; None where the run has one of its own."""
+        before, began = self._began.setdefault(execution, (self.done, self._at))
+        if isinstance(event, TaskEvent):
+            return StackEvent(NO_MODEL, event.cell)
+        if isinstance(event, GoalEvent | ResultEvent | MeasuredEvent | EndEvent):
+            return None
+        if isinstance(event, StepEvent | ObservedEvent | PhaseEvent):
+            self._at = began + event.at
+            event = replace(event, at=self._at)
+        if isinstance(event, StepEvent):
+            return replace(event, index=before + event.index)
+        if isinstance(event, ObservedEvent):
+            self.done = before + event.done
+            return replace(event, done=self.done)
+        return event
+
+
 def begin(event: TaskEvent) -> RunRecord:
     """The record of a run of which nothing but the task is known."""
     return RunRecord(
@@ -323,9 +381,10 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
     if isinstance(event, StackEvent):
         return replace(
             record,
-            model=event.model,
-            cell=event.cell,
-            second_opinion=event.second_opinion,
+            model=record.model if event.model == NO_MODEL else event.model,
+            cell=event.cell or record.cell,
+            second_opinion=event.second_opinion or record.second_opinion,
+            site=event.site or record.site,
         )
     if isinstance(event, AnswerRecord):
         return replace(record, answers=(*record.answers, event))

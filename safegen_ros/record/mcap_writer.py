@@ -150,14 +150,8 @@ class McapRecorder(Closing):
     def close(self) -> None:
         """End the recording and the file; harmless when repeated."""
         subscriptions, self._subscriptions = self._subscriptions, []
-        executor = self._node.executor
         for subscription in subscriptions:
-            destroy = partial(self._node.destroy_subscription, subscription)
-            # A subscription that goes while another thread waits for it ends that thread.
-            if executor is None:
-                destroy()
-            else:
-                executor.create_task(destroy)
+            unsubscribe(self._node, subscription)
         with self._lock:
             if self._file is None:
                 return
@@ -168,3 +162,13 @@ class McapRecorder(Closing):
             finally:
                 self._file.close()
                 self._file = None
+
+
+def unsubscribe(node: Node, subscription: Any) -> None:
+    """Ends a subscription of a node that another thread may be spinning."""
+    destroy = partial(node.destroy_subscription, subscription)
+    # A subscription that goes while another thread waits for it ends that thread.
+    if node.executor is None:
+        destroy()
+    else:
+        node.executor.create_task(destroy)

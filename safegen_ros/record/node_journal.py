@@ -21,14 +21,18 @@ from safegen_ros.closing import Closing
 from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
     KINDS,
+    NO_MODEL,
     EndEvent,
     Event,
+    Executions,
     GoalEvent,
     KeptRun,
+    MeasuredEvent,
     ObservedEvent,
     PlanEvent,
     ResultEvent,
     RunState,
+    StackEvent,
     StepEvent,
     StopEvent,
     TaskEvent,
@@ -245,10 +249,7 @@ def _put_together(
     entries = [entry for entry, _ in main.entries]
     put = _with_steps if first.stepwise else _with_executions
     for event in put(goal, rest, written, entries):
-        if isinstance(event, TaskEvent):
-            record = replace(record, cell=event.cell)
-        else:
-            record = advance(record, event)
+        record = advance(record, event)
     if any(isinstance(event, EndEvent) for event in rest):
         state = RunState.ENDED
     else:
@@ -272,20 +273,16 @@ def _with_executions(
     How an execution ended is in the result of the goal, unless that one never came.
     """
     answered = any(isinstance(event, ResultEvent) for event in events)
-    done = 0
+    executions = Executions()
     for event in events:
         yield event
         if not isinstance(event, GoalEvent) or event.id == goal or event.id not in written:
             continue
-        before = done
         for entry, inner in written[event.id].entries:
             entries.append(entry)
-            if isinstance(inner, StepEvent):
-                yield replace(inner, index=before + inner.index)
-            elif isinstance(inner, ObservedEvent):
-                done = before + inner.done
-                yield replace(inner, done=done)
-            elif not (answered and isinstance(inner, ResultEvent | EndEvent)):
+            if (fitted := executions.fit(event.id, inner)) is not None:
+                yield fitted
+            elif not answered and isinstance(inner, ResultEvent | MeasuredEvent | EndEvent):
                 yield inner
 
 
@@ -311,7 +308,7 @@ def _with_steps(
             if isinstance(inner, PlanEvent):
                 source = inner.plan_source
             elif isinstance(inner, TaskEvent):
-                yield inner
+                yield StackEvent(NO_MODEL, inner.cell)
             elif isinstance(inner, StepEvent) and not heard:
                 yield replace(inner, index=done, source=source)
             elif isinstance(inner, ObservedEvent) and not heard:

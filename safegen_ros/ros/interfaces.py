@@ -92,6 +92,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _executes('plan_task', 'safegen_msgs/action/PlanTask', 'a proved plan for a task'),
         _executes('run_task', 'safegen_msgs/action/RunTask', 'the same, then its execution'),
         _out('~/attempts', 'safegen_msgs/msg/Attempt', 'every attempt with its verdict'),
+        _out('~/events', 'std_msgs/msg/String', 'each entry of the journal, as JSON text'),
         _out('~/plan', 'safegen_msgs/msg/Plan', 'the last plan that was proved', True),
         _out('~/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits for approval', True),
         _serves('~/approve', 'safegen_msgs/srv/Approve', "an operator's word about such a plan"),
@@ -122,6 +123,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
         _in('stopped', 'safegen_msgs/msg/StopState', 'a stop of another node, obeyed', True),
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
+        _out('~/events', 'std_msgs/msg/String', 'each entry of the journal, as JSON text'),
         _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),
         _out('world_state', 'safegen_msgs/msg/WorldState', 'measured blocks, or the facts'),
         _out('robot_description', 'std_msgs/msg/String', 'URDF of the arm; only with one', True),
@@ -201,8 +203,18 @@ OF_CONSOLE: tuple[Interface, ...] = (
     ),
     _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
     _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
-    _calls('executor/operate', 'safegen_msgs/srv/Operate', 'the buttons reset and release'),
+    _calls('executor/operate', 'safegen_msgs/srv/Operate', 'the buttons of the operator'),
     _in('planner/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits', True),
+    *(
+        Interface(
+            Kind.SUBSCRIPTION,
+            f'{node}/events',
+            'std_msgs/msg/String',
+            'what is written down of a goal',
+            when='a goal of the page runs',
+        )
+        for node in ('planner', 'executor')
+    ),
     _in('validator/status', 'safegen_msgs/msg/MonitorStatus', 'the monitor', True),
     _in('executor/scene', 'visualization_msgs/msg/MarkerArray', 'blocks at rest', True),
     _in('joint_states', 'sensor_msgs/msg/JointState', 'the arm'),

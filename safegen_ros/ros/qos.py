@@ -19,6 +19,13 @@ LATCHED = QoSProfile(
 )
 """The last value, also for those who come later."""
 
+RECORDED = QoSProfile(
+    depth=1000,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""What was written down of goals, for those who come late, too."""
+
 SAMPLES = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 """Measured values at a fixed rate; deep enough for a twin that runs faster than real time."""
 

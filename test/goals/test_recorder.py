@@ -17,6 +17,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.task import Future
 from rich.console import Console
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
@@ -35,6 +36,7 @@ from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import calls as asking
+from safegen_ros.ros import record_conversions
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 
@@ -74,9 +76,23 @@ def _judged(attempt: msg.Attempt) -> RunTask.Feedback:
     return RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)
 
 
-def _progress(phase: str, done: int, current: msg.Step | None = None) -> RunTask.Feedback:
-    progress = msg.ExecutionProgress(phase=phase, step=done, total=2, current=current or msg.Step())
+def _progress(phase: str, done: int) -> RunTask.Feedback:
+    progress = msg.ExecutionProgress(phase=phase, step=done, total=2)
     return RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
+
+
+GOAL, EXECUTION, SECOND = '0a' * 16, '0b' * 16, '0c' * 16
+
+
+def _hear(session: RunRecorder, goal: str, *heard: events.Event) -> None:
+    """What a node publishes, as the client of the recorder receives it."""
+    for event in heard:
+        session._heard_event(String(data=events.event_text(goal, event)))
+
+
+def _sent(session: RunRecorder) -> RunRecorder:
+    session.accepted(GOAL)
+    return session
 
 
 def _result(code: ErrorCode = ErrorCode.NONE, message: str = '', done: int = 2) -> RunTask.Result:
@@ -90,30 +106,81 @@ def _result(code: ErrorCode = ErrorCode.NONE, message: str = '', done: int = 2) 
     )
 
 
+def _attempted(attempt: msg.Attempt) -> events.Event:
+    return record_conversions.attempt_record(attempt)
+
+
+def _execution(goal: str, *steps: int) -> list[tuple[str, events.Event]]:
+    told: list[tuple[str, events.Event]] = []
+    for number, index in enumerate(steps):
+        told.append((goal, events.StepEvent(number, PLAN[index], number + 0.5)))
+        told.append((goal, events.ObservedEvent(number + 1, number + 1.0)))
+    return told
+
+
 def test_a_proved_plan_is_known_before_the_result_and_without_it(session: RunRecorder) -> None:
-    session.feedback(_judged(WRONG))
+    _hear(session, GOAL, _attempted(WRONG))  # before the goal is known to be ours
+    assert session.record.attempts == ()
+    _sent(session)
     assert session.record.plan == ()
-    session.feedback(_judged(RIGHT))
-    session.feedback(_progress('moving', 0, STEPS[0]))
-    session.feedback(_progress('observed', 1, STEPS[0]))
-    session.feedback(_progress('moving', 1, STEPS[1]))
+    _hear(session, GOAL, _attempted(RIGHT))
+    # The executor is heard before the planner has said whose execution it is.
+    _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5), events.ObservedEvent(1, 1.0))
+    _hear(session, SECOND, events.StepEvent(0, PLAN[0], 0.5))  # of another goal
+    _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+    _hear(session, EXECUTION, events.StepEvent(1, PLAN[1], 1.5))
     session.end(ErrorCode.SERVER_LOST, 'gone')
     record = session.record
+    assert [a.number for a in record.attempts] == [1, 2]
     assert (record.plan, record.plan_source, record.steps_done) == (PLAN, 'search', 1)
     assert [s.step for s in record.steps] == list(PLAN)
     assert [s.seconds is None for s in record.steps] == [False, True]
 
 
-def test_the_result_counts_more_than_the_feedback(session: RunRecorder) -> None:
-    session.feedback(_judged(RIGHT))  # the first one was lost on the way
-    session.feedback(_progress('moving', 0, STEPS[0]))
+def test_the_steps_of_a_second_execution_are_counted_on(session: RunRecorder) -> None:
+    _sent(session)
+    _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+    for goal, event in _execution(EXECUTION, 0):
+        _hear(session, goal, event)
+    _hear(session, EXECUTION, events.EndEvent(ErrorCode.STATE_MISMATCH, 'it differs'))
+    _hear(session, GOAL, events.ReplanRecord(1, 'it differs', 1, '', ''))
+    _hear(session, GOAL, events.GoalEvent('execute_plan', SECOND))
+    for goal, event in _execution(SECOND, 1):
+        _hear(session, goal, event)
+    record = session.record
+    assert [(s.index, s.step, s.begun_s) for s in record.steps] == [
+        (0, PLAN[0], 0.5),
+        (1, PLAN[1], 1.5),
+    ]
+    assert (record.steps_done, len(record.replans), record.error_code) == (2, 1, ErrorCode.UNKNOWN)
+
+
+def test_the_end_of_every_part_is_awaited_before_the_record_ends(session: RunRecorder) -> None:
+    _sent(session)
+    _hear(session, GOAL, _attempted(RIGHT), events.GoalEvent('execute_plan', EXECUTION))
+    end = events.EndEvent(ErrorCode.NONE, '')
+
+    def late() -> None:
+        for goal, event in [*_execution(EXECUTION, 0, 1), (EXECUTION, end), (GOAL, end)]:
+            _hear(session, goal, event)
+
+    hearing = threading.Thread(target=late)
+    hearing.start()
     session.finish(_result())
-    session.feedback(_judged(RIGHT))  # late
-    assert [a.number for a in session.record.attempts] == [1, 2]
-    assert session.record.steps_done == 2
+    hearing.join()
+    assert [s.seconds is not None for s in session.record.steps] == [True, True]
+    _hear(session, GOAL, _attempted(WRONG))  # of a moment after the end
+    assert [a.number for a in session.record.attempts] == [2]
     session.close()
     entries = load_journal(session.folder / JOURNAL)
-    assert [entry.kind for entry in entries].count('attempt') == 2
+    assert [entry.kind for entry in entries].count('end') == 1
+
+
+def test_a_message_of_another_version_changes_nothing(session: RunRecorder) -> None:
+    _sent(session)
+    for text in ('', '[]', '{"goal_id": "", "kind": "dream", "data": {}}'):
+        session._heard_event(String(data=text))
+    assert session.record.attempts == ()
 
 
 def test_no_change_of_the_record_is_lost_between_two_threads(
@@ -128,8 +195,9 @@ def test_no_change_of_the_record_is_lost_between_two_threads(
 
     def hear() -> None:
         for number in range(1, count + 1):
-            session.feedback(_judged(_attempt(number, Category.FORMAT_ERROR)))
+            _hear(session, GOAL, _attempted(_attempt(number, Category.FORMAT_ERROR)))
 
+    _sent(session)
     advance = events.advance
     monkeypatch.setattr(events, 'advance', slow)
     hearing = threading.Thread(target=hear)
@@ -141,11 +209,11 @@ def test_no_change_of_the_record_is_lost_between_two_threads(
     assert session.record.reached
 
 
-def test_an_end_before_the_first_motion_is_not_waited_for(
+def test_a_stack_that_fell_silent_is_awaited_no_longer_than_said(
     session: RunRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 3600.0)  # longer than a test may take
-    session.finish(_result(ErrorCode.PLANNING_TIMEOUT, 'late', done=0))
+    monkeypatch.setattr(session_module, 'MATCH_TIMEOUT_S', 0.01)
+    _sent(session).finish(_result(ErrorCode.PLANNING_TIMEOUT, 'late', done=0))
     assert session.record.message == 'late'
 
 
@@ -290,7 +358,11 @@ def test_ctrl_c_while_the_video_is_made_keeps_the_success(
         raise KeyboardInterrupt
 
     def work(session: RunRecorder) -> int:
-        session.feedback(_progress('moving', 0, STEPS[0]))
+        _sent(session)
+        _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+        _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5))
+        _hear(session, GOAL, events.EndEvent(ErrorCode.NONE, ''))
+        _hear(session, EXECUTION, events.EndEvent(ErrorCode.NONE, ''))
         session.finish(_result())
         session.measured(GoalCheck({}, (('(on a b)', True),)))
         return 0
@@ -309,7 +381,11 @@ def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
 ) -> None:
     def work(session: RunRecorder) -> int:
         session._note(events.StackEvent(events.NO_MODEL, 'symbolic'))
-        session.feedback(_progress('moving', 0, STEPS[0]))
+        _sent(session)
+        _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+        _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5))
+        _hear(session, GOAL, events.EndEvent(ErrorCode.NONE, ''))
+        _hear(session, EXECUTION, events.EndEvent(ErrorCode.NONE, ''))
         session.finish(_result(done=0))
         session.measured(GoalCheck({}, (('(on a b)', True),)))
         return 0
