@@ -67,11 +67,6 @@ class AttributeRules:
 def read_attribute_rules(text: str, problem: Problem, source: str = '<rules>') -> AttributeRules:
     """Reads rules about attributes.
 
-    Args:
-        text: YAML.
-        problem: the problem that they are meant for.
-        source: file name, or a label, for messages.
-
     Raises:
         PddlError: no YAML, a key that is not known, a value of a wrong type, an object or an
             attribute that does not exist, a condition or a rule that is not understood, or rules
@@ -236,16 +231,7 @@ def _noun(word: str, things: Things, placed: Placed) -> Noun:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule that was read.
-
-    Attributes:
-        name: its name.
-        variables: the kind for each variable.
-        where: its condition; None for none.
-        body: what must hold, with variables.
-        same: whether two variables may stand for one object.
-        placed: where it stands.
-    """
+    """A rule that was read; with `same`, two variables may stand for one object."""
 
     name: str
     variables: Mapping[str, Noun]

@@ -36,8 +36,7 @@ class Clause:
     """A fact of which something is said.
 
     Attributes:
-        way: how it is told.
-        things: what its arguments are, by number; what is not named is left out.
+        things: its arguments by number; what is not named is left out.
         done: whether it tells what is done.
         subject: the argument before the verb, -1 if there is none.
     """
@@ -58,7 +57,6 @@ class Told:
     """A clause with what is said of it.
 
     Attributes:
-        clause: the fact.
         voice: `IS`, `MUST`, `MAY`, `DO` or `KEEP`.
         tags: `not`, `always`, `only`, `sometime`, `end`, `each`, as they stood around the verb.
     """
@@ -73,7 +71,6 @@ class Again:
     """`b2 is`, or `b2` alone: the main clause said of something else.
 
     Attributes:
-        thing: of what.
         subject: whether it stands for what comes before the verb.
         true: whether that is said to be so.
     """
@@ -92,12 +89,7 @@ class Condition:
 
 
 class Clauses:
-    """Reads clauses about one problem.
-
-    Args:
-        problem: the problem.
-        lexicon: how people speak of its domain.
-    """
+    """Reads clauses about one problem, in the words of a lexicon."""
 
     def __init__(self, problem: Problem, lexicon: Lexicon) -> None:
         self.problem = problem

@@ -19,11 +19,7 @@ from safegen_ros.pddl.model import Domain, Problem
 def from_english(text: str, domain: Domain, source: str = '<problem>') -> Problem:
     """Reads a problem of a domain.
 
-    Args:
-        text: a text as `to_english` writes it; line breaks, blanks, capitals, the kind of bullets
-            and marks at the ends of lines do not matter.
-        domain: the domain that it names.
-        source: file name, or a label, for messages.
+    Line breaks, blanks, capitals, the kind of bullets and marks at the ends of lines do not matter.
 
     Raises:
         PddlError: words that do not follow the sentences of `to_english`, or that say what PDDL

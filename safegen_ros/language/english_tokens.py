@@ -35,10 +35,6 @@ class Token:
 class Tokens:
     """The words and marks of a text, read one after the other.
 
-    Args:
-        text: the whole text.
-        source: file name, or a label, for messages.
-
     Raises:
         PddlError: the text is too long, or holds other characters than words and marks have.
     """

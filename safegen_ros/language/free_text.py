@@ -58,14 +58,9 @@ def ask_model(
 ) -> tuple[Reading, ...]:
     """Readings of rules in free words, made by a model and marked so.
 
-    Args:
-        text: what a person wrote.
-        problem: the problem that it is meant for.
-        backend: the model.
-        sampling: how to draw an answer; each attempt has the next seed.
-        attempts: how many answers to ask for at most, 1 to `MAX_ATTEMPTS`.
-        cancelled: asked at least once per token.
-        source: a label for messages about the answer.
+    - `sampling`: how to draw an answer; each attempt has the next seed.
+    - `attempts`: how many answers to ask for at most, 1 to `MAX_ATTEMPTS`.
+    - `cancelled`: asked at least once per token.
 
     Raises:
         PddlError: the last answer is refused: it is not understood as a whole, names what the
@@ -109,12 +104,6 @@ def understood(
     answer: str, text: str, problem: Problem, source: str = '<model>'
 ) -> tuple[Reading, ...]:
     """The readings that an answer holds; one block of code around them is taken off.
-
-    Args:
-        answer: what the model said.
-        text: what it was asked to translate.
-        problem: the problem.
-        source: a label for messages.
 
     Raises:
         PddlError: anything in it is no constraint on the problem.

@@ -64,12 +64,7 @@ class Thing:
 
 
 class Things:
-    """Reads them for one problem.
-
-    Args:
-        problem: its objects may be named.
-        lexicon: its nouns may be used, beside those of the domain's wording.
-    """
+    """Reads them for one problem, with the nouns of a lexicon beside those of the wording."""
 
     def __init__(self, problem: Problem, lexicon: Lexicon) -> None:
         self.problem = problem

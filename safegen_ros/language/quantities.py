@@ -43,12 +43,7 @@ _VARIABLES = ('?x', '?y', '?z', '?u', '?v', '?w')
 
 
 class Refused(Exception):
-    """A sentence that is understood and cannot be a constraint; another way to read it may be.
-
-    Args:
-        what: why.
-        cure: what to write.
-    """
+    """A sentence that is understood and cannot be a constraint; another way to read it may be."""
 
     def __init__(self, what: str, cure: str) -> None:
         super().__init__(what)
@@ -103,9 +98,7 @@ class Quantities:
     def formulas(self, clause: Clause, purpose: str) -> list[Formula]:
         """What a clause can mean; several formulas if its words leave that open.
 
-        Args:
-            clause: a complete clause.
-            purpose: `DEMANDED`, `FORBIDDEN` (what is returned will be negated) or `SUPPOSED`.
+        - `purpose`: `DEMANDED`, `FORBIDDEN` (what is returned will be negated) or `SUPPOSED`.
 
         Raises:
             Refused: its quantities do not go together.
@@ -218,9 +211,7 @@ class Quantities:
     def one_by_one(self, clause: Clause, *, counted: bool) -> list[Clause]:
         """The clause for each of the objects that it is said of.
 
-        Args:
-            clause: a complete clause.
-            counted: whether `any`, `no`, `or`, and who does it where that is left out, mean each.
+        - `counted`: whether `any`, `no`, `or`, and who does it where that is left out, mean each.
         """
         for number, thing in clause.things:
             split = thing.how in UNIVERSAL
@@ -236,9 +227,7 @@ class Quantities:
     def conditions(self, condition: Condition, main: Clause | None = None) -> list[Formula]:
         """What a condition can mean, as one formula each.
 
-        Args:
-            condition: the condition.
-            main: the main clause as it was said, which half a sentence refers to.
+        - `main`: the main clause as it was said, which half a sentence refers to.
 
         Raises:
             Refused: there is half a sentence, and no main clause that goes with it.

@@ -48,8 +48,7 @@ class Reading:
     """Constraints, with the words that they were read from and the words that they mean.
 
     Attributes:
-        text: what was written.
-        tree: what it was read as.
+        tree: the text as constraints.
         formula: the same in PDDL3.
         constraints: the same with `and` and `forall` written out; at least one.
         sentences: each of them in the words of the English format.
@@ -89,17 +88,7 @@ class Reading:
 
 
 class AmbiguousRule(PddlError):
-    """A text that can mean several things.
-
-    Args:
-        meanings: each of them in words.
-        source: file name, or a label, for messages.
-        place: line and column of the text.
-        cure: how to say one of them only.
-
-    Attributes:
-        meanings: as above.
-    """
+    """A text that can mean several things; `meanings` are these, in words."""
 
     def __init__(self, meanings: Sequence[str], source: str, place: Place, cure: str = '') -> None:
         told = ' '.join(
@@ -157,14 +146,8 @@ def reading(
 ) -> Reading:
     """The reading of a text, with what it comes to for the objects of a problem.
 
-    Args:
-        tree: the constraints; they go through the reader of PDDL3 once more.
-        problem: the problem that they are meant for.
-        text: what was written.
-        origin: who wrote the formula.
-        source: file name, or a label, for messages.
-        place: line and column of the text.
-        binding: objects that the rule was made for, beside those that its `forall`s bind.
+    - `tree`: the constraints; they go through the reader of PDDL3 once more.
+    - `binding`: objects that the rule was made for, beside those that its `forall`s bind.
 
     Raises:
         PddlError: it is too large (`TASK_TOO_LARGE`), asks for nothing, or is no PDDL3.

@@ -38,13 +38,9 @@ _MOST_ERRORS = 20
 def read_rules(text: str, problem: Problem, source: str = '<rules>') -> tuple[Reading, ...]:
     """Reads rules in plain words, in the sentences of the English format, or in PDDL3.
 
-    Args:
-        text: one or several sentences; or PDDL3 constraints, when it begins with a parenthesis.
-        problem: the problem that they are meant for.
-        source: file name, or a label, for messages.
-
     Returns:
-        A reading for each sentence, in their order.
+        A reading for each sentence, in their order; one for a text that begins with a parenthesis,
+        which is PDDL3.
 
     Raises:
         PddlError: a sentence that is not understood, that names what the problem does not have, or

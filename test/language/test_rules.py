@@ -7,8 +7,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import strategies
@@ -20,159 +22,9 @@ from safegen_ros.language.rules import read_canonical, read_rules
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 
-MEANINGS: dict[str, list[tuple[str, str]]] = {
-    'blocksworld': [
-        ('never put anything on b3', '(always (not (exists (?x) (on ?x b3))))'),
-        ('nothing may ever be on b3', '(always (not (exists (?x) (on ?x b3))))'),
-        ('No block may be put on b3.', '(always (not (exists (?x) (on ?x b3))))'),
-        ('never cover b3', '(always (not (exists (?y) (on ?y b3))))'),
-        ("b1 can't be on top of b2", '(always (not (on b1 b2)))'),
-        ('never, ever put b1 on b2', '(always (not (on b1 b2)))'),
-        ('avoid stacking b1 on b2', '(always (not (on b1 b2)))'),
-        ('b2 must not be on b3 or b4', '(always (not (or (on b2 b3) (on b2 b4))))'),
-        ('neither b1 nor b2 may be held', '(always (not (or (holding b1) (holding b2))))'),
-        (
-            'never put anything but b1 on b3',
-            '(always (not (exists (?x) (and (not (= ?x b1)) (on ?x b3)))))',
-        ),
-        ('b2 must always stay on the table', '(always (on-table b2))'),
-        ('b1 and b2 must always be clear', '(always (and (clear b1) (clear b2)))'),
-        ('some block must always be on the table', '(always (exists (?x) (on-table ?x)))'),
-        (
-            'every block except b1 must always be on the table',
-            '(always (forall (?x) (imply (not (= ?x b1)) (on-table ?x))))',
-        ),
-        ('only b1 may be on b2', '(always (forall (?x) (imply (on ?x b2) (= ?x b1))))'),
-        (
-            'at most one block may be on the table',
-            '(always (forall (?x1 ?x2) (imply (and (on-table ?x1) (on-table ?x2)) (= ?x1 ?x2))))',
-        ),
-        (
-            'no two blocks may be on the table at the end',
-            '(at end (forall (?x1 ?x2) (imply (and (on-table ?x1) (on-table ?x2)) (= ?x1 ?x2))))',
-        ),
-        (
-            'never hold more than one block',
-            '(always (forall (?x1 ?x2) (imply (and (holding ?x1) (holding ?x2)) (= ?x1 ?x2))))',
-        ),
-        ('put b1 on b2 within 5 steps', '(within 5 (on b1 b2))'),
-        ('b1 must be on b2 by step five', '(within 5 (on b1 b2))'),
-        ('pick up b1 before step 3', '(within 2 (holding b1))'),
-        ('do not pick up b1 before step 3', '(hold-during 0 3 (not (holding b1)))'),
-        ('b1 must not be on b2 from step 3 on', '(hold-after 3 (not (on b1 b2)))'),
-        ('b1 must be clear from step 2 until before step 5', '(hold-during 2 5 (clear b1))'),
-        ('the arm must be empty at the end', '(at end (arm-empty))'),
-        ('At the end every block is on the table.', '(at end (forall (?x) (on-table ?x)))'),
-        ('eventually b1 must be on b2', '(sometime (on b1 b2))'),
-        ("don't put b1 on b2 more than once", '(at-most-once (on b1 b2))'),
-        ('the arm may hold b1 at most once', '(at-most-once (holding b1))'),
-        ('pick up b1 exactly once', '(and (at-most-once (holding b1)) (sometime (holding b1)))'),
-        (
-            'b1 must be on the table before b2 is',
-            '(sometime-before (on-table b2) (on-table b1))',
-        ),
-        ('before moving b1, put b2 on b4', '(sometime-before (holding b1) (on b2 b4))'),
-        ("don't move b1 before b2 is on b4", '(sometime-before (holding b1) (on b2 b4))'),
-        ('b1 may be held only after b2 is on b4', '(sometime-before (holding b1) (on b2 b4))'),
-        ('b1 must not be held until b2 is on b4', '(sometime-before (holding b1) (on b2 b4))'),
-        (
-            'keep b1 on the table until b2 is clear',
-            '(sometime-before (not (on-table b1)) (clear b2))',
-        ),
-        (
-            'first put b3 on the table, then put b2 on b3',
-            '(and (sometime-before (on b2 b3) (on-table b3)) (sometime (on b2 b3)))',
-        ),
-        ('after putting b1 on b2, put b3 on b4', '(sometime-after (on b1 b2) (on b3 b4))'),
-        (
-            'when b1 is held, b2 must eventually be clear',
-            '(sometime-after (holding b1) (clear b2))',
-        ),
-        (
-            'b1 must be on the table within 3 steps after b1 is held',
-            '(always-within 3 (holding b1) (on-table b1))',
-        ),
-        (
-            'whenever the arm holds b1, b1 must be on b2 within 3 steps',
-            '(always-within 3 (holding b1) (on b1 b2))',
-        ),
-        ('never hold b1 while b2 is clear', '(always (not (and (holding b1) (clear b2))))'),
-        ('if b1 is on b2 then b3 must be clear', '(always (imply (on b1 b2) (clear b3)))'),
-        ('b1 may only be on b2 if b3 is clear', '(always (imply (on b1 b2) (clear b3)))'),
-        ('b1 must not be on b2 unless b3 is clear', '(always (imply (on b1 b2) (clear b3)))'),
-        ('b1 may be on b2 unless b3 is clear', '(always (not (and (on b1 b2) (clear b3))))'),
-        ('b1 must be clear unless b3 is on b1', '(always (or (clear b1) (on b3 b1)))'),
-        (
-            'there must never be a time when b1 is on b2 and b3 is clear',
-            '(always (not (and (on b1 b2) (clear b3))))',
-        ),
-        ('(always (not (on b1 b2))) ; as it is', '(always (not (on b1 b2)))'),
-        ('At all times, block b1 is not on block b2.', '(always (not (on b1 b2)))'),
-    ],
-    'ferry': [
-        ('keep the ferry empty at l2', '(always (imply (at-ferry l2) (empty-ferry)))'),
-        ('deliver c1 within 5 steps', '(within 5 (at c1 l2))'),
-        (
-            'deliver all cars within 9 steps',
-            '(and (within 9 (at c0 l2)) (within 9 (at c1 l2)))',
-        ),
-        ('deliver c0 before c1', '(sometime-before (at c1 l2) (at c0 l2))'),
-        ("don't visit l1 more than once", '(at-most-once (at-ferry l1))'),
-        ('visit l1 before l2', '(sometime-before (at-ferry l2) (at-ferry l1))'),
-        ('visit l1', '(sometime (at-ferry l1))'),
-        ('visit l1 and l2', '(and (sometime (at-ferry l1)) (sometime (at-ferry l2)))'),
-        ('no car may be at l0', '(always (not (exists (?x) (and (car ?x) (at ?x l0)))))'),
-        (
-            'the ferry must never be at l0 while c1 is aboard',
-            '(always (not (and (at-ferry l0) (on c1))))',
-        ),
-        (
-            'the ferry may only visit l1 while the ferry is empty',
-            '(always (imply (at-ferry l1) (empty-ferry)))',
-        ),
-        (
-            'all cars must be at l2 at the end',
-            '(at end (forall (?x) (imply (car ?x) (at ?x l2))))',
-        ),
-    ],
-    'grippers': [
-        ('at the end the robot is in room1', '(at end (at-robby robot1 room1))'),
-        ('at the end ball1 is in room1', '(at end (at ball1 room1))'),
-        ('red must always stay in room2', '(always (at red room2))'),
-        ('the red ball must always stay in room 2', '(always (at red room2))'),
-        ("don't enter room3", '(always (not (at-robby robot1 room3)))'),
-        ('never pick up ball1 with left', '(always (not (carry robot1 ball1 left)))'),
-        (
-            'robot1 must never carry ball1',
-            '(always (not (exists (?z - gripper) (carry robot1 ball1 ?z))))',
-        ),
-        (
-            'never leave any ball in room3',
-            '(always (not (exists (?x - object) (at ?x room3))))',
-        ),
-        (
-            'ball1 must be in room1 or room2 at the end',
-            '(at end (or (at ball1 room1) (at ball1 room2)))',
-        ),
-    ],
-    'spanner': [
-        ("don't visit the shed more than once", '(at-most-once (at bob shed))'),
-        ('tighten nut1 before nut2', '(sometime-before (tightened nut2) (tightened nut1))'),
-        (
-            'nut2 must not be tight unless nut1 is',
-            '(always (imply (tightened nut2) (tightened nut1)))',
-        ),
-        (
-            'pick up spanner1 before entering the gate',
-            '(sometime-before (at bob gate) (carrying bob spanner1))',
-        ),
-        (
-            'only spanner1 may be carried by bob',
-            '(always (forall (?x - spanner) (imply (carrying bob ?x) (= ?x spanner1))))',
-        ),
-        ('at the end the worker is at the gate', '(at end (at bob gate))'),
-    ],
-}  # fmt: skip
+MEANINGS: dict[str, dict[str, str]] = yaml.safe_load(
+    Path(__file__).with_name('meanings.yaml').read_text(encoding='utf-8')
+)
 
 AMBIGUOUS = {
     'b1 must be on the table': 3,
@@ -226,7 +78,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(
     ('name', 'text', 'formula'),
-    [(name, *pair) for name, pairs in MEANINGS.items() for pair in pairs],
+    [(name, *pair) for name, pairs in MEANINGS.items() for pair in pairs.items()],
 )
 def test_what_sentences_mean(
     problems: Mapping[str, Problem], name: str, text: str, formula: str
@@ -373,7 +225,7 @@ def test_every_sentence_of_the_english_format_reads_back(seed: int) -> None:
 def test_no_word_of_a_sentence_is_left_out(problems: Mapping[str, Problem], seed: int) -> None:
     rng = random.Random(seed)
     name = rng.choice(list(MEANINGS))
-    text = rng.choice([text for text, _ in MEANINGS[name] if text[0] != '('])
+    text = rng.choice([text for text in MEANINGS[name] if text[0] != '('])
     words = text.split()
     words.insert(rng.randint(0, len(words)), rng.choice(['zzyzx', '"b 1"', 'b99', 'unsafely']))
     with pytest.raises(PddlError):
@@ -385,7 +237,7 @@ def test_no_word_of_a_sentence_is_left_out(problems: Mapping[str, Problem], seed
 def test_sentences_in_disorder_never_crash(problems: Mapping[str, Problem], seed: int) -> None:
     rng = random.Random(seed)
     name = rng.choice(list(MEANINGS))
-    pool = [word for text, _ in MEANINGS[name] for word in text.split()]
+    pool = [word for text in MEANINGS[name] for word in text.split()]
     words = rng.choices(pool, k=rng.randint(1, 14))
     with suppress(PddlError):
         found = read_rules(' '.join(words), problems[name])
