@@ -1,6 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the effects of actions."""
+"""Reads what changes and what is at first: effects, costs and the initial state.
+
+Costs say nothing about which plans are valid. Read are `(:functions ...)`, `(increase (total-cost)
+...)`, the values in `:init` and the `:metric`; whatever else is done with numbers is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from decimal import Decimal
 
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import (
+    CONNECTIVES,
     NUMERIC_EFFECTS,
     Scope,
     count_arguments,
@@ -22,6 +27,7 @@ from safegen_ros.pddl.formulas import (
 from safegen_ros.pddl.model import (
     And,
     Arithmetic,
+    Atom,
     AtomFormula,
     Cost,
     Domain,
@@ -29,6 +35,8 @@ from safegen_ros.pddl.model import (
     Expression,
     Formula,
     Metric,
+    ObjectsByType,
+    State,
     Variables,
     conjuncts,
 )
@@ -208,3 +216,73 @@ def _refuse_violations(reader: Reader, group: Group) -> None:
     for item in group.items:
         if isinstance(item, Group):
             _refuse_violations(reader, item)
+
+
+def read_initial(
+    scope: Scope, section: Group, objects: ObjectsByType
+) -> tuple[State, dict[Atom, Decimal]]:
+    """The atoms of an `(:init ...)`, most of a large problem, and the values of functions.
+
+    What is wrong in one is noted, and the rest read.
+    """
+    predicates = scope.domain.predicates
+    kinds = {kind for wanted in predicates.values() for kind in wanted}
+    members = {kind: frozenset(objects[kind]) for kind in kinds}
+    taken = {head: [members[kind] for kind in wanted] for head, wanted in predicates.items()}
+    atoms: set[Atom] = set()
+    values: dict[Atom, Decimal] = {}
+    denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
+    for index in range(1, len(section.items)):
+        item = section.items[index]
+        if isinstance(item, Group) and item.items:
+            fitting = taken.get(item.head)
+            if fitting is not None and len(fitting) == len(item.items) - 1:
+                for name, names in zip(item.items[1:], fitting, strict=True):
+                    if name not in names:
+                        break
+                else:
+                    atoms.add(item.items)  # type: ignore[arg-type]  # a tuple, with words only
+                    continue
+        scope.reader.attempt(_read_other, scope, section, index, denied, values)
+    for both in denied.keys() & atoms:
+        scope.reader.note(
+            scope.reader.error(denied[both], 'an atom both true and false in :init', 'remove one')
+        )
+    return frozenset(atoms), values
+
+
+def _read_other(
+    scope: Scope,
+    section: Group,
+    index: int,
+    denied: dict[Atom, Group],
+    values: dict[Atom, Decimal],
+) -> None:
+    """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
+
+    Raises:
+        PddlError: it is neither `(not ATOM)` nor the value of a cost.
+    """
+    reader = scope.reader
+    group = reader.group(section, index, 'an atom such as (on a b)')
+    head, declared = group.head, scope.domain.predicates
+    if head == 'not':
+        count_arguments(reader, group, 1)
+        atom = read_atom(scope, reader.group(group, 1, 'an atom such as (on a b)'))
+        denied[(atom.predicate, *atom.terms)] = group
+    elif head == '=':
+        count_arguments(reader, group, 2)
+        function = read_function(scope, group, 1)
+        value = read_number(reader, group, 2)
+        if values.setdefault((function.predicate, *function.terms), value) != value:
+            raise reader.error(group, f'{function.predicate} has two values', 'remove one')
+    elif head == 'at' and len(group.items) == 3 and is_number(group.items[1]):
+        raise reader.unsupported(
+            group, 'a timed initial literal', 'state only what holds at the start in :init'
+        )
+    elif head in CONNECTIVES and head not in declared:
+        raise reader.error(
+            group, f'{head!r} in :init, which lists atoms', 'list the atoms one after the other'
+        )
+    else:
+        read_atom(scope, group)

@@ -11,14 +11,13 @@ from typing import TypeVar
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.constraints import read_constraints, vacuous_constraints
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.effects import read_effect, read_functions, read_metric
+from safegen_ros.pddl.effects import read_effect, read_functions, read_initial, read_metric
 from safegen_ros.pddl.formulas import (
     CONNECTIVES,
     Scope,
     flatten_constraints,
     read_formula,
 )
-from safegen_ros.pddl.initial import read_initial
 from safegen_ros.pddl.limits import excess
 from safegen_ros.pddl.model import (
     Action,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,12 @@ from safegen_ros.verify.validator import Validator
 FOUR = ('blocksworld', 'ferry', 'grippers', 'spanner')  # there may be others on this machine
 EVERY = [(name, family) for name in FOUR for family in kits()[name].families]
 KITS = pytest.mark.parametrize('kit', [kits()[name] for name in FOUR], ids=FOUR)
+DIGESTS = {
+    'blocksworld': 'e7478e43a503a4da',
+    'ferry': 'ee2e305ed42955ec',
+    'grippers': '9775123c59807a4c',
+    'spanner': '3c18543eddf1f22c',
+}
 LARGE = {
     'blocksworld': {'blocks': 30},
     'ferry': {'locations': 12, 'cars': 30},
@@ -51,6 +58,16 @@ def test_every_paper_size_holds_what_it_promises(name: str, family: str) -> None
             assert load_task(generated.text).problem == generated.problem
             assert (generated.size, generated.family, generated.domain) == (size, family, name)
             assert not [*problem_faults(kit, generated)], generated.text
+
+
+@KITS
+def test_a_seed_gives_the_problem_that_it_always_gave(kit: DomainKit) -> None:
+    digest = sha256()
+    for family in (UNCONSTRAINED, *kit.families):
+        for seed in range(5):
+            made = kit.problem(seed, family=family)
+            digest.update(f'{made.text}{made.witness}{made.direct}'.encode())
+    assert digest.hexdigest()[:16] == DIGESTS[kit.name]
 
 
 def _solved(name: str, family: str) -> SolvedProblem:
