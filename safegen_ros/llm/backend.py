@@ -70,6 +70,12 @@ class Completion:
         # What is judged, sent, recorded and shown is one text, which each of these can carry.
         object.__setattr__(self, 'text', visible(self.text.replace('\r\n', '\n')))
 
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens of this answer per second after its first one [1/s]; 0 for a single token."""
+        seconds = self.seconds - self.first_token_s
+        return (self.completion_tokens - 1) / seconds if seconds > 0 else 0.0
+
 
 Cancelled = Callable[[], bool]
 """Asked again and again while a model answers; true ends the call."""

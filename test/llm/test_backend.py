@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import SUITE
 
-from safegen_ros.llm.backend import Sampling, StopCut
+from safegen_ros.llm.backend import Completion, Sampling, StopCut
 
 
 @settings(SUITE, max_examples=60)
@@ -34,3 +34,8 @@ def test_a_text_is_cut_in_the_same_place_however_it_comes(
 def test_an_empty_stop_string_is_refused() -> None:
     with pytest.raises(ValueError, match='empty'):
         Sampling(stop=('',))
+
+
+def test_tokens_per_second_are_those_after_the_first() -> None:
+    assert Completion('', 5, 11, 3.0, 'stop', 1.0).tokens_per_s == 5
+    assert Completion('', 5, 1, 1.0, 'stop', 1.0).tokens_per_s == 0
