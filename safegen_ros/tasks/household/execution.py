@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -226,29 +225,6 @@ class ExecutedHousehold(TextHousehold):
                 'the household is not as its model says: look at it before the next goal',
                 ErrorCode.STATE_MISMATCH,
             )
-
-
-class RecordedAnswers:
-    """Gives answers again; behind the last one it ends the run.
-
-    Attributes:
-        over: whether that was needed.
-    """
-
-    def __init__(self, answers: Sequence[str]) -> None:
-        self.over = False
-        self._answers = iter(answers)
-
-    def begin(self, briefing: Briefing, observation: Observation) -> None:
-        """Needs to know nothing."""
-
-    def answer(self, observation: Observation, complaint: str) -> str:
-        """The next answer, whatever is seen."""
-        text = next(self._answers, None)
-        if text is not None:
-            return text
-        self.over = True
-        return json.dumps({'think': '', 'action': Verb.FAILURE.value})
 
 
 class ReportingAgent:

@@ -26,7 +26,6 @@ from safegen_ros.tasks.household.execution import (
     ExecutedHousehold,
     HouseholdCell,
     HouseholdMonitor,
-    RecordedAnswers,
     ReportingAgent,
     action_of,
     named,
@@ -39,7 +38,7 @@ from safegen_ros.tasks.household.pddl3 import (
     problem,
 )
 from safegen_ros.tasks.household.react import ReactAgent
-from safegen_ros.tasks.household.runs import HouseholdError, clean_task
+from safegen_ros.tasks.household.runs import HouseholdError, RecordedAnswers, clean_task
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.shield import Shield
 from safegen_ros.tasks.household.tasks import Task, read_task

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.text_files import read_text
+from safegen_ros.tasks.household.actions import Verb
 from safegen_ros.tasks.household.backend import Household, Observation
 from safegen_ros.tasks.household.constraints import Objects
 from safegen_ros.tasks.household.episode import (
@@ -168,7 +169,7 @@ def load_run(path: Path) -> Played:
         values['propose'], values['steps'],
     )  # fmt: skip
     answers = values['answers']
-    played = play(clean_task(values['task']), _Replay(answers), values['agent'], options)
+    played = play(clean_task(values['task']), RecordedAnswers(answers), values['agent'], options)
     verdict = played.episode.verdict.category.name
     if verdict != values['verdict'] or list(played.answers) != answers:
         raise HouseholdError(
@@ -219,18 +220,27 @@ class _Recorder:
         return text
 
 
-class _Replay:
-    """Gives the answers of a run again; behind the last one nothing, which no run asks for."""
+class RecordedAnswers:
+    """An agent that gives answers again; behind the last one it ends the run.
+
+    Attributes:
+        over: whether that was needed.
+    """
 
     def __init__(self, answers: Sequence[str]) -> None:
-        self._answers = tuple(answers)
-        self._next: Iterator[str] = iter(())
+        self.over = False
+        self._answers = iter(answers)
 
     def begin(self, briefing: Briefing, observation: Observation) -> None:
-        self._next = iter(self._answers)
+        """Needs to know nothing."""
 
     def answer(self, observation: Observation, complaint: str) -> str:
-        return next(self._next, '')
+        """The next answer, whatever is seen."""
+        text = next(self._answers, None)
+        if text is not None:
+            return text
+        self.over = True
+        return json.dumps({'think': '', 'action': Verb.FAILURE.value})
 
 
 def transcript(played: Played) -> str:
