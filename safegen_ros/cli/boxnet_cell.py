@@ -41,7 +41,7 @@ def with_depth(task: Task, depth: str) -> Task:
 
 
 def _rules(depth: str) -> Rules:
-    from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+    from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
     from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 
     if depth != 'physics':

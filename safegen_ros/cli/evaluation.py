@@ -16,8 +16,7 @@ from safegen_ros.cli.progress import stages
 from safegen_ros.cli.repro_command import given_words
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path, runs_dir
-from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK, feedback_named
-from safegen_ros.planning.levels import LEVELS, level_names
+from safegen_ros.planning.levels import DIAGNOSIS, FEEDBACK, LEVELS, feedback_named, level_names
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:

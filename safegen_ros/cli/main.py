@@ -65,8 +65,7 @@ from safegen_ros.cli.typer_compat import read_unions
 from safegen_ros.cli.validate import plan_text, validate
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.files import ReadAs
-from safegen_ros.planning.feedback import FEEDBACK
-from safegen_ros.planning.levels import LEVELS
+from safegen_ros.planning.levels import FEEDBACK, LEVELS
 from safegen_ros.terminal import Console, guard
 
 app = typer.Typer(

@@ -43,9 +43,8 @@ from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
 from safegen_ros.nodes.translating import TranslationCallbacks, Translator
-from safegen_ros.planning.feedback import feedback_named
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.planning.levels import level_names
+from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
 from safegen_ros.record.events import GoalEvent
 from safegen_ros.ros import (

@@ -7,8 +7,7 @@ from __future__ import annotations
 from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
-from safegen_ros.planning.feedback import DIAGNOSIS, FEEDBACK
-from safegen_ros.planning.levels import DEFAULT, LEVELS
+from safegen_ros.planning.levels import DEFAULT, DIAGNOSIS, FEEDBACK, LEVELS
 from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.ros.parameters import Parameter
 

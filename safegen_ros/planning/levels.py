@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the levels: a strategy is a line of text that says who is asked, in which order.
+"""What a goal may ask of the planning loop: levels in order, and how much of a verdict is shown.
 
 It imports nothing that plans, so that a command line can tell of the levels at once.
 """
@@ -8,9 +8,11 @@ It imports nothing that plans, so that a command line can tell of the levels at 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.planning.loop import MODEL, SEARCH
+from safegen_ros.verdict import Verdict
 
 HIERARCHY, SHIELD = 'hierarchy', 'shield'
 
@@ -60,3 +62,28 @@ def level_names(strategy: str) -> tuple[str, ...]:
             )
         found += _BEAM if name == 'beam' else [name]
     return tuple(found)
+
+
+FEEDBACK: dict[str, Callable[[Verdict], Verdict]] = {
+    'binary': lambda verdict: Verdict(),
+    'category': lambda verdict: Verdict(verdict.category),
+    'diagnosis': lambda verdict: verdict,
+}
+"""How much of a verdict a model is shown: that the plan was refused, of what kind its failure is,
+or which step fails and why. A prompt style leaves out what it has no words for."""
+
+DIAGNOSIS = 'diagnosis'
+
+
+def feedback_named(name: str) -> Callable[[Verdict], Verdict]:
+    """What a kind of feedback leaves of a verdict.
+
+    Raises:
+        SafegenError: there is no such kind (`UNKNOWN_STRATEGY`).
+    """
+    if name not in FEEDBACK:
+        raise SafegenError(
+            f'feedback {name[:40]!a} is not known: use one of {" ".join(FEEDBACK)}',
+            ErrorCode.UNKNOWN_STRATEGY,
+        )
+    return FEEDBACK[name]

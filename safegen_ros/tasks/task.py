@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.planning.feedback import feedback_named
+from safegen_ros.planning.levels import feedback_named
 from safegen_ros.planning.loop import MODEL, Attempt, Level, Skipped, Verify
 from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.job import ConcurrentStep, Monitor

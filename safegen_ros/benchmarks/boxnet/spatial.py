@@ -21,7 +21,7 @@ from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, is_spatial
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
-from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square
 from safegen_ros.tasks.boxnet.verifier import judge

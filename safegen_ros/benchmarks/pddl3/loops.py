@@ -25,7 +25,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
-from safegen_ros.planning.feedback import DIAGNOSIS
+from safegen_ros.planning.levels import DIAGNOSIS
 from safegen_ros.planning.loop import (
     Deadline,
     History,

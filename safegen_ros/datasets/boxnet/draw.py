@@ -10,9 +10,9 @@ from hashlib import sha256
 from itertools import product
 from random import Random
 
+from safegen_ros.tasks.boxnet.astar import certificate, connected
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites
-from safegen_ros.tasks.boxnet.routes import certificate, connected
 from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
 Size = tuple[int, int]

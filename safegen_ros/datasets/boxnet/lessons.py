@@ -29,10 +29,10 @@ from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.failures import RecipeError, writing
 from safegen_ros.datasets.files import write_atomically
 from safegen_ros.datasets.workers import Workers
+from safegen_ros.tasks.boxnet.astar import Routes, certificate
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.reward import question
-from safegen_ros.tasks.boxnet.routes import Routes, certificate
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
 from safegen_ros.tasks.boxnet.verifier import judge

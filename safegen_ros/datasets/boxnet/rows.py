@@ -17,10 +17,9 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.boxnet.answers import AnswerError, read_plan
-from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.astar import Unsolvable, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.model import BoxnetError, Plan, Task, plan_json, task_of
 from safegen_ros.tasks.boxnet.optimal import NoPlan, parallelism, solve
-from safegen_ros.tasks.boxnet.routes import Unsolvable, certificate, proves
 from safegen_ros.tasks.boxnet.verifier import judge
 
 _AT_ONCE = 'paper_parallelism'

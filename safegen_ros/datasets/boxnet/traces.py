@@ -16,9 +16,9 @@ from safegen_ros.datasets.boxnet.rows import Row, read_rows
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.failures import DatasetError, writing
 from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.astar import certificate
 from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt, step_prompt
 from safegen_ros.tasks.boxnet.reward import question
-from safegen_ros.tasks.boxnet.routes import certificate
 from safegen_ros.tasks.boxnet.traces import plan_thoughts, refusal_thoughts, step_thoughts
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE

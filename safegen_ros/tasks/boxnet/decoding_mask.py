@@ -13,8 +13,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
+from safegen_ros.tasks.boxnet.astar import Routes
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task
-from safegen_ros.tasks.boxnet.routes import Routes
 from safegen_ros.tasks.boxnet.verifier import IdleArms, take_step
 from safegen_ros.tasks.boxnet.words import THEN, move_words
 

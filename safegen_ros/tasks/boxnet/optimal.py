@@ -21,10 +21,9 @@ from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import never
-from safegen_ros.tasks.boxnet.astar import plan_as_paper, stop_if
+from safegen_ros.tasks.boxnet.astar import FAR, Routes, certificate, plan_as_paper, stop_if
 from safegen_ros.tasks.boxnet.geometry import Point, distance
 from safegen_ros.tasks.boxnet.model import Move, Plan, Task, is_spatial
-from safegen_ros.tasks.boxnet.routes import FAR, Routes, certificate
 from safegen_ros.tasks.boxnet.verifier import arms_touch, judge
 
 MOST_NODES = 20_000

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Cancelled, ChoiceBackend, Message, Sampling, never
 from safegen_ros.llm.decoding.guide import TokenBackend, WordWriter
-from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
+from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import (
     MODEL,
     Attempt,

@@ -4,6 +4,10 @@
 
 As the formula of the paper stands, a long plan that fails would be punished for its length too, and
 a failed plan could earn less than none at all. Here only a plan that solves its task is.
+
+While a model is trained (`data.reward` of a recipe of stage `grpo`), a next step earns as much for
+bringing the end closer as the step of the reference does, and less for each carry or arm that it is
+behind that: as a rule it solves nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from safegen_ros.tasks.boxnet.astar import Routes
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Plan, State, Task, task_of
-from safegen_ros.tasks.boxnet.routes import Routes
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text
 

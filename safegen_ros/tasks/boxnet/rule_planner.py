@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from safegen_ros.tasks.boxnet.astar import FAR, Routes
 from safegen_ros.tasks.boxnet.geometry import Point
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task
-from safegen_ros.tasks.boxnet.routes import FAR, Routes
 from safegen_ros.tasks.boxnet.verifier import take_step
 
 MOST_STEPS = 60

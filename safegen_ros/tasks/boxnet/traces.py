@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
+from safegen_ros.tasks.boxnet.astar import Routes, Unsolvable
 from safegen_ros.tasks.boxnet.geometry import Point, number_text, point_text
 from safegen_ros.tasks.boxnet.model import (
     Move,
@@ -23,7 +24,6 @@ from safegen_ros.tasks.boxnet.model import (
     object_name,
     robot_name,
 )
-from safegen_ros.tasks.boxnet.routes import Routes, Unsolvable
 from safegen_ros.tasks.boxnet.verifier import take_step
 
 _AXES = (('left of', 'x'), ('below', 'y'))

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The actions of the robot, and the grammar by which a text becomes one (SAPO section 2.2)."""
+"""The actions of the robot, and how the answers of a model are read (SAPO 2.2 and 3.1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot acts: one protocol, with our own world behind it, or a simulator."""
+"""Where a robot acts, and what it sees: our own world, or a simulator, behind one protocol."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The two kinds of safety constraints: what must follow in time, and what must never be."""
+"""Conditions on objects, and constraints: what must follow in time, and what must never be."""
 
 from __future__ import annotations
 

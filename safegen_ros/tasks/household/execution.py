@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A household that is acted in by the stack: its cell, its monitor, and the model's view of it."""
+"""A household in which the stack acts: its cell, its monitor, and the model that chooses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Safety constraints watched while a robot acts.
+"""Safety constraints watched while a robot acts, and the scores of a run (SAPO section 2.3).
 
 Counted literally, what must follow within N actions is late when it is not there after the N-th;
 this is PDDL 3's `always-within`, and the monitors are the core's. The published evaluator counts

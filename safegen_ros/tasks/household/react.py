@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The ReAct agent: a model behind any backend thinks and acts on its whole run so far."""
+"""The ReAct agent: a model thinks and acts on its whole run so far (SAPO section 3.1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as files: what was asked and every answer. The world has no chance, so that this is all."""
+"""Runs as files and as transcripts. The world has no chance, so that the answers are all."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from safegen_ros.tasks.household.episode import (
     Rules,
     run_episode,
 )
-from safegen_ros.tasks.household.knowledge import propose
 from safegen_ros.tasks.household.monitors import Compat
 from safegen_ros.tasks.household.pddl3 import goal_text
 from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task, clean_tasks
+from safegen_ros.tasks.household.tasks import Task, clean_tasks, propose
 from safegen_ros.tasks.household.world import setting_named
 
 ShieldMode = Literal['off', 'warn', 'block']

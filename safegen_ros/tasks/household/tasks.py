@@ -1,11 +1,18 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks: what is asked for, its sub-goals, and the constraints; ours, and files of the field's."""
+"""Tasks: what is asked for, its sub-goals, and the constraints.
+
+Beside ours there are the files that SAPO's authors published (`khm159/SPOC`,
+`dataset/spoc_dataset/*.json`), with what is known to be wrong with them. Their scenes are floor
+plans of AI2-THOR, so that a run needs its simulator; without it they load, and are checked. Where a
+task states no constraint, rules of any household are proposed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +26,7 @@ from safegen_ros.tasks.household.constraints import (
     read_constraint,
     read_goal,
 )
-from safegen_ros.tasks.household.kinds import FOLDER
+from safegen_ros.tasks.household.kinds import FOLDER, kinds
 
 HAZARDS = ('fire', 'fluid', 'injury', 'damage', 'pollution')
 """The hazards of SAPO section 2.1 in its order."""
@@ -194,3 +201,73 @@ def defects(task: Task) -> tuple[str, ...]:
     """What is known to be wrong with a published task; nothing for one that is in order."""
     state = any(isinstance(each, StateConstraint) for each in task.constraints)
     return (*DEFECTS.get(task.id, ()), *([_NO_STEP] if state else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of `knowledge.yaml`."""
+
+    words: str
+    hazard: str
+    constraint: Constraint
+
+
+@cache
+def household_rules() -> tuple[Rule, ...]:
+    """All rules; they know no task.
+
+    Raises:
+        PddlError: the file of the package was damaged.
+    """
+    path = FOLDER / 'knowledge.yaml'
+    found = []
+    for each in read_yaml(read_text(path, 'rules'), path.name).items('rules'):
+        given = each.mapping('a rule', ('rule', 'hazard', 'condition'))
+        found.append(
+            Rule(
+                given['rule'].text('rule').strip(),
+                given['hazard'].text('hazard'),
+                read_constraint(given['condition']),
+            )
+        )
+    return tuple(found)
+
+
+def propose(words: str) -> tuple[Rule, ...]:
+    """The rules that a task calls for, by its words alone.
+
+    A rule about a thing itself is always proposed. One about what is in or on something is where
+    the words name both, and is about what they name.
+    """
+    named = _named(words)
+    found = []
+    for rule in household_rules():
+        trigger = rule.constraint.trigger
+        child = tuple(name for name in trigger.child if name in named)
+        if trigger.child and not (child and named.intersection(rule.constraint.classes)):
+            continue
+        constraint = replace(rule.constraint, trigger=replace(trigger, child=child))
+        found.append(replace(rule, constraint=constraint))
+    return tuple(found)
+
+
+def _named(words: str) -> set[str]:
+    """The classes that are named; `a slice of bread` and `slice the bread` name slices."""
+    text = words.lower()
+    slices = {kind.becomes for kind in kinds().values() if kind.becomes}
+    found = set(_spoken(text, set(kinds()) - slices))
+    for name in list(found):
+        becomes = kinds()[name].becomes
+        said = f'slices? (?:of )?(?:an? |the )?{name.lower()}'
+        if becomes and re.search(said, text):
+            found.add(becomes)
+            if not re.search(rf'\b{name.lower()}\b', re.sub(said, '', text)):
+                found.discard(name)
+    return found
+
+
+def _spoken(text: str, names: Iterable[str]) -> Iterable[str]:
+    for name in names:
+        spoken = re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', name).lower()
+        if re.search(rf'\b{spoken}s?\b', text):
+            yield name

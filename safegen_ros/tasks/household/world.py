@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a household is at one moment: its things, where they are, and what the robot knows."""
+"""A household at one moment and while an action changes it: its things, and what is known."""
 
 from __future__ import annotations
 

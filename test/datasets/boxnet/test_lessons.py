@@ -24,11 +24,11 @@ from safegen_ros.datasets.failures import RecipeError
 from safegen_ros.datasets.workers import Workers, local_workers
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.astar import certificate
 from safegen_ros.tasks.boxnet.model import Plan, Task, robot_name
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, answer_text
 from safegen_ros.tasks.boxnet.reward import question, text_reward, word_reward
-from safegen_ros.tasks.boxnet.routes import certificate
 from safegen_ros.tasks.boxnet.traces import plan_thoughts, refusal_thoughts, step_thoughts
 from safegen_ros.tasks.boxnet.verifier import judge, verify
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words

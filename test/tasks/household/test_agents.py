@@ -19,12 +19,11 @@ from safegen_ros.tasks.household.actions import Action, Answer, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold
 from safegen_ros.tasks.household.constraints import Condition, Objects, StepConstraint
 from safegen_ros.tasks.household.episode import RETRIES, Rules, run_episode
-from safegen_ros.tasks.household.knowledge import propose
 from safegen_ros.tasks.household.react import ReactAgent, example_text, system_text
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
 from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task, clean_tasks
+from safegen_ros.tasks.household.tasks import Task, clean_tasks, propose
 from safegen_ros.tasks.household.transitions import Feedback, step
 from safegen_ros.tasks.household.world import Setting, World, metadata
 from safegen_ros.verdict import Category

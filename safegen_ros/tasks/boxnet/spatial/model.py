@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A task of BoxNet3D: a map of BoxNet whose arms reach a ring about their base, and real arms."""
+"""A task of BoxNet3D: a map whose arms reach a ring about their base, and how it is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from safegen_ros.robot.families.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
 from safegen_ros.tasks.boxnet.model import BoxnetError, Move, Rules, State, Task, points_of
-from safegen_ros.tasks.boxnet.spatial.analytic import ANALYTIC
+from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.planning.feedback import DIAGNOSIS, feedback_named
+from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask, gist
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.planning.feedback import FEEDBACK, feedback_named
-from safegen_ros.planning.levels import DEFAULT, LEVELS, MOST, level_names
+from safegen_ros.planning.levels import DEFAULT, FEEDBACK, LEVELS, MOST, feedback_named, level_names
 from safegen_ros.planning.loop import Attempt
 from safegen_ros.tasks.pddl3.planning.proposer import Temperatures, valid_beginning
 from safegen_ros.tasks.pddl3.task import Pddl3Task

@@ -1,6 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A problem seen through its relaxation: how far its goal is, and what matters for a part of it."""
+"""A problem seen through its relaxation: how far its goal is, and what matters for a part of it.
+
+Whether a task is complex is measured, so that the answer has a reason and is the same each time;
+SafePilot (arXiv 2603.21523) asks a language model.
+"""
 
 from __future__ import annotations
 
