@@ -9,14 +9,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.backend import AnsweringBackend, Cancelled, Completion, Message, Sampling
 from safegen_ros.llm.model_folder import four_bits
-from safegen_ros.llm.open_backend import open_backend
+from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.open_backend import _OPENERS, open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.vllm_backend import VllmBackend
 
@@ -116,6 +118,7 @@ def test_code_is_not_run_where_nobody_looked_for_it(tiny_model: Path, tmp_path: 
 
 LOAD = """
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.model_folder import load_model, load_tokenizer
@@ -163,9 +166,43 @@ def test_a_bad_chat_template_is_named(tiny_model: Path, tmp_path: Path, template
         open_backend(folder).generate([{'role': 'user', 'content': 'x'}], Sampling())
 
 
+class Echo(AnsweringBackend):
+    """A kind of backend of its own, in as few lines as it takes."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def _answers(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Iterator[tuple[int, Completion]]:
+        for place, messages in enumerate(conversations):
+            yield place, Completion(messages[-1]['content'], 1, 1, 0.0, 'stop')
+
+    def close(self) -> None:
+        """Has nothing to let go of."""
+
+
+def test_another_kind_of_backend_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BackendError, match='nothing opens models of this kind'):
+        open_backend('echo:FOLDER')
+    monkeypatch.setitem(_OPENERS, 'echo:', lambda folder, settings: Echo(folder))
+    backend = open_backend('echo:FOLDER')
+    assert isinstance(backend, Echo)
+    assert (backend.folder, model_folder('echo:FOLDER')) == ('FOLDER', Path('FOLDER'))
+    asked = [[{'role': 'user', 'content': text}] for text in ('a', 'b')]
+    assert backend.generate(asked[0], Sampling()).text == 'a'
+    assert [c.text for c in backend.generate_batch(asked, Sampling())] == ['a', 'b']
+    assert [c.text for c in backend.samples(asked[1], 2, Sampling())] == ['b', 'b']
+
+
 def test_importing_the_backends_is_cheap() -> None:
     code = (
-        'import sys, safegen_ros.llm.open_backend\n'
+        'import sys, safegen_ros.llm.open_backend, safegen_ros.llm.openai_backend\n'
+        'import safegen_ros.llm.batching_backend, safegen_ros.llm.vllm_backend\n'
         'assert not {"torch", "transformers", "openai", "vllm"} & set(sys.modules), "heavy"'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
