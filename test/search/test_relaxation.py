@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from support import exhaustive, strategies
 
+from safegen_ros.pddl.bits import AtomTable, Condition, compile_test, condition
+from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget, Unsolvable
@@ -17,6 +19,7 @@ from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.cuts import CutFinder
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.rules import assume, follows, negation, regress
 from safegen_ros.search.task import SearchTask
 
 
@@ -132,3 +135,38 @@ def test_some_contradictions_are_seen_without_search(constraints: str) -> None:
     facts = relaxation.facts(task.init, task.start)
     assert RelaxedPlanner(relaxation, Consumables(task, relaxation), budget).estimate(facts) is None
     assert CutFinder(relaxation, Consumables(task, relaxation), budget).find(facts, ()) is None
+
+
+def _drawn_condition(seed: int) -> tuple[random.Random, Problem, AtomTable, Condition]:
+    rng = random.Random(seed)
+    problem = exhaustive.problem_of(seed)
+    table = AtomTable(problem)
+    formula = strategies.formula(rng, problem.domain, problem.objects)
+    return rng, problem, table, condition(formula, table)
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_regression_tells_before_an_action_what_holds_after_it(seed: int) -> None:
+    rng, problem, table, formula = _drawn_condition(seed)
+    after = compile_test(formula)
+    for action in Grounder(problem, table).all_actions()[:20]:
+        before = compile_test(regress(formula, action))
+        for _ in range(10):
+            state = rng.getrandbits(len(table))
+            assert before(state) == after(action.apply(state))
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_negations_and_assumptions(seed: int) -> None:
+    rng, _, table, formula = _drawn_condition(seed)
+    holds, fails = compile_test(formula), compile_test(negation(formula))
+    for _ in range(20):
+        state, known = rng.getrandbits(len(table) + 1), rng.getrandbits(len(table) + 1)
+        assert holds(state) != fails(state)
+        true, false = state & known, ~state & known
+        simpler = assume(formula, true, false)
+        assert not simpler.mask & known
+        assert compile_test(simpler)(state) == holds(state)
+        assert holds(state) or not follows(formula, true, false)
