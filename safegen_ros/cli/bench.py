@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from safegen_ros.cli.fault_bench import faults
 from safegen_ros.cli.progress import bars, stages
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.paths import runs_dir
@@ -27,6 +28,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help='Measure the validator and the planner beside others, in one run, against their targets.',
 )
+app.command()(faults)
 
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of problems and plans')]
 Out = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed
+from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, app
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.terminal import Console
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from safegen_ros.benchmarks.pddl3.figure6 import Side
 
 
+@app.command()
 def figure6(
     model: Model = Path(MODEL),
     problem: Annotated[

@@ -1,41 +1,19 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen`: every verb of the stack. Heavy imports wait until a verb needs them."""
+"""`safegen`: the table of its verbs. The module of a verb is imported when the verb is called."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from safegen_ros import __version__
-from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.bringup.table import argument_values
-from safegen_ros.cli import (
-    bench,
-    boxnet,
-    dataset,
-    domains,
-    emulate,
-    evaluation,
-    household,
-    learning,
-    operator_keys,
-    planetarium,
-)
-from safegen_ros.cli.approve import approve
-from safegen_ros.cli.calibrate import calibrate
-from safegen_ros.cli.completion import (
-    complete_problem,
-    complete_profile,
-    complete_profile_argument,
-)
-from safegen_ros.cli.console import console
-from safegen_ros.cli.doctor import doctor
 from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -43,354 +21,217 @@ from safegen_ros.cli.failures import (
     is_bad_input,
     print_error,
 )
-from safegen_ros.cli.fault_bench import faults
-from safegen_ros.cli.figure6 import figure6
-from safegen_ros.cli.kept_runs import history, replay, show
-from safegen_ros.cli.operate import blocks_set_up, release, require_set_up, reset, status, stop
-from safegen_ros.cli.policy import policy
-from safegen_ros.cli.rules import rules
-from safegen_ros.cli.share import share
-from safegen_ros.cli.solve import solve
-from safegen_ros.cli.step import step
-from safegen_ros.cli.text_request import (
-    AcceptReading,
-    Constraints,
-    Start,
-    TextRequest,
-    Words,
-    Yes,
-    run_request,
-)
 from safegen_ros.cli.typer_compat import read_unions
-from safegen_ros.cli.validate import plan_text, validate
 from safegen_ros.errors import SafegenError
-from safegen_ros.goals.files import ReadAs
-from safegen_ros.planning.levels import FEEDBACK, LEVELS
-from safegen_ros.terminal import Console, guard
+from safegen_ros.terminal import guard
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb, or a group of verbs, of `safegen`.
+
+    Attributes:
+        place: where it is: the module below `safegen_ros.cli`, and its function or its Typer
+            application after a colon. Where that application has a verb of this name, it is meant.
+        help: one line for the list of verbs, the first of its own help.
+        hidden: whether the list leaves it out.
+    """
+
+    place: str
+    help: str
+    hidden: bool = False
+
+
+_HOUSEHOLD = 'Household tasks, one action after the other, with safety constraints (SAPO).'
+
+VERBS = {
+    'demo': Verb(
+        'goal_verbs:app',
+        'Bring the stack up, plan, prove and execute one task in simulation, and keep a record.',
+    ),
+    'run': Verb(
+        'goal_verbs:app', 'Send one task to a stack that is already up, and show what happens.'
+    ),
+    'plan': Verb(
+        'goal_verbs:app', 'Ask a stack that is up for a proved plan, and print it; nothing moves.'
+    ),
+    'execute': Verb(
+        'goal_verbs:app',
+        'Have a plan of your own executed by a stack that is up; it is refused unless proved safe.',
+    ),
+    'up': Verb(
+        'goal_verbs:app', 'Start the nodes of a profile and keep them running until Ctrl-C.'
+    ),
+    'down': Verb(
+        'goal_verbs:app', 'Stop the stack that is up in this ROS_DOMAIN_ID and namespace.'
+    ),
+    'validate': Verb('validate:validate', 'Print the verdict on plans.'),
+    'solve': Verb('solve:solve', 'Print a safe plan of the search planner; no model is asked.'),
+    'step': Verb(
+        'step:step',
+        'Work on one task step by step: observe, choose, prove, take one step, observe again.',
+    ),
+    'rules': Verb(
+        'rules:rules', 'Say what rules in plain words mean for a problem, and add them to it.'
+    ),
+    'history': Verb('kept_runs:history', 'List the runs that are kept, newest first.'),
+    'show': Verb(
+        'kept_runs:show',
+        'Print everything that is known of one run: task, attempts, plan, steps, end and events.',
+    ),
+    'replay': Verb(
+        'kept_runs:replay',
+        'Find every recorded verdict anew, carry the plan out again, and name each difference.',
+    ),
+    'share': Verb(
+        'share:share',
+        'Write one run as one HTML file that anybody can read, without a network and without a '
+        'script.',
+    ),
+    'stop': Verb(
+        'operate:stop',
+        'Stop the arm and end every goal, until a reset. This is not a hardware emergency stop.',
+    ),
+    'reset': Verb(
+        'operate:reset',
+        'Allow goals again after a stop. Nothing moves by that; look at the cell first.',
+    ),
+    'release': Verb(
+        'operate:release',
+        'Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs.',
+    ),
+    'blocks-set-up': Verb(
+        'operate:blocks_set_up',
+        'Say that the blocks of a real table stand as the next goal begins. Look at them first.',
+    ),
+    'status': Verb(
+        'operate:status',
+        'Show the nodes, whether the stack is stopped and why, and the goals under way.',
+    ),
+    'approve': Verb(
+        'approve:approve', 'Show the plan that waits for approval, and allow or refuse it.'
+    ),
+    'console': Verb(
+        'console:console',
+        "Serve a page that shows the plan, the proof and the arm, and takes an operator's word.",
+    ),
+    'policy': Verb(
+        'policy:policy',
+        'Print the SROS2 policy of the nodes: what each of them may publish, call and execute.',
+    ),
+    'doctor': Verb(
+        'doctor:doctor',
+        'Look at everything that a profile needs, and say what mends it. Nothing moves.',
+    ),
+    'calibrate': Verb(
+        'calibrate:calibrate',
+        'Measure the tool and the slots by touching them, and write a scene that fits this table.',
+    ),
+    'domains': Verb(
+        'domains:domains',
+        'List the domains with their sizes and families of safety constraints, as tables.',
+    ),
+    'new-domain': Verb(
+        'domains:new_domain',
+        'Make a domain folder that works as it stands, to change it into a domain of your own.',
+    ),
+    'check-domain': Verb(
+        'domains:check_domain',
+        'Look whether domain folders contradict themselves, and draw problems from them.',
+    ),
+    'bench': Verb(
+        'bench:app',
+        'Measure the validator and the planner beside others, in one run, against their targets.',
+    ),
+    'dataset': Verb(
+        'dataset:app',
+        'Problems with safety constraints and proved plans, for training and for measuring.',
+    ),
+    'emulate': Verb(
+        'emulate:app',
+        "An emulated arm at a real port, for this stack and for the vendor's own programs.",
+    ),
+    'operator': Verb('operator_keys:app', 'Keys of operators, and signed commands to a node.'),
+    'train': Verb(
+        'learning:train_app',
+        'Train a model: supervised (sft), then by reinforcement with verified plans (grpo).',
+    ),
+    'evaluate': Verb(
+        'figure6:app',  # that of `evaluation`, to which it adds one
+        'Measure models on problems that training never saw, beside the figures of the paper.',
+    ),
+    'planetarium': Verb(
+        'planetarium:app',
+        'Problems in plain words with their PDDL: a dataset, and the score of answers.',
+    ),
+    'boxnet': Verb(
+        'boxnet:app',
+        'Many arms on a grid carry objects to their targets: reach, collisions, plans.',
+    ),
+    'household': Verb('household:app', _HOUSEHOLD),
+    'sapo': Verb('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
+}
+
+
+def load_verb(name: str) -> Any:
+    """The command of a verb, from its module."""
+    module, _, attribute = VERBS[name].place.partition(':')
+    found = getattr(import_module(f'safegen_ros.cli.{module}'), attribute)
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_group(found)
+        command = group.commands.get(name, group)
+    else:
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name)(found)
+        command = typer.main.get_command(single)
+    command.name = name
+    return command
+
+
+class _Verbs(TyperGroup):
+    """The group of all verbs, which lists them without importing them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._listing = False
+        self._loaded: dict[str, Any] = {}
+        self.commands = {
+            name: TyperCommand(name, help=verb.help, hidden=verb.hidden)
+            for name, verb in VERBS.items()
+        }
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, or while verbs are listed what the list says of it."""
+        if self._listing or cmd_name not in VERBS:
+            return super().get_command(ctx, cmd_name)
+        if cmd_name not in self._loaded:
+            self._loaded[cmd_name] = load_verb(cmd_name)
+        return self._loaded[cmd_name]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Writes the help from the table of verbs."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The verbs that begin so."""
+        self._listing = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._listing = False
+
 
 app = typer.Typer(
+    cls=_Verbs,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     help='Robot task plans written by a language model and proved safe before anything moves.',
 )
-
-ProblemFile = Annotated[
-    Path,
-    typer.Argument(
-        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
-        'of the benchmark (data/safegen-bench/test)',
-        autocompletion=complete_problem,
-    ),
-]
-TaskText = Annotated[
-    str,
-    typer.Argument(
-        metavar='PROBLEM',
-        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
-        'of the benchmark; or what is to be done in plain words, such as "put b1 on b2"',
-        autocompletion=complete_problem,
-    ),
-]
-DomainFile = Annotated[
-    Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
-]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one')
-]
-TimeBudget = Annotated[
-    float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
-]
-Format = Annotated[
-    str,
-    typer.Option(
-        help='what the problem is sent as, whatever its file is written in: pddl, json or english; '
-        'by default that of the file'
-    ),
-]
-AsJson = Annotated[
-    bool,
-    typer.Option(
-        '--json', help='print one JSON object on standard output; the rest goes to stderr'
-    ),
-]
-Search = Annotated[
-    bool, typer.Option(help='whether the search planner may answer when the model gives up')
-]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        help='who is asked for a plan, in order, with commas between them; empty takes what is '
-        f'configured: {", ".join(LEVELS)}'
-    ),
-]
-Feedback = Annotated[
-    str,
-    typer.Option(
-        help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}; empty takes what is '
-        'configured'
-    ),
-]
-
-
-@app.command()
-def demo(
-    problem: ProblemFile = Path('examples/tower_order.pddl'),
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
-    ] = 0,
-    time_budget: Annotated[
-        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
-    ] = 240.0,
-    real_time_factor: Annotated[
-        float,
-        typer.Option(
-            min=0, max=100, help='speed of the cell against the clock; 0 is as fast as it can'
-        ),
-    ] = 4.0,
-    cell: Annotated[
-        str,
-        typer.Option(
-            help='what executes: twin, the arm in simulation; symbolic, where nothing moves, for '
-            'any domain; auto takes the twin where it can show the task'
-        ),
-    ] = 'auto',
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
-    model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
-    video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
-) -> None:
-    """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
-    from safegen_ros.cli.demo import DemoOptions, run_demo
-    from safegen_ros.goals.request import ProblemSource
-
-    about = ProblemSource(domain, read_as, format)
-    options = DemoOptions(
-        about, seed, time_budget, real_time_factor, search, model, video, cell, strategy, feedback
-    )
-    raise typer.Exit(run_demo(problem, options, Console()))
-
-
-@app.command()
-def run(
-    problem: TaskText,
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
-    ] = 0,
-    time_budget: Annotated[
-        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
-    ] = 240.0,
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
-    replans: Annotated[
-        int,
-        typer.Option(min=0, max=255, help='how often to plan anew when the world is not as proved'),
-    ] = 0,
-    approve: Annotated[
-        bool,
-        typer.Option(
-            '--approve', help="whether each plan waits for a word, here or by 'safegen approve'"
-        ),
-    ] = False,
-    approval_timeout: Annotated[
-        float,
-        typer.Option(min=0, max=86400, help='how long it waits; 0 takes what is configured [s]'),
-    ] = 0.0,
-    step_by_step: Annotated[
-        bool,
-        typer.Option(
-            '--step-by-step', help='choose one proved step after the other, from what is seen then'
-        ),
-    ] = False,
-    max_steps: Annotated[
-        int, typer.Option(min=0, max=10_000, help='of these; 0 takes what is configured')
-    ] = 0,
-    set_up: Annotated[
-        bool,
-        typer.Option(
-            '--blocks-set-up',
-            help='state that the blocks of a real table stand as the problem has them',
-        ),
-    ] = False,
-    from_current: Annotated[
-        bool,
-        typer.Option(
-            '--from-current',
-            help='start from where the last goal has left the world, not from the initial state '
-            'of the problem',
-        ),
-    ] = False,
-    video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
-    words: Words = False,
-    constraints: Constraints = '',
-    start: Start = None,
-    yes: Yes = False,
-    accept_reading: AcceptReading = '',
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: AsJson = False,
-) -> None:
-    """Send one task to a stack that is already up, and show what happens.
-
-    A request in words, with --domain NAME or --start PROBLEM, is first shown as it was understood.
-    """
-    from safegen_ros.cli.demo import run_goal
-    from safegen_ros.cli.show import when_kept
-    from safegen_ros.client import Options
-    from safegen_ros.goals.request import GoalRequest, ProblemSource
-
-    options = Options(
-        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
-        accept_reading=accept_reading, step_by_step=step_by_step, max_steps=max_steps,
-        from_current=from_current,
-    )  # fmt: skip
-    if set_up:
-        require_set_up(namespace)
-    console, done = Console(stderr=as_json), when_kept(as_json)
-    spoken = TextRequest.read(problem, words, domain, constraints, start)
-    if spoken is not None:
-        raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
-    asked = GoalRequest.read(Path(problem), ProblemSource(domain, read_as, format), options)
-    raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
-
-
-@app.command()
-def plan(
-    problem: TaskText,
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    seed: Seed = 0,
-    attempts: Annotated[
-        int, typer.Option(min=0, max=255, help='attempts of the model; 0 takes what is configured')
-    ] = 0,
-    time_budget: TimeBudget = 240.0,
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
-    words: Words = False,
-    constraints: Constraints = '',
-    start: Start = None,
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: AsJson = False,
-) -> None:
-    """Ask a stack that is up for a proved plan, and print it; nothing moves.
-
-    The attempts are shown on standard error, so that the plan can go into a file.
-    """
-    from safegen_ros.cli.plan_goal import PlanGoal, plan_task
-    from safegen_ros.client import Options
-
-    options = Options(time_budget, attempts, search, seed, strategy, feedback)
-    spoken = TextRequest.read(problem, words, domain, constraints, start)
-    goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
-    raise typer.Exit(plan_task(Path(problem), goal, as_json))
-
-
-@app.command()
-def execute(
-    problem: ProblemFile,
-    plan: Annotated[
-        str, typer.Argument(help='file of the plan, one step such as (stack a b) per line; - stdin')
-    ],
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    time_budget: TimeBudget = 240.0,
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: AsJson = False,
-) -> None:
-    """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
-    from safegen_ros.cli.demo import run_goal
-    from safegen_ros.cli.show import when_kept
-    from safegen_ros.client import Options
-    from safegen_ros.goals.request import GoalRequest, ProblemSource
-    from safegen_ros.pddl.plan import parse_plan
-
-    steps = parse_plan(plan_text(plan))
-    asked = GoalRequest.read(problem, ProblemSource(domain, read_as, format), Options(time_budget))
-    console, done = Console(stderr=as_json), when_kept(as_json)
-    raise typer.Exit(run_goal(replace(asked, plan=steps), namespace, console, done=done))
-
-
-def _profiles_help() -> str:
-    """The profiles with their arguments, from the bring-up table."""
-    lines = []
-    for profile in PROFILES.values():
-        lines.append(f'{profile.name}: {profile.help}. Arguments:')
-        lines += [f'{a.name}:={a.default}  {a.help}' for a in profile.args]
-    return '\n\n'.join(lines)
-
-
-@app.command(epilog=_profiles_help())
-def up(
-    profile: Annotated[
-        str, typer.Argument(help='what to start, such as sim', autocompletion=complete_profile)
-    ] = 'sim',
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='arguments of the profile, as name:=value',
-            autocompletion=complete_profile_argument,
-        ),
-    ] = None,
-) -> None:
-    """Start the nodes of a profile and keep them running until Ctrl-C."""
-    from safegen_ros.bringup.supervisor import up as bring_up
-
-    raise typer.Exit(int(bring_up(profile, argument_values(arguments or ()))))
-
-
-@app.command()
-def down(
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-) -> None:
-    """Stop the stack that is up in this ROS_DOMAIN_ID and namespace."""
-    from safegen_ros.ros.stack_state import (
-        current_domain,
-        down_command,
-        running_stacks,
-        stop_running,
-    )
-
-    domain, place = current_domain(), '/' + namespace.strip('/')
-    if stop_running(domain, namespace=place):
-        print('stopped')
-        return
-    others = ' or '.join(f"'{down_command(each.namespace)}'" for each in running_stacks(domain))
-    cure = f'; use {others}' if others else ''
-    print(f'nothing is up in namespace {place} of ROS domain {domain}{cure}')
-
-
-for verb in (
-    validate, solve, step, rules, history, show, replay, share, stop, reset, release,
-    blocks_set_up, status, approve, console, policy, doctor, calibrate,
-):  # fmt: skip
-    app.command()(verb)
-bench.app.command()(faults)
-app.add_typer(bench.app, name='bench')
-app.add_typer(dataset.app, name='dataset')
-app.add_typer(emulate.app, name='emulate')
-app.add_typer(operator_keys.app, name='operator')
-app.add_typer(learning.train_app, name='train')
-evaluation.app.command()(figure6)
-app.add_typer(evaluation.app, name='evaluate')
-app.add_typer(planetarium.app, name='planetarium')
-app.add_typer(boxnet.app, name='boxnet')
-app.add_typer(household.app, name='household')
-app.add_typer(household.app, name='sapo', hidden=True)  # its name until 0.2
-app.command()(domains.domains)
-app.command()(domains.new_domain)
-app.command()(domains.check_domain)
 
 
 # What a light installation may lack.

@@ -13,7 +13,7 @@ AsJson = Annotated[bool, typer.Option('--json', help='print JSON for a program')
 
 
 def stop(namespace: Namespace = '', as_json: AsJson = False) -> None:
-    """Stop the arm and end every goal, until a reset. An emergency stop is wired: this is none."""
+    """Stop the arm and end every goal, until a reset. This is not a hardware emergency stop."""
     from safegen_ros.cli.operator import stop_stack
 
     raise typer.Exit(stop_stack(namespace, as_json))

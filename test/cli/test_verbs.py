@@ -12,6 +12,7 @@ import pytest
 from support.command_line import CommandLine
 
 from safegen_ros import __version__
+from safegen_ros.cli.main import VERBS, load_verb
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
@@ -94,3 +95,30 @@ def test_help_lists_the_verbs_and_the_arguments_of_a_profile() -> None:
     assert all(verb in verbs for verb in ('demo', 'up', 'train', 'evaluate', 'validate'))
     assert 'real_time_factor' in _safegen('up', '--help').stdout
     assert _safegen('--version').stdout.strip() == __version__
+
+
+@pytest.mark.parametrize('name', VERBS)
+def test_the_list_of_verbs_says_what_the_verb_says_of_itself(name: str) -> None:
+    told = (load_verb(name).help or '').split('\n\n')[0]
+    assert ' '.join(told.split()) == VERBS[name].help
+
+
+def test_the_list_of_verbs_imports_none_of_them() -> None:
+    look = (
+        'import sys; from safegen_ros.cli.main import app; app(["--help"], standalone_mode=False); '
+        'print(*sorted({name for name in sys.modules if name.startswith("safegen_ros.")} | '
+        '{"numpy", "rclpy", "yaml"} & set(sys.modules)), file=sys.stderr)'
+    )
+    command = [sys.executable, '-c', look]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    ours = {f'safegen_ros.{name}' for name in ('errors', 'terminal', 'untrusted', 'cli')}
+    ours |= {f'safegen_ros.cli.{name}' for name in ('main', 'failures', 'typer_compat')}
+    assert set(done.stderr.split()) == ours
+    for name, verb in VERBS.items():
+        assert (f' {name} ' in done.stdout) != verb.hidden
+
+
+def test_a_mistyped_verb_is_answered_with_the_nearest_one() -> None:
+    done = _safegen('histroy')
+    assert done.returncode == 2
+    assert 'history' in done.stderr

@@ -1,0 +1,330 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs that start a stack and send goals to it. Heavy imports wait until a verb needs them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from safegen_ros.bringup.profiles import PROFILES
+from safegen_ros.bringup.table import argument_values
+from safegen_ros.cli.completion import (
+    complete_problem,
+    complete_profile,
+    complete_profile_argument,
+)
+from safegen_ros.cli.operate import require_set_up
+from safegen_ros.cli.text_request import (
+    AcceptReading,
+    Constraints,
+    Start,
+    TextRequest,
+    Words,
+    Yes,
+    run_request,
+)
+from safegen_ros.cli.validate import plan_text
+from safegen_ros.goals.files import ReadAs
+from safegen_ros.planning.levels import FEEDBACK, LEVELS
+from safegen_ros.terminal import Console
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+ProblemFile = Annotated[
+    Path,
+    typer.Argument(
+        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
+        'of the benchmark (data/safegen-bench/test)',
+        autocompletion=complete_problem,
+    ),
+]
+TaskText = Annotated[
+    str,
+    typer.Argument(
+        metavar='PROBLEM',
+        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
+        'of the benchmark; or what is to be done in plain words, such as "put b1 on b2"',
+        autocompletion=complete_problem,
+    ),
+]
+DomainFile = Annotated[
+    Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one')
+]
+TimeBudget = Annotated[
+    float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        help='what the problem is sent as, whatever its file is written in: pddl, json or english; '
+        'by default that of the file'
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        '--json', help='print one JSON object on standard output; the rest goes to stderr'
+    ),
+]
+Search = Annotated[
+    bool, typer.Option(help='whether the search planner may answer when the model gives up')
+]
+Strategy = Annotated[
+    str,
+    typer.Option(
+        help='who is asked for a plan, in order, with commas between them; empty takes what is '
+        f'configured: {", ".join(LEVELS)}'
+    ),
+]
+Feedback = Annotated[
+    str,
+    typer.Option(
+        help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}; empty takes what is '
+        'configured'
+    ),
+]
+
+
+@app.command()
+def demo(
+    problem: ProblemFile = Path('examples/tower_order.pddl'),
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    seed: Annotated[
+        int,
+        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
+    ] = 0,
+    time_budget: Annotated[
+        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+    ] = 240.0,
+    real_time_factor: Annotated[
+        float,
+        typer.Option(
+            min=0, max=100, help='speed of the cell against the clock; 0 is as fast as it can'
+        ),
+    ] = 4.0,
+    cell: Annotated[
+        str,
+        typer.Option(
+            help='what executes: twin, the arm in simulation; symbolic, where nothing moves, for '
+            'any domain; auto takes the twin where it can show the task'
+        ),
+    ] = 'auto',
+    search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
+    model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
+    video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
+) -> None:
+    """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
+    from safegen_ros.cli.demo import DemoOptions, run_demo
+    from safegen_ros.goals.request import ProblemSource
+
+    about = ProblemSource(domain, read_as, format)
+    options = DemoOptions(
+        about, seed, time_budget, real_time_factor, search, model, video, cell, strategy, feedback
+    )
+    raise typer.Exit(run_demo(problem, options, Console()))
+
+
+@app.command()
+def run(
+    problem: TaskText,
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    seed: Annotated[
+        int,
+        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
+    ] = 0,
+    time_budget: Annotated[
+        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+    ] = 240.0,
+    search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
+    replans: Annotated[
+        int,
+        typer.Option(min=0, max=255, help='how often to plan anew when the world is not as proved'),
+    ] = 0,
+    approve: Annotated[
+        bool,
+        typer.Option(
+            '--approve', help="whether each plan waits for a word, here or by 'safegen approve'"
+        ),
+    ] = False,
+    approval_timeout: Annotated[
+        float,
+        typer.Option(min=0, max=86400, help='how long it waits; 0 takes what is configured [s]'),
+    ] = 0.0,
+    step_by_step: Annotated[
+        bool,
+        typer.Option(
+            '--step-by-step', help='choose one proved step after the other, from what is seen then'
+        ),
+    ] = False,
+    max_steps: Annotated[
+        int, typer.Option(min=0, max=10_000, help='of these; 0 takes what is configured')
+    ] = 0,
+    set_up: Annotated[
+        bool,
+        typer.Option(
+            '--blocks-set-up',
+            help='state that the blocks of a real table stand as the problem has them',
+        ),
+    ] = False,
+    from_current: Annotated[
+        bool,
+        typer.Option(
+            '--from-current',
+            help='start from where the last goal has left the world, not from the initial state '
+            'of the problem',
+        ),
+    ] = False,
+    video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
+    words: Words = False,
+    constraints: Constraints = '',
+    start: Start = None,
+    yes: Yes = False,
+    accept_reading: AcceptReading = '',
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
+) -> None:
+    """Send one task to a stack that is already up, and show what happens.
+
+    A request in words, with --domain NAME or --start PROBLEM, is first shown as it was understood.
+    """
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.show import when_kept
+    from safegen_ros.client import Options
+    from safegen_ros.goals.request import GoalRequest, ProblemSource
+
+    options = Options(
+        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
+        accept_reading=accept_reading, step_by_step=step_by_step, max_steps=max_steps,
+        from_current=from_current,
+    )  # fmt: skip
+    if set_up:
+        require_set_up(namespace)
+    console, done = Console(stderr=as_json), when_kept(as_json)
+    spoken = TextRequest.read(problem, words, domain, constraints, start)
+    if spoken is not None:
+        raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
+    asked = GoalRequest.read(Path(problem), ProblemSource(domain, read_as, format), options)
+    raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
+
+
+@app.command()
+def plan(
+    problem: TaskText,
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    seed: Seed = 0,
+    attempts: Annotated[
+        int, typer.Option(min=0, max=255, help='attempts of the model; 0 takes what is configured')
+    ] = 0,
+    time_budget: TimeBudget = 240.0,
+    search: Search = True,
+    strategy: Strategy = '',
+    feedback: Feedback = '',
+    words: Words = False,
+    constraints: Constraints = '',
+    start: Start = None,
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
+) -> None:
+    """Ask a stack that is up for a proved plan, and print it; nothing moves.
+
+    The attempts are shown on standard error, so that the plan can go into a file.
+    """
+    from safegen_ros.cli.plan_goal import PlanGoal, plan_task
+    from safegen_ros.client import Options
+
+    options = Options(time_budget, attempts, search, seed, strategy, feedback)
+    spoken = TextRequest.read(problem, words, domain, constraints, start)
+    goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
+    raise typer.Exit(plan_task(Path(problem), goal, as_json))
+
+
+@app.command()
+def execute(
+    problem: ProblemFile,
+    plan: Annotated[
+        str, typer.Argument(help='file of the plan, one step such as (stack a b) per line; - stdin')
+    ],
+    domain: DomainFile = None,
+    format: Format = '',
+    read_as: ReadAs = '',
+    time_budget: TimeBudget = 240.0,
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    as_json: AsJson = False,
+) -> None:
+    """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
+    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.show import when_kept
+    from safegen_ros.client import Options
+    from safegen_ros.goals.request import GoalRequest, ProblemSource
+    from safegen_ros.pddl.plan import parse_plan
+
+    steps = parse_plan(plan_text(plan))
+    asked = GoalRequest.read(problem, ProblemSource(domain, read_as, format), Options(time_budget))
+    console, done = Console(stderr=as_json), when_kept(as_json)
+    raise typer.Exit(run_goal(replace(asked, plan=steps), namespace, console, done=done))
+
+
+def _profiles_help() -> str:
+    """The profiles with their arguments, from the bring-up table."""
+    lines = []
+    for profile in PROFILES.values():
+        lines.append(f'{profile.name}: {profile.help}. Arguments:')
+        lines += [f'{a.name}:={a.default}  {a.help}' for a in profile.args]
+    return '\n\n'.join(lines)
+
+
+@app.command(epilog=_profiles_help())
+def up(
+    profile: Annotated[
+        str, typer.Argument(help='what to start, such as sim', autocompletion=complete_profile)
+    ] = 'sim',
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help='arguments of the profile, as name:=value',
+            autocompletion=complete_profile_argument,
+        ),
+    ] = None,
+) -> None:
+    """Start the nodes of a profile and keep them running until Ctrl-C."""
+    from safegen_ros.bringup.supervisor import up as bring_up
+
+    raise typer.Exit(int(bring_up(profile, argument_values(arguments or ()))))
+
+
+@app.command()
+def down(
+    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+) -> None:
+    """Stop the stack that is up in this ROS_DOMAIN_ID and namespace."""
+    from safegen_ros.ros.stack_state import (
+        current_domain,
+        down_command,
+        running_stacks,
+        stop_running,
+    )
+
+    domain, place = current_domain(), '/' + namespace.strip('/')
+    if stop_running(domain, namespace=place):
+        print('stopped')
+        return
+    others = ' or '.join(f"'{down_command(each.namespace)}'" for each in running_stacks(domain))
+    cure = f'; use {others}' if others else ''
+    print(f'nothing is up in namespace {place} of ROS domain {domain}{cure}')
