@@ -4,16 +4,26 @@
 
 from __future__ import annotations
 
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.task import ActionTask, MultiRobotCell, Steps, TaskMonitor, refused
+from safegen_ros.tasks.task import (
+    ActionTask,
+    CellSetup,
+    MultiRobotCell,
+    Steps,
+    TaskMonitor,
+    refused,
+)
 from safegen_ros.verdict import Verdict
 
 
@@ -52,6 +62,52 @@ class OneRobot(MultiRobotCell):
     def reset_stop(self) -> None:
         """Allows motion again."""
         self.cell.reset_stop()
+
+
+class PacedCell(MultiRobotCell):
+    """A cell in which nothing moves: a step takes its time, and shows at the end of it."""
+
+    def __init__(self, setup: CellSetup) -> None:
+        self._setup = setup
+        self._stopped = threading.Event()
+        self._time = 0.0
+
+    def take(self, step: ConcurrentStep) -> None:
+        """Does one step.
+
+        Raises:
+            RobotError: it cannot be done from here (`STATE_MISMATCH`).
+            Canceled: the cell was stopped; nothing has happened then.
+        """
+        self._check_ready()
+        become = self._effect(step)
+        factor = self._setup.real_time_factor
+        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
+        self._check_ready()
+        self._time += self._setup.step_seconds
+        become()
+        self._show()
+
+    @abstractmethod
+    def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
+        """What a step does to the world; raises `RobotError` where it cannot be done."""
+
+    def stop(self) -> None:
+        """Ends the step under way, from any thread, and latches."""
+        self._stopped.set()
+
+    def reset_stop(self) -> None:
+        """Allows steps again."""
+        self._stopped.clear()
+
+    def _show(self) -> None:
+        self._setup.facts(self._time, self.observe(), ())
+
+    def _check_ready(self) -> None:
+        if self._stopped.is_set():
+            raise Canceled(
+                'the cell was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
+            )
 
 
 @dataclass(frozen=True)

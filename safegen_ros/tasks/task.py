@@ -208,7 +208,7 @@ class PlanningContext:
 
     @property
     def feedback(self) -> str:
-        """How much of a verdict a retry is shown, a key of `planning.feedback.FEEDBACK`."""
+        """How much of a verdict a retry is shown, a key of `planning.levels.FEEDBACK`."""
         return str(self.goal.feedback or self.values['feedback'])
 
     @property

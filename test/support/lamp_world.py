@@ -7,7 +7,7 @@ Its text names the lamps that are to be lit, the plan too: `hall` lights the lam
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 from safegen_ros.errors import ErrorCode, RobotError
@@ -15,9 +15,9 @@ from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.loop import MODEL, Deadline, History, Level
 from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.tasks.job import PacedCell
 from safegen_ros.tasks.task import (
     CellSetup,
-    MultiRobotCell,
     OtherWorld,
     PlanningContext,
     Steps,
@@ -117,29 +117,23 @@ class LampMonitor:
         return ' '.join(lamp for lamp in self.task.wanted if ('lit', lamp) not in self.seen)
 
 
-class LampCell(MultiRobotCell):
+class LampCell(PacedCell):
     """Lamps that light at once."""
 
     def __init__(self, setup: CellSetup) -> None:
-        self._facts, self._lit, self._time = setup.facts, set(), 0.0
+        super().__init__(setup)
+        self._lit: set[tuple[str, ...]] = set()
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         self._lit = set(init)
-        self._facts(self._time, self.observe(), ())
+        self._show()
 
-    def take(self, step: ConcurrentStep) -> None:
-        self._lit.add(('lit', lamp_of(step)))
-        self._time += 1.0
-        self._facts(self._time, self.observe(), ())
+    def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
+        lamp = lamp_of(step)
+        return lambda: self._lit.add(('lit', lamp))
 
     def observe(self) -> State:
         return frozenset(self._lit)
-
-    def stop(self) -> None:
-        """Nothing moves."""
-
-    def reset_stop(self) -> None:
-        """Nothing was stopped."""
 
 
 def lamp_of(step: ConcurrentStep) -> str:

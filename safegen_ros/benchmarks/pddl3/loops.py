@@ -67,7 +67,7 @@ class LoopOptions:
 
     Attributes:
         strategies: the strategies that are compared, see `tasks.pddl3.planning.strategy`.
-        feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
+        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
         max_attempts: of the level `model`.
         time_budget_s: for each goal [s].
     """

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.planning.loop import Level
@@ -33,6 +32,7 @@ from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
 from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
+from safegen_ros.tasks.job import PacedCell
 from safegen_ros.tasks.table import twin_cell
 from safegen_ros.tasks.task import (
     TWIN,
@@ -279,7 +279,7 @@ class BoxnetMonitor:
             return None
 
 
-class BoxnetCell(MultiRobotCell):
+class BoxnetCell(PacedCell):
     """Arms that are points in a table, and do what the rules of the world say.
 
     Args:
@@ -292,52 +292,28 @@ class BoxnetCell(MultiRobotCell):
     def __init__(
         self, task: Task, setup: CellSetup, disturb: Callable[[State], State] = lambda state: state
     ) -> None:
-        self._task, self._setup, self._disturb = task, setup, disturb
-        self._stopped = threading.Event()
-        self._state = task.start
-        self._time = 0.0
+        super().__init__(setup)
+        self._task, self._state, self._disturb = task, task.start, disturb
 
     def prepare(self, objects: Sequence[str], init: Atoms) -> None:
         """Puts all where the task has it; raises `Canceled` where the cell was stopped."""
         self._check_ready()
         self._time = 0.0
-        self._become(state_of(self._task, init))
+        self._state = state_of(self._task, init)
+        self._show()
 
-    def take(self, step: ConcurrentStep) -> None:
-        """All robots of a step move at once; it takes its time, and shows at the end of it.
-
-        Raises:
-            RobotError: they cannot do this from where they are (`STATE_MISMATCH`).
-            Canceled: the cell was stopped; nothing has moved then.
-        """
-        self._check_ready()
+    def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
+        """All robots of a step move at once."""
         after = take_step(self._task, self._state, moves(self._task, step))
         if not isinstance(after, State):
             raise RobotError(after.reason, ErrorCode.STATE_MISMATCH)
-        factor = self._setup.real_time_factor
-        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
-        self._check_ready()
-        self._time += self._setup.step_seconds
-        self._become(self._disturb(after))
+        reached = after
+
+        def become() -> None:
+            self._state = self._disturb(reached)
+
+        return become
 
     def observe(self) -> Atoms:
         """Where all is."""
         return atoms(self._state)
-
-    def stop(self) -> None:
-        """Ends the step under way, from any thread, and latches."""
-        self._stopped.set()
-
-    def reset_stop(self) -> None:
-        """Allows steps again."""
-        self._stopped.clear()
-
-    def _become(self, state: State) -> None:
-        self._state = state
-        self._setup.facts(self._time, atoms(state), ())
-
-    def _check_ready(self) -> None:
-        if self._stopped.is_set():
-            raise Canceled(
-                'the cell was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
-            )

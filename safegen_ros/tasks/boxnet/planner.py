@@ -70,7 +70,7 @@ class Options:
         attempts: answers that are drawn until one is proved, of a plan or of each step; the paper
             draws one, and a beam none.
         most_steps: after which a run step by step ends.
-        feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
+        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
         idle_arms: whether robots that do nothing are in the way.
 
     Raises:

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
@@ -22,9 +21,9 @@ from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_nam
 from safegen_ros.tasks.household.tasks import Task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Feedback, World, metadata
+from safegen_ros.tasks.job import PacedCell
 from safegen_ros.tasks.task import (
     CellSetup,
-    MultiRobotCell,
     StepAnswer,
     StepExecutor,
     Steps,
@@ -132,15 +131,14 @@ class HouseholdMonitor:
         return None if self._differs else self._done
 
 
-class HouseholdCell(MultiRobotCell):
+class HouseholdCell(PacedCell):
     """A household that is no more than its rules."""
 
     def __init__(self, world: World, setup: CellSetup) -> None:
-        self._world, self._setup = world, setup
+        super().__init__(setup)
+        self._world = world
         self._feedback = Feedback(True, '')
         self._first = True
-        self._stopped = threading.Event()
-        self._time = 0.0
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Nothing is to be done: the household is as its scene says.
@@ -154,25 +152,18 @@ class HouseholdCell(MultiRobotCell):
             raise RobotError(
                 'the household is not where the task begins', ErrorCode.UNSUPPORTED_SCENE
             )
-        self._setup.facts(self._time, self.observe(), ())
+        self._show()
 
-    def take(self, together: ConcurrentStep) -> None:
-        """Takes one action; it takes its time, and shows at the end of it.
-
-        Raises:
-            RobotError: it cannot be done (`STATE_MISMATCH`).
-            Canceled: the cell was stopped; nothing has happened then.
-        """
-        self._check_ready()
-        factor = self._setup.real_time_factor
-        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
-        self._check_ready()
+    def _effect(self, together: ConcurrentStep) -> Callable[[], None]:
+        """One action is taken."""
         after, feedback, _ = step(self._world, action_of(self._world, together))
         if not feedback.success:
             raise RobotError(feedback.message, ErrorCode.STATE_MISMATCH)
-        self._world, self._feedback, self._first = after, feedback, False
-        self._time += self._setup.step_seconds
-        self._setup.facts(self._time, self.observe(), ())
+
+        def become() -> None:
+            self._world, self._feedback, self._first = after, feedback, False
+
+        return become
 
     def observe(self) -> State:
         """The atoms that hold, hidden ones included: the monitors watch them, no model is told."""
@@ -181,20 +172,6 @@ class HouseholdCell(MultiRobotCell):
     def words(self) -> str:
         """What the robot sees."""
         return observe(self._world, self._feedback).text(first=self._first)
-
-    def stop(self) -> None:
-        """Ends the action under way, from any thread, and latches."""
-        self._stopped.set()
-
-    def reset_stop(self) -> None:
-        """Allows actions again."""
-        self._stopped.clear()
-
-    def _check_ready(self) -> None:
-        if self._stopped.is_set():
-            raise Canceled(
-                'the household was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
-            )
 
 
 class ExecutedHousehold(TextHousehold):

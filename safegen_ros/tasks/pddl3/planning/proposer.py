@@ -54,7 +54,7 @@ class ModelProposer:
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
             later attempt takes the next one, so that a run can be repeated exactly.
         temperatures: of the attempts; None keeps that of the first.
-        feedback: how much of a verdict a retry is told, a key of `feedback.FEEDBACK`.
+        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
         thresholds: beyond which the task is complex; None takes those of its domain.
 
     Raises:
