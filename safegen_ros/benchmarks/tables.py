@@ -5,11 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from rich import box
 from rich.table import Table
 
-from safegen_ros.benchmarks.comparison import CLASSES, Comparison, Figures, Line
+from safegen_ros.benchmarks.comparison import (
+    CLASSES,
+    Comparison,
+    Figures,
+    Line,
+    write_comparison,
+)
 from safegen_ros.benchmarks.pddl3.evaluate import Report, Result
 from safegen_ros.benchmarks.statistics import Tally
 from safegen_ros.terminal import Console
@@ -152,3 +159,16 @@ def _table(title: str, words: Iterable[str], numbers: Iterable[str]) -> Table:
 
 def _percent(value: float | None) -> str:
     return '-' if value is None else f'{value:.1f}'
+
+
+def present(comparison: Comparison, console: Console, out: Path | None, *, plot: bool) -> None:
+    """Prints a comparison, and writes its JSON, Markdown and perhaps plot into a folder."""
+    print_comparison(comparison, console)
+    if out is None:
+        return
+    paths = write_comparison(comparison, out, markdown(comparison))
+    if plot:
+        from safegen_ros.benchmarks.plots import draw_comparison
+
+        paths.append(draw_comparison(comparison, out))
+    console.print(f'written: {" ".join(map(str, paths))}', soft_wrap=True)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -21,6 +21,7 @@ from safegen_ros.paths import runs_dir
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
+    from safegen_ros.benchmarks.speed.corpus import Notify
     from safegen_ros.benchmarks.speed.jobs import NotifyOutcome
     from safegen_ros.benchmarks.speed.report import Report
 
@@ -128,10 +129,7 @@ def planetarium(
     """Time to read and compare two problems of the sizes of Planetarium."""
     from safegen_ros.benchmarks.speed.planetarium import Settings, measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(Settings(problems, seed), notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(Settings(problems, seed), notify), out)
 
 
 @app.command()
@@ -144,10 +142,7 @@ def boxnet(
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
     from safegen_ros.benchmarks.speed.boxnet import Settings, measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(Settings(tasks, checks, seed), notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(Settings(tasks, checks, seed), notify), out)
 
 
 @app.command()
@@ -166,10 +161,7 @@ def twin(
     """Towers on the physics of the twin, out of place by chance, and the speed of a rehearsal."""
     from safegen_ros.benchmarks.speed.twin import measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(towers, height, sigma, scene, seed, notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(towers, height, sigma, scene, seed, notify), out)
 
 
 @app.command()
@@ -180,10 +172,7 @@ def link(
     """How soon the arm holds when its agent or the link dies: over serial, TCP and SSH."""
     from safegen_ros.benchmarks.stack.link import measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(runs, notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(runs, notify), out)
 
 
 @app.command()
@@ -197,10 +186,7 @@ def ros(
     """What the ROS 2 stack adds to a goal, what it costs when idle, and how fast it starts."""
     from safegen_ros.benchmarks.stack.services import measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(goals, idle, notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(goals, idle, notify), out)
 
 
 @app.command(name='console')
@@ -216,10 +202,7 @@ def console_page(
     keep_compact()  # before numpy begins threads
     from safegen_ros.benchmarks.stack.console import measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(stops, executions, minutes, notify)
-    _finish(report, _folder(out), console)
+    _run(lambda notify: measure(stops, executions, minutes, notify), out)
 
 
 @app.command(name='goals')
@@ -234,10 +217,7 @@ def many_goals(
     """
     from safegen_ros.benchmarks.stack.goals import measure
 
-    console = Console()
-    with stages(console) as notify:
-        report = measure(goals, clients, notify)
-    _finish(report, _folder(out), console)
+    report = _run(lambda notify: measure(goals, clients, notify), out)
     if any(each.reached is False for each in report.measurements):
         raise typer.Exit(1)
 
@@ -286,6 +266,14 @@ def _outcomes(console: Console, total: int) -> Iterator[NotifyOutcome]:
             progress.update(bar, advance=1, description=texts)
 
         yield notify
+
+
+def _run(measure: Callable[[Notify], Report], out: Path | None) -> Report:
+    console = Console()
+    with stages(console) as notify:
+        report = measure(notify)
+    _finish(report, _folder(out), console)
+    return report
 
 
 def _finish(report: Report, folder: Path, console: Console) -> None:

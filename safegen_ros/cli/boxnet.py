@@ -223,9 +223,8 @@ def evaluate(
     from dataclasses import replace
 
     from safegen_ros.benchmarks.boxnet.planners import compare, run_rows, spread
-    from safegen_ros.benchmarks.comparison import write_comparison
     from safegen_ros.benchmarks.subjects import which_model
-    from safegen_ros.benchmarks.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.tables import present
     from safegen_ros.cli.progress import stages
     from safegen_ros.datasets.boxnet.rows import read_rows
     from safegen_ros.llm.backend import Sampling
@@ -250,13 +249,7 @@ def evaluate(
         f'answers of at most {max_new_tokens} tokens',
     )
     comparison = compare(found, model, options, facts)
-    print_comparison(comparison, console)
-    for path in write_comparison(comparison, out, markdown(comparison)):
-        console.print(f'figures: {path}', soft_wrap=True)
-    if plots:
-        from safegen_ros.benchmarks.plots import draw_comparison
-
-        console.print(f'plot: {draw_comparison(comparison, out)}', soft_wrap=True)
+    present(comparison, console, out, plot=plots)
 
 
 @app.command()
@@ -278,9 +271,8 @@ def tables(
 
     from safegen_ros.benchmarks.boxnet.tables import Asked, Study, stages_to_ask
     from safegen_ros.benchmarks.boxnet.tables import tables as measure
-    from safegen_ros.benchmarks.comparison import write_comparison
     from safegen_ros.benchmarks.subjects import model_checksum, which_model
-    from safegen_ros.benchmarks.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.tables import present
     from safegen_ros.cli.progress import stages
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
@@ -307,9 +299,7 @@ def tables(
         notify = opened.enter_context(stages(console))
         found = measure(models, study, given_words(ctx), (told,), notify)
     for comparison in found:
-        print_comparison(comparison, console)
-        for path in write_comparison(comparison, out, markdown(comparison)):
-            console.print(f'figures: {path}', soft_wrap=True)
+        present(comparison, console, out, plot=False)
 
 
 def _show(folder: Path, console: Console) -> None:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -110,275 +112,233 @@ def model(
         report.write(json)
 
 
-@app.command()
-def table2(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    stage: Stage = None,
-    data: Data = Path(BENCH),
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Stages of training: success and four classes of failures by domain (table II)."""
-    from safegen_ros.benchmarks.pddl3 import studies
+@dataclass(frozen=True)
+class Given:
+    """The options of a study, by name, and the planning loop that they ask for."""
 
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(ctx, lambda options: studies.table2(_stages(model, stage, options), options), given)
+    values: Mapping[str, Any]
+    loop: LoopOptions
 
+    def subject(self, options: Options) -> Subject:
+        """The model of `--model`."""
+        from safegen_ros.benchmarks.subjects import load_subject
 
-@app.command()
-def table3(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Formats: the same problems in PDDL3, English and JSON (table III)."""
-    from safegen_ros.benchmarks.pddl3 import studies
+        return load_subject(self.folder, options.device)
 
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(ctx, lambda options: studies.table3(_subject(model, options), options), given)
+    @property
+    def folder(self) -> Path:
+        """The folder of `--model`."""
+        return data_path(self.values['model'])
+
+    def stages(self, options: Options) -> Iterator[Subject]:
+        """The models of the stages, each loaded when it is its turn."""
+        return _stages(self.values['model'], self.values['stage'], options)
 
 
-@app.command()
-def figure4(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    stage: Stage = None,
-    data: Data = Path(BENCH),
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Errors in Blocksworld after each stage of training (figure 4)."""
-    from safegen_ros.benchmarks.pddl3 import studies
+@dataclass(frozen=True)
+class Study:
+    """A verb of `safegen evaluate`.
 
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(ctx, lambda options: studies.figure4(_stages(model, stage, options), options), given)
+    Attributes:
+        help: its description.
+        options: its options and their defaults, in order.
+        measure: what it measures; it imports what it needs.
+        strategies: those of the planning loop that are measured by default; none means all.
+    """
+
+    help: str
+    options: Mapping[str, tuple[object, object]]
+    measure: Callable[[Given, Options], Comparison]
+    strategies: tuple[str, ...] = ()
 
 
-@app.command()
-def figure5(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Success by domain beside the models of the paper and GPT-5 Nano (figure 5)."""
-    from safegen_ros.benchmarks.pddl3 import studies
-
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(ctx, lambda options: studies.figure5(_subject(model, options), options), given)
+def _table2(given: Given, options: Options) -> Comparison:
+    return studies().table2(given.stages(options), options)
 
 
-@app.command()
-def heldout(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """New problems, problems of constraint families that were held out, and new texts."""
-    from safegen_ros.benchmarks.pddl3 import studies
-
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    _show(ctx, lambda options: studies.heldout(_subject(model, options), options), given)
+def _table3(given: Given, options: Options) -> Comparison:
+    return studies().table3(given.subject(options), options)
 
 
-@app.command()
-def larger(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    count: Annotated[int, typer.Option(min=1, help='problems of each size')] = 25,
-    domain: Annotated[list[str] | None, typer.Option(help='only these domains')] = None,
-    strategy: Strategy = None,
-    feedback: Feedback = DIAGNOSIS,
-    max_attempts: Attempts = 5,
-    time_budget: Budget = 120.0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Larger problems than those of training, such as 7 to 30 blocks: each level by itself."""
-    from safegen_ros.benchmarks.pddl3 import studies
-    from safegen_ros.benchmarks.pddl3.loops import ALONE
-
-    given = _given(data, seed, 0, batch, max_new_tokens, device)
-    loop = _loop(strategy or list(ALONE), feedback, max_attempts, time_budget)
-    _show(
-        ctx,
-        lambda options: studies.larger(
-            _subject(model, options), options, count, loop, domain or ()
-        ),
-        given,
-    )  # fmt: skip
+def _figure4(given: Given, options: Options) -> Comparison:
+    return studies().figure4(given.stages(options), options)
 
 
-@app.command()
-def table4(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    split: Split = 'test',
-    strategy: Strategy = None,
-    feedback: Feedback = DIAGNOSIS,
-    max_attempts: Attempts = 5,
-    time_budget: Budget = 120.0,
-    problems: Most = 0,
-    controls: Annotated[
-        int,
-        typer.Option(min=0, help='of each domain for the untrained network; 0 as many as for ours'),
-    ] = 12,
-    seed: Seed = 0,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """The planning loop by strategy, also with an untrained network (table IV)."""
+def _figure5(given: Given, options: Options) -> Comparison:
+    return studies().figure5(given.subject(options), options)
+
+
+def _heldout(given: Given, options: Options) -> Comparison:
+    return studies().heldout(given.subject(options), options)
+
+
+def _larger(given: Given, options: Options) -> Comparison:
+    count, domains = given.values['count'], given.values['domain'] or ()
+    return studies().larger(given.subject(options), options, count, given.loop, domains)
+
+
+def _table4(given: Given, options: Options) -> Comparison:
     from safegen_ros.benchmarks.pddl3.loop_studies import table4
 
-    given = _given(data, seed, problems, _BATCH, max_new_tokens, device)
-    loop, folder = _loop(strategy, feedback, max_attempts, time_budget), data_path(model)
-    _show(
-        ctx,
-        lambda options: table4(
-            _subject(model, options), folder, options, loop, split, controls
-        ),
-        given,
-    )  # fmt: skip
+    split, controls = given.values['split'], given.values['controls']
+    return table4(given.subject(options), given.folder, options, given.loop, split, controls)
 
 
-@app.command()
-def safety(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    count: Annotated[int, typer.Option(min=1, help='random problems for each strategy')] = 100,
-    strategy: Strategy = None,
-    feedback: Feedback = DIAGNOSIS,
-    max_attempts: Attempts = 5,
-    time_budget: Budget = 120.0,
-    seed: Seed = 0,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """Random problems through the planning loop; VAL judges every plan that it publishes."""
+def _safety(given: Given, options: Options) -> Comparison:
     from safegen_ros.benchmarks.pddl3.safety import safety
 
-    given = _given(Path(BENCH), seed, 0, _BATCH, max_new_tokens, device)
-    loop = _loop(strategy or ['model, beam'], feedback, max_attempts, time_budget)
-    cases = runs_dir() / 'disagreements'
-    _show(ctx, lambda options: safety(_subject(model, options), options, loop, count, cases), given)
+    cases, count = runs_dir() / 'disagreements', given.values['count']
+    return safety(given.subject(options), options, given.loop, count, cases)
 
 
-@app.command()
-def controls(
-    ctx: typer.Context,
-    model: Model = Path(MODEL),
-    data: Data = Path(BENCH),
-    train_data: Annotated[
-        Path | None,
-        typer.Option(help='folder of a dataset with its training rows; by default --data'),
-    ] = None,
-    problems: Most = 0,
-    seed: Seed = 0,
-    batch: Batch = _BATCH,
-    max_new_tokens: Tokens = _TOKENS,
-    device: Device = 'auto',
-    out: Out = RESULTS,
-) -> None:
-    """The untrained network, and copies of the plans of the most similar training problems."""
+def _controls(given: Given, options: Options) -> Comparison:
+    train = data_path(given.values['train_data'] or given.values['data']) / 'train.jsonl'
+    return studies().controls(given.subject(options), given.folder, options, train)
+
+
+def studies() -> ModuleType:
+    """The module of the studies, which imports torch."""
     from safegen_ros.benchmarks.pddl3 import studies
 
-    train = data_path(train_data or data) / 'train.jsonl'
-    given = _given(data, seed, problems, batch, max_new_tokens, device)
-    folder = data_path(model)
-    _show(
-        ctx,
-        lambda options: studies.controls(_subject(model, options), folder, options, train),
-        given,
+    return studies
+
+
+_MODEL = {'model': (Model, Path(MODEL))}
+_DATA = {'data': (Data, Path(BENCH))}
+_STAGES = {**_MODEL, 'stage': (Stage, None), **_DATA}
+_LOOP = {
+    'strategy': (Strategy, None),
+    'feedback': (Feedback, DIAGNOSIS),
+    'max_attempts': (Attempts, 5),
+    'time_budget': (Budget, 120.0),
+}
+_MOST = {'problems': (Most, 0)}
+_SEED = {'seed': (Seed, 0)}
+_RUN = {'max_new_tokens': (Tokens, _TOKENS), 'device': (Device, 'auto'), 'out': (Out, RESULTS)}
+_SHOTS = {**_MOST, **_SEED, 'batch': (Batch, _BATCH), **_RUN}
+_DOMAINS = Annotated[list[str] | None, typer.Option(help='only these domains')]
+_OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems of each size')]
+_RANDOM = Annotated[int, typer.Option(min=1, help='random problems for each strategy')]
+_UNTRAINED = Annotated[
+    int,
+    typer.Option(min=0, help='of each domain for the untrained network; 0 as many as for ours'),
+]
+_TRAIN_DATA = Annotated[
+    Path | None,
+    typer.Option(help='folder of a dataset with its training rows; by default --data'),
+]
+
+STUDIES: dict[str, Study] = {
+    'table2': Study(
+        'Stages of training: success and four classes of failures by domain (table II).',
+        {**_STAGES, **_SHOTS}, _table2,
+    ),
+    'table3': Study(
+        'Formats: the same problems in PDDL3, English and JSON (table III).',
+        {**_MODEL, **_DATA, **_SHOTS}, _table3,
+    ),
+    'figure4': Study(
+        'Errors in Blocksworld after each stage of training (figure 4).',
+        {**_STAGES, **_SHOTS}, _figure4,
+    ),
+    'figure5': Study(
+        'Success by domain beside the models of the paper and GPT-5 Nano (figure 5).',
+        {**_MODEL, **_DATA, **_SHOTS}, _figure5,
+    ),
+    'heldout': Study(
+        'New problems, problems of constraint families that were held out, and new texts.',
+        {**_MODEL, **_DATA, **_SHOTS}, _heldout,
+    ),
+    'larger': Study(
+        'Larger problems than those of training, such as 7 to 30 blocks: each level by itself.',
+        {
+            **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (_DOMAINS, None), **_LOOP,
+            **_SEED, 'batch': (Batch, _BATCH), **_RUN,
+        },
+        _larger, ('model', 'beam', 'hierarchy', 'search'),  # as ALONE, not imported for --help
+    ),
+    'table4': Study(
+        'The planning loop by strategy, also with an untrained network (table IV).',
+        {
+            **_MODEL, **_DATA, 'split': (Split, 'test'), **_LOOP, **_MOST,
+            'controls': (_UNTRAINED, 12), **_SEED, **_RUN,
+        },
+        _table4,
+    ),
+    'safety': Study(
+        'Random problems through the planning loop; VAL judges every plan that it publishes.',
+        {**_MODEL, 'count': (_RANDOM, 100), **_LOOP, **_SEED, **_RUN},
+        _safety, ('model, beam',),
+    ),
+    'controls': Study(
+        'The untrained network, and copies of the plans of the most similar training problems.',
+        {**_MODEL, **_DATA, 'train_data': (_TRAIN_DATA, None), **_SHOTS}, _controls,
+    ),
+}  # fmt: skip
+"""The studies of `safegen evaluate`, each a verb."""
+
+
+def _verb(study: Study) -> Callable[..., None]:
+    """The command of a study, with its options as Typer reads them."""
+
+    def command(ctx: typer.Context, **values: Any) -> None:
+        loop = _loop(values.get('strategy') or study.strategies, values)
+        given = Given(values, loop)
+        _show(ctx, lambda notify: study.measure(given, _options(values, notify)))
+
+    kinds = {'ctx': typer.Context, **{name: kind for name, (kind, _) in study.options.items()}}
+    command.__annotations__ = {**kinds, 'return': None}
+    command.__signature__ = Signature(  # type: ignore[attr-defined]  # which Typer reads
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind,
+                      default=study.options[name][1] if name in study.options else Parameter.empty)
+            for name, kind in kinds.items()
+        ]
+    )  # fmt: skip
+    return command
+
+
+for _name, _study in STUDIES.items():
+    app.command(_name, help=_study.help)(_verb(_study))
+
+
+def _options(values: Mapping[str, Any], notify: Notify) -> Options:
+    from safegen_ros.benchmarks.pddl3.study import Options
+
+    return Options(
+        data_path(values.get('data', Path(BENCH))), values['seed'], values.get('problems', 0),
+        values.get('batch', _BATCH), values['max_new_tokens'], values['device'], notify,
     )  # fmt: skip
 
 
-def _given(
-    data: Path, seed: int, most: int, batch: int, tokens: int, device: str
-) -> Callable[[Notify], Options]:
-    """The options of a command, once there is somebody to notify."""
-    from safegen_ros.benchmarks.pddl3.study import Options
-
-    folder = data_path(data)
-    return lambda notify: Options(folder, seed, most, batch, tokens, device, notify)
-
-
-def _loop(
-    strategies: list[str] | None, feedback: str, max_attempts: int, time_budget_s: float
-) -> LoopOptions:
+def _loop(strategies: Sequence[str], values: Mapping[str, Any]) -> LoopOptions:
     """How the planning loop is run; refuses what there is not before a model is loaded."""
     from safegen_ros.benchmarks.pddl3.loops import STRATEGIES, LoopOptions
 
     chosen = tuple(dict.fromkeys(strategies or STRATEGIES))
     for strategy in chosen:
         level_names(strategy)
+    feedback = values.get('feedback', DIAGNOSIS)
     feedback_named(feedback)
-    return LoopOptions(chosen, feedback, max_attempts, time_budget_s)
+    return LoopOptions(
+        chosen, feedback, values.get('max_attempts', 5), values.get('time_budget', 120.0)
+    )
 
 
-def _show(
-    ctx: typer.Context,
-    measure: Callable[[Options], Comparison],
-    given: Callable[[Notify], Options],
-) -> None:
+def _show(ctx: typer.Context, measure: Callable[[Notify], Comparison]) -> None:
     """Measures, prints, and writes the files of `--out`, with the command that repeats it."""
-    from safegen_ros.benchmarks.comparison import write_comparison
     from safegen_ros.benchmarks.pddl3.dataset_plots import plots_available
-    from safegen_ros.benchmarks.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.tables import present
 
     console, out = Console(), ctx.params['out']
     with stages(console) as notify:
         again = f'{ctx.info_name} {given_words(ctx)}'.strip()
-        comparison = replace(measure(given(notify)), arguments=again)
-    paths = write_comparison(comparison, out, markdown(comparison))
-    if plots_available():
-        from safegen_ros.benchmarks.plots import draw_comparison
-
-        paths.append(draw_comparison(comparison, out))
-    print_comparison(comparison, console)
+        comparison = replace(measure(notify), arguments=again)
+    present(comparison, console, out, plot=plots_available())
     if not plots_available():
         console.print("no plot, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
-    console.print(f'written: {" ".join(map(str, paths))}', soft_wrap=True)
     if comparison.failed:
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)
-
-
-def _subject(model: Path, options: Options) -> Subject:
-    from safegen_ros.benchmarks.subjects import load_subject
-
-    return load_subject(data_path(model), options.device)
 
 
 def _stages(model: Path, stages: list[str] | None, options: Options) -> Iterator[Subject]:

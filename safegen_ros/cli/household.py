@@ -185,9 +185,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Print SAPO's tables 2 and 3 for agents and models; shield and rules are those of models."""
-    from safegen_ros.benchmarks.comparison import write_comparison
     from safegen_ros.benchmarks.household.episodes import SCRIPTED, compare, of_model, scripted
-    from safegen_ros.benchmarks.tables import markdown, print_comparison
+    from safegen_ros.benchmarks.tables import present
     from safegen_ros.tasks.household.tasks import clean_tasks
 
     if table not in ('2', '3', 'all'):
@@ -217,10 +216,7 @@ def evaluate(
             contestants, wanted, runs, options, ' '.join(given), list(clean_tasks().values()),
             notify,
         )  # fmt: skip
-    print_comparison(found, console)
-    if out is not None:
-        for path in write_comparison(found, out, markdown(found)):
-            _say(console, f'written: {path}')
+    present(found, console, out, plot=False)
 
 
 @app.command()
