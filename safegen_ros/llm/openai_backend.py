@@ -17,7 +17,6 @@ from contextlib import closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
@@ -33,8 +32,15 @@ from safegen_ros.llm.backend import (
 )
 from safegen_ros.llm.loop_thread import LoopThread
 from safegen_ros.llm.model_names import KEY_ENV
-from safegen_ros.llm.openai_errors import ErrorFormatter, RequestRefused, ServerFailed, pause
-from safegen_ros.llm.openai_stream import AnswerReader, ChatRequest
+from safegen_ros.llm.openai_stream import (
+    AnswerReader,
+    ChatRequest,
+    ErrorFormatter,
+    RequestRefused,
+    ServerFailed,
+    host_of,
+    pause,
+)
 
 POLL_S = 0.02
 LAST_S = 0.2
@@ -81,7 +87,7 @@ class OpenAIBackend(AnsweringBackend):
     def __init__(
         self, url: str, model: str, key_env: str = KEY_ENV, retry: RetryPolicy | None = None
     ) -> None:
-        host = _host_of(url)
+        host = host_of(url)
         try:
             import openai
         except ImportError as error:
@@ -380,22 +386,3 @@ def _next(events: queue.SimpleQueue[Any]) -> Any:
         return events.get(timeout=POLL_S)
     except queue.Empty:
         return None
-
-
-def _host_of(url: str) -> str:
-    """The host of an address; raises BackendError when it is none that may be asked."""
-    try:
-        parts = urlsplit(url)
-        host, user, _ = parts.hostname, parts.username, parts.port
-    except ValueError as error:
-        raise BackendError(f'the address of the model server is wrong: {error}') from error
-    if user is not None:
-        raise BackendError(
-            'the address of the model server holds a name or a password: put the key into an '
-            f'environment variable ({KEY_ENV})'
-        )
-    if parts.scheme not in ('http', 'https') or not host:
-        raise BackendError(
-            f'{url}: no address of a model server: expected http://HOST:PORT/v1 or https://...'
-        )
-    return host

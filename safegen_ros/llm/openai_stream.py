@@ -1,16 +1,19 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the answers in a stream of the OpenAI protocol, and trusts none of it."""
+"""Answers and errors in the protocol of OpenAI, of which none is trusted."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import CallClock, Completion, Message, Sampling, StopCut
-from safegen_ros.llm.openai_errors import ErrorFormatter
+from safegen_ros.llm.model_names import KEY_ENV
 
 BYTES_PER_TOKEN = 2048
 """Far more than one token needs in a stream, its JSON around it included."""
@@ -194,3 +197,147 @@ class _Choice:
     @property
     def ended(self) -> bool:
         return bool(self.finish) or self.cut.stopped
+
+
+RETRIED = frozenset({429, 500, 502, 503, 504})
+"""A server that answers these may be well again in a moment."""
+
+LONGEST_PAUSE_S = 8.0
+SHOWN = 300
+"""So many characters of what a server says are repeated."""
+
+_CURES = {
+    400: 'change what its message names',
+    401: 'set {key} to a key that it accepts',
+    403: 'set {key} to a key that may use this model',
+    404: 'name a model that it serves, and end the address in /v1 where it asks for that',
+    422: 'change what its message names',
+    429: 'send fewer goals at once, or raise its limits',
+}
+
+
+class RequestRefused(BackendError):
+    """The server understood the request and does not accept it (400 or 422).
+
+    Attributes:
+        said: what it said, in lower case.
+    """
+
+    def __init__(self, message: str, said: str) -> None:
+        super().__init__(message)
+        self.said = said.lower()
+
+
+class ServerFailed(BackendError):
+    """The server told of an error of its own in the middle of an answer."""
+
+
+class ErrorFormatter:
+    """Puts the errors of one server into words."""
+
+    def __init__(self, url: str, model: str, key_env: str, secret: str) -> None:
+        self.url = url
+        self._model = model
+        self._key_env = key_env
+        self._secret = secret
+
+    def error(self, what: str, cure: str) -> BackendError:
+        """An error at this server."""
+        return BackendError(f'{self.url}: {what}: {cure}')
+
+    def named(self, error: Any, tries: int) -> BackendError:
+        """The error of the client library in our words."""
+        cause = error.__cause__
+        if isinstance(cause, BackendError):
+            return cause
+        status = getattr(error, 'status_code', None)
+        often = f', asked {tries} times' if tries > 1 else ''
+        if isinstance(status, int):
+            return self._status(status, error, often)
+        if 'Timeout' in type(error).__name__:
+            what = f'the server is silent ({_words(cause)})'
+            return self.error(what, 'look whether it is overloaded, or give it more time')
+        what = f'the server cannot be reached ({self.clean(_words(cause or error))}{often})'
+        return self.error(what, 'start it, or fix its address')
+
+    def _status(self, status: int, error: Any, often: str) -> BackendError:
+        said = self.clean(_message(error))
+        what = f'the server answered {status} to a request for {self._model!r}{often}: {said}'
+        if 300 <= status < 400:
+            target = self.clean(str(error.response.headers.get('location', 'elsewhere')))
+            return self.error(f'{what}: redirected to {target}', 'give the address that it means')
+        cure = _CURES.get(status, 'look into its log')
+        message = f'{self.url}: {what}: {cure.format(key=self._key_env)}'
+        return RequestRefused(message, said) if status in (400, 422) else BackendError(message)
+
+    def clean(self, text: str) -> str:
+        """What a server said, on one line, short, and without the key."""
+        if self._secret:
+            text = text.replace(self._secret, '***')
+        line = ' '.join(''.join(c if c.isprintable() else ' ' for c in text).split())
+        return line if len(line) <= SHOWN else f'{line[:SHOWN]}...'
+
+
+def pause(error: Any, tries: int, base_s: float) -> float | None:
+    """How long to wait before the server is asked again.
+
+    Args:
+        error: an `openai.OpenAIError`, raised before the answer began.
+        tries: how often it was asked.
+        base_s: the pause after the first time, which doubles from then on [s].
+
+    Returns:
+        The pause [s], with jitter so that many clients do not come back together, or what the
+        server asks for; None when it makes no sense to ask again.
+    """
+    if isinstance(error.__cause__, BackendError) or 'Timeout' in type(error).__name__:
+        return None
+    status = getattr(error, 'status_code', None)
+    if isinstance(status, int) and status not in RETRIED:
+        return None
+    grown: float = min(base_s * 2 ** (tries - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)  # noqa: S311
+    return max(grown, _asked_for(error))
+
+
+def _asked_for(error: Any) -> float:
+    """The `Retry-After` of an answer [s]; 0 without one, or with a date instead of seconds."""
+    response = getattr(error, 'response', None)
+    try:
+        seconds = float(response.headers['retry-after']) if response is not None else 0.0
+    except (KeyError, ValueError):
+        return 0.0
+    return seconds if math.isfinite(seconds) else 0.0
+
+
+def _message(error: Any) -> str:
+    """What the server says in the body of an error, in the several forms that there are."""
+    body = error.body
+    if isinstance(body, dict):
+        found = body.get('message') or body.get('detail') or body.get('error')
+        return found if isinstance(found, str) else str(found or body)
+    return str(body) if body else 'no reason given'
+
+
+def _words(error: BaseException | None) -> str:
+    if error is None:
+        return 'the connection failed'
+    return str(error) or type(error).__name__
+
+
+def host_of(url: str) -> str:
+    """The host of an address; raises BackendError when it is none that may be asked."""
+    try:
+        parts = urlsplit(url)
+        host, user, _ = parts.hostname, parts.username, parts.port
+    except ValueError as error:
+        raise BackendError(f'the address of the model server is wrong: {error}') from error
+    if user is not None:
+        raise BackendError(
+            'the address of the model server holds a name or a password: put the key into an '
+            f'environment variable ({KEY_ENV})'
+        )
+    if parts.scheme not in ('http', 'https') or not host:
+        raise BackendError(
+            f'{url}: no address of a model server: expected http://HOST:PORT/v1 or https://...'
+        )
+    return host

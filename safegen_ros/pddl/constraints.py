@@ -176,7 +176,10 @@ _MOST = 20  # notes of one problem
 def vacuous_constraints(
     trees: Iterable[ConstraintTree], objects: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """A note, with its place, for every quantifier of constraints that ranges over no object."""
+    """A note, with its place, for every quantifier of constraints that ranges over no object.
+
+    Such a constraint is right PDDL and holds in every plan, which its author has to be told.
+    """
     found: list[str] = []
     for tree in trees:
         for place, head, variables in _quantifiers(tree):

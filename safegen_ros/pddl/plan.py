@@ -265,7 +265,10 @@ def place_of(text: str, position: int) -> tuple[int, int]:
 
 
 def misplaced(text: str, position: int, steps: int) -> PlanFormatError:
-    """The error about what stands at a position, behind some steps."""
+    """The error about what stands at a position, behind some steps.
+
+    The message goes back to the language model that wrote the text, and to a person beside it.
+    """
     line, column = place_of(text, position)
     kind, shown = found_at(text, position)
     found = f'found {shown!r}, {kind},' if shown else 'the text ends'

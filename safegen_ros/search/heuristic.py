@@ -179,7 +179,14 @@ _MOST_FACTS = 20_000  # the sets take memory by the square of the number of fact
 
 
 class Landmarks:
-    """The landmarks of a task; none are known where there are too many facts."""
+    """Facts that every plan must make true at some time, and how many of them are still to come.
+
+    They are read off the relaxed task as the largest sets that satisfy its equations (Keyder,
+    Richter and Helmert, "Sound and Complete Landmarks for And/Or Graphs", 2010); the count follows
+    Richter and Westphal, "The LAMA Planner" (2010). What constraints remember is among the facts,
+    so that a `sometime-before` orders landmarks like a precondition does. None are known where
+    there are too many facts.
+    """
 
     def __init__(self, relaxation: Relaxation, facts: int, budget: Budget) -> None:
         self._all = self._goal = 0
