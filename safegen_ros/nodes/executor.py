@@ -65,8 +65,9 @@ from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import CURE
 from safegen_ros.ros.watchdog import ExecutionWatchdog
-from safegen_ros.tasks.job import job_of, poses_in
-from safegen_ros.tasks.task import ActionTask, CellSetup, MultiRobotCell
+from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, poses_in
+from safegen_ros.tasks.job import job_of
+from safegen_ros.tasks.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)

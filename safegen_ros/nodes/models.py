@@ -14,8 +14,8 @@ from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.paths import data_path
+from safegen_ros.tasks.context import Style
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, style_of
-from safegen_ros.tasks.task import Style
 
 
 def open_model(values: Mapping[str, Any]) -> tuple[PromptStyle, Backend]:

@@ -25,8 +25,9 @@ from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of, wait_for
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.job import prove
-from safegen_ros.tasks.task import ActionTask, Steps, TaskMonitor
+from safegen_ros.tasks.task import ActionTask, TaskMonitor
 from safegen_ros.verdict import Verdict
 
 SERVICE = 'monitor_step'

@@ -57,9 +57,9 @@ from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.ros.watchdog import ClientWatches
+from safegen_ros.tasks.context import PlanningContext
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.table import open_models
-from safegen_ros.tasks.task import PlanningContext
 
 _TIMEOUT = ErrorCode.PLANNING_TIMEOUT
 

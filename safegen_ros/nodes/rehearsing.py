@@ -28,8 +28,9 @@ from safegen_ros.ros.liveness import Instance
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
+from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.pddl3.task import plan_of
-from safegen_ros.tasks.task import ActionTask, Steps
+from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 

@@ -21,8 +21,7 @@ from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.view import ALL
 from safegen_ros.ros import conversions
-from safegen_ros.tasks.job import OneRobot, poses_in
-from safegen_ros.tasks.task import MultiRobotCell
+from safegen_ros.tasks.cells import MultiRobotCell, OneRobot, poses_in
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
 

@@ -17,7 +17,7 @@ from safegen_ros.nodes.step_link import Execute, StepLink, Told
 from safegen_ros.planning.loop import Attempt, Deadline, Verify
 from safegen_ros.record.events import Event
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.task import PlanningContext, StepRun, Steps
+from safegen_ros.tasks.context import PlanningContext, StepRun, Steps
 
 
 @dataclass(frozen=True, slots=True)

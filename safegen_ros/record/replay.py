@@ -35,6 +35,8 @@ from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
+from safegen_ros.tasks.context import StepAnswer, Steps
 from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Limits,
@@ -44,7 +46,7 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
 )
 from safegen_ros.tasks.pddl3.task import load_task, plan_of
 from safegen_ros.tasks.table import read_action_task
-from safegen_ros.tasks.task import ActionTask, CellSetup, MultiRobotCell, StepAnswer, Steps
+from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 

@@ -4,110 +4,16 @@
 
 from __future__ import annotations
 
-import threading
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
-from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.pddl.model import State
-from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.job import ConcurrentStep
-from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.task import (
-    ActionTask,
-    CellSetup,
-    MultiRobotCell,
-    Steps,
-    TaskMonitor,
-    refused,
-)
+from safegen_ros.tasks.cells import MultiRobotCell, refused
+from safegen_ros.tasks.context import Steps
+from safegen_ros.tasks.task import ActionTask, TaskMonitor
 from safegen_ros.verdict import Verdict
-
-
-class Posed(Protocol):
-    """The cell of an arm, or of its twin."""
-
-    def poses(self) -> Mapping[str, Pose]:
-        """Where the blocks are measured now."""
-        ...
-
-
-class OneRobot(MultiRobotCell):
-    """A cell whose one robot takes one action after the other."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cell = cell
-
-    def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Prepares the cell."""
-        self.cell.prepare(objects, init)
-
-    def take(self, step: ConcurrentStep) -> None:
-        """Has the robot do the one action of a step; raises as the cell, and for several."""
-        if len(step) != 1:
-            raise refused(f'a step has {len(step)} actions, and this cell has one robot')
-        self.cell.execute(*step[0])
-
-    def observe(self) -> State:
-        """What the cell observes."""
-        return self.cell.observe()
-
-    def stop(self) -> None:
-        """Stops the cell."""
-        self.cell.stop()
-
-    def reset_stop(self) -> None:
-        """Allows motion again."""
-        self.cell.reset_stop()
-
-
-class PacedCell(MultiRobotCell):
-    """A cell in which nothing moves: a step takes its time, and shows at the end of it."""
-
-    def __init__(self, setup: CellSetup) -> None:
-        self._setup = setup
-        self._stopped = threading.Event()
-        self._time = 0.0
-
-    def take(self, step: ConcurrentStep) -> None:
-        """Does one step.
-
-        Raises:
-            RobotError: it cannot be done from here (`STATE_MISMATCH`).
-            Canceled: the cell was stopped; nothing has happened then.
-        """
-        self._check_ready()
-        become = self._effect(step)
-        factor = self._setup.real_time_factor
-        self._stopped.wait(self._setup.step_seconds / factor if factor else 0.0)
-        self._check_ready()
-        self._time += self._setup.step_seconds
-        become()
-        self._show()
-
-    @abstractmethod
-    def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
-        """What a step does to the world; raises `RobotError` where it cannot be done."""
-
-    def stop(self) -> None:
-        """Ends the step under way, from any thread, and latches."""
-        self._stopped.set()
-
-    def reset_stop(self) -> None:
-        """Allows steps again."""
-        self._stopped.clear()
-
-    def _show(self) -> None:
-        self._setup.facts(self._time, self.observe(), ())
-
-    def _check_ready(self) -> None:
-        if self._stopped.is_set():
-            raise Canceled(
-                'the cell was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
-            )
 
 
 @dataclass(frozen=True)
@@ -181,12 +87,6 @@ def job_of(
     if steps or not step_by_step or not resume:
         return replace(job, glance=MultiRobotCell.look_of(cell, look))
     return replace(job, glance=cell.look_of(look))
-
-
-def poses_in(cell: MultiRobotCell | None, arm: Posed | None) -> Mapping[str, Pose]:
-    """Where the objects are measured, in a cell of its own or by the arm; empty without poses."""
-    own = {} if cell is None else cell.poses()
-    return own or ({} if arm is None else arm.poses())
 
 
 def prove(

@@ -11,9 +11,11 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
+from safegen_ros.tasks.context import ModelOpener
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import load_task
-from safegen_ros.tasks.task import ActionTask, CellSetup, ModelOpener, MultiRobotCell
+from safegen_ros.tasks.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)

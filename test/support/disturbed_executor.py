@@ -20,7 +20,7 @@ from safegen_ros.nodes.running import run_node
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.job import OneRobot
+from safegen_ros.tasks.cells import OneRobot
 
 VARIABLE = 'SAFEGEN_TEST_DISTURB'
 

@@ -15,15 +15,9 @@ from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.loop import MODEL, Deadline, History, Level
 from safegen_ros.robot.cell.job import ConcurrentStep
-from safegen_ros.tasks.job import PacedCell
-from safegen_ros.tasks.task import (
-    CellSetup,
-    OtherWorld,
-    PlanningContext,
-    Steps,
-    answers,
-    refused,
-)
+from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
+from safegen_ros.tasks.context import PlanningContext, Steps, answers
+from safegen_ros.tasks.task import OtherWorld
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.blocks_small import THREE_TEXT
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.tasks.cells import CellSetup
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.tasks.table import WORLDS, read_action_task
-from safegen_ros.tasks.task import CellSetup
 from safegen_ros.verdict import Category
 
 MAP = '{"id": "m", "width": 2, "height": 2, "objects": [[0.25, 0.25]], "targets": [[1.25, 0.25]], "bases": [[1, 1]], "tips": [[1.25, 1.25]]}'  # noqa: E501

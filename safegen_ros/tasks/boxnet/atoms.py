@@ -16,7 +16,7 @@ from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.boxnet.answers import AnswerError, coordinate
 from safegen_ros.tasks.boxnet.geometry import Point, number_text
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, object_name, robot_name
-from safegen_ros.tasks.task import refused
+from safegen_ros.tasks.cells import refused
 
 MOVE, CARRY = 'move', 'carry'
 

@@ -32,15 +32,10 @@ from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
 from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
-from safegen_ros.tasks.job import PacedCell
-from safegen_ros.tasks.table import twin_cell
-from safegen_ros.tasks.task import (
-    TWIN,
+from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused
+from safegen_ros.tasks.context import (
     Asking,
-    CellSetup,
     ModelOpener,
-    MultiRobotCell,
-    OtherWorld,
     PlanningContext,
     RejectedAnswer,
     StepAnswer,
@@ -48,8 +43,9 @@ from safegen_ros.tasks.task import (
     StepRun,
     Steps,
     answers,
-    refused,
 )
+from safegen_ros.tasks.table import twin_cell
+from safegen_ros.tasks.task import OtherWorld
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 

@@ -13,7 +13,7 @@ from safegen_ros.planning.levels import SHIELD, level_names
 from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
 from safegen_ros.tasks.boxnet.planner import constrained_plans
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
-from safegen_ros.tasks.task import ModelOpener, PlanningContext
+from safegen_ros.tasks.context import ModelOpener, PlanningContext
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.boxnet.goal import BoxnetGoal

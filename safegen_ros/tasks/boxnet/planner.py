@@ -40,7 +40,7 @@ from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style
 from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
-from safegen_ros.tasks.task import Asking
+from safegen_ros.tasks.context import Asking
 from safegen_ros.verdict import Verdict
 
 FULL, NEXT = 'full', 'next'

@@ -13,6 +13,8 @@ from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
+from safegen_ros.tasks.context import StepAnswer, StepExecutor, Steps
 from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold, observe
 from safegen_ros.tasks.household.episode import Agent, Briefing, EpisodeStep
@@ -21,14 +23,6 @@ from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_nam
 from safegen_ros.tasks.household.tasks import Task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Feedback, World, metadata
-from safegen_ros.tasks.job import PacedCell
-from safegen_ros.tasks.task import (
-    CellSetup,
-    StepAnswer,
-    StepExecutor,
-    Steps,
-    refused,
-)
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 

@@ -18,6 +18,8 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
+from safegen_ros.tasks.cells import CellSetup, refused
+from safegen_ros.tasks.context import StepAnswer, StepOutcome, StepRun, Steps
 from safegen_ros.tasks.household.actions import ENDINGS, Action, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.constraints import Objects
@@ -45,15 +47,7 @@ from safegen_ros.tasks.household.tasks import Task, read_task
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Feedback, Setting, World, metadata, setting_named
 from safegen_ros.tasks.pddl3.task import conjuncts
-from safegen_ros.tasks.task import (
-    CellSetup,
-    OtherWorld,
-    StepAnswer,
-    StepOutcome,
-    StepRun,
-    Steps,
-    refused,
-)
+from safegen_ros.tasks.task import OtherWorld
 from safegen_ros.verdict import Category, Verdict
 
 HOUSEHOLD = 'household'

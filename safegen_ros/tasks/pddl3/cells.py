@@ -13,10 +13,9 @@ from safegen_ros.pddl.model import Problem, constraint_objects
 from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.cell.view import ALL, ViewedCell
-from safegen_ros.tasks.job import OneRobot
+from safegen_ros.tasks.cells import USE_SYMBOLIC, CellSetup, OneRobot
 from safegen_ros.tasks.pddl3.domains import require_same_actions
 from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.task import USE_SYMBOLIC, CellSetup
 
 BLOCKSWORLD = 'blocksworld'
 

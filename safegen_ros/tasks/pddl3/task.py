@@ -21,18 +21,10 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.planning.loop import Level
+from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, refused
+from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, StepRun, Steps
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.task import (
-    CellSetup,
-    MultiRobotCell,
-    PlanningContext,
-    StepAnswer,
-    StepOutcome,
-    StepRun,
-    Steps,
-    refused,
-)
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.run_monitor import RunMonitor, check_atoms

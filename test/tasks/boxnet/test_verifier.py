@@ -17,7 +17,7 @@ from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import BoxnetError, Move, State, Step, Task, task_of
 from safegen_ros.tasks.boxnet.stepping import replay
 from safegen_ros.tasks.boxnet.verifier import IdleArms, judge, take_step, verify, verify_step
-from safegen_ros.tasks.task import StepAnswer
+from safegen_ros.tasks.context import StepAnswer
 from safegen_ros.verdict import Category
 
 

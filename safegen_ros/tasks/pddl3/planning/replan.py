@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.loop import Attempt, Level, Verify, plan_with_levels
 from safegen_ros.robot.cell.execution import Cell, time_limit
+from safegen_ros.tasks.context import StepOutcome, StepRun
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Choose,
     Limits,
@@ -27,7 +28,6 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     run_stepwise,
 )
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
-from safegen_ros.tasks.task import StepOutcome, StepRun
 from safegen_ros.verify.validator import Validator
 
 

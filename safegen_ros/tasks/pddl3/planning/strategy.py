@@ -25,11 +25,11 @@ from safegen_ros.planning.loop import (
     first_proof,
 )
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.context import PlanningContext
 from safegen_ros.tasks.pddl3.planning.hierarchy.divide import divide_and_conquer
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import thresholds_of
 from safegen_ros.tasks.pddl3.planning.proposer import SHARE, ModelProposer, Temperatures, Texts
 from safegen_ros.tasks.pddl3.task import Pddl3Task
-from safegen_ros.tasks.task import PlanningContext
 
 
 def levels_for(task: Pddl3Task, context: PlanningContext) -> tuple[Level, ...]:

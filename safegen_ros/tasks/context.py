@@ -1,0 +1,264 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a world plans with: the models of a planner, and the executor of single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.pddl.model import State
+from safegen_ros.planning.levels import feedback_named
+from safegen_ros.planning.loop import MODEL, Attempt, Skipped, Verify
+from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.verdict import Category, Verdict
+
+if TYPE_CHECKING:
+    from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
+
+Steps = tuple[ConcurrentStep, ...]
+"""A plan: steps one after the other, each with all that is done at once."""
+
+
+Style = TypeVar('Style')
+
+
+class RejectedAnswer(Protocol):
+    """An answer of a model with the verdict that refuses it."""
+
+    @property
+    def text(self) -> str:
+        """The answer."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is wrong with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a chat model is asked.
+
+    Attributes:
+        backend: the model.
+        sampling: how the first answer is drawn; each later one takes the next seed.
+        show: how much of a verdict it is shown.
+        over: whether to stop.
+    """
+
+    backend: Backend
+    sampling: Sampling
+    show: Callable[[Verdict], Verdict]
+    over: Callable[[], bool]
+
+
+class ModelOpener(Protocol):
+    """Opens models beside the planner's own, each once."""
+
+    def opened(self, model: str, style_of: Callable[[str], Style]) -> tuple[Style, Backend]:
+        """A model, and how it is asked; raises `SafegenError` where it cannot be opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningContext:
+    """What a planner has for a goal.
+
+    Attributes:
+        values: of the planner's parameters, for what the goal leaves open.
+        goal: options of the goal: strategy, feedback, seed, max_attempts, search_fallback.
+        backend: the planner's model.
+        style: how it is asked for PDDL plans.
+        sampling: how the first answer for the goal is drawn.
+        chat: whether it answers a chat about anything.
+        models: opens others.
+    """
+
+    values: Mapping[str, Any]
+    goal: Any
+    backend: Backend
+    style: PromptStyle
+    sampling: Sampling
+    chat: bool
+    models: ModelOpener
+
+    @property
+    def strategy(self) -> str:
+        """The levels that are asked, as of `planning.levels.level_names`."""
+        return str(self.goal.strategy or self.values['strategy'])
+
+    @property
+    def feedback(self) -> str:
+        """How much of a verdict a retry is shown, a key of `planning.levels.FEEDBACK`."""
+        return str(self.goal.feedback or self.values['feedback'])
+
+    @property
+    def max_attempts(self) -> int:
+        """How often the model is asked."""
+        return int(self.goal.max_attempts or self.values['max_attempts'])
+
+    @property
+    def may_search(self) -> bool:
+        """Whether the search planner may answer."""
+        return bool(self.goal.search_fallback and self.values['search_fallback'])
+
+    def asking(self, over: Callable[[], bool], backend: Backend | None = None) -> Asking:
+        """How a chat model is asked for this goal: the planner's, or another one."""
+        return Asking(backend or self.backend, self.sampling, feedback_named(self.feedback), over)
+
+    def require_chat(self) -> None:
+        """Raises `Skipped` where the planner's model knows only the words of its own prompts."""
+        if not self.chat:
+            raise Skipped(
+                f'model {self.values["model"]} knows the words of its own prompts and answers no '
+                'chat: start the planner with a chat model, such as '
+                'model:=http://HOST:PORT/v1#MODEL',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+
+
+class StepExecutor(Protocol):
+    """Takes single steps of a task that is worked on step by step, wherever that may be."""
+
+    def begin(self) -> State:
+        """Brings the cell into the initial state; returns what is observed, or raises."""
+        ...
+
+    def take(self, step: ConcurrentStep, source: str) -> State:
+        """Has a step proved, taken and looked at; returns what is observed, or raises."""
+        ...
+
+
+class PerceivingExecutor(StepExecutor, Protocol):
+    """A step executor that says what it has observed, and what it has not."""
+
+    @property
+    def observed(self) -> State:
+        """What was observed last; none before `begin`."""
+        ...
+
+    def unseen(self) -> frozenset[str]:
+        """The objects that are out of view."""
+        ...
+
+    def look(self, name: str) -> None:
+        """Looks at the place where an object that is out of view is believed to be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnswer:
+    """An answer of a model that is asked for one step after the other.
+
+    Attributes:
+        text: the answer.
+        steps: what was read from it; none where it cannot be read.
+        verdict: of the world.
+        taken: steps that had been taken before.
+        seconds: from asking to the verdict [s].
+        source: the level that has answered.
+    """
+
+    text: str
+    steps: Steps
+    verdict: Verdict
+    taken: int
+    seconds: float
+    source: str = MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """What a step-by-step run of a task works with.
+
+    Attributes:
+        planning: the model, and what the goal says of planning.
+        executor: takes the steps.
+        answered: told each attempt with its steps.
+        prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
+        most_steps: that are taken or asked for.
+        left_s: time left [s].
+        cancelled: whether the caller wants to stop.
+        turn: held while the model is asked.
+    """
+
+    planning: PlanningContext
+    executor: PerceivingExecutor
+    answered: Callable[[Attempt, Steps], None]
+    prove: Callable[[object], Verify]
+    most_steps: int
+    left_s: Callable[[], float]
+    cancelled: Callable[[], bool]
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def over(self) -> bool:
+        """Whether the run has to end: cancelled, or too late."""
+        return self.cancelled() or self.left_s() <= 0
+
+    def chat(self) -> tuple[Asking, Callable[[StepAnswer], None]]:
+        """The chat model, and what numbers its answers; raises `Skipped` where it is none."""
+        self.planning.require_chat()
+        count = 0
+
+        def told(answer: StepAnswer) -> None:
+            nonlocal count
+            count += 1
+            attempt = Attempt(count, answer.source, answer.text, answer.verdict, answer.seconds)
+            self.answered(attempt, answer.steps)
+
+        return self.planning.asking(self.over), told
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """How a step-by-step run ended.
+
+    Attributes:
+        verdict: on what was done, by what was observed.
+        error: why the task is not done; None where it is.
+    """
+
+    verdict: Verdict
+    error: SafegenError | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> StepOutcome:
+        """The outcome of a run that ended by itself."""
+        if verdict.ok:
+            return cls(verdict)
+        broken = verdict.category is Category.SAFETY_VIOLATION and verdict.broken
+        code = ErrorCode.MONITOR_VIOLATION if broken else ErrorCode.ATTEMPTS_EXHAUSTED
+        return cls(verdict, SafegenError(f'{verdict.category.name}: {verdict.reason}', code))
+
+
+def answers(
+    ask: Asking,
+    question: str,
+    history: Sequence[RejectedAnswer],
+    retry: Callable[[Verdict], str],
+) -> Generator[str, None, None]:
+    """The answers of a chat model to one question, each shown what was wrong with the one before.
+
+    Args:
+        ask: how it is asked.
+        question: what it is asked first.
+        history: the answers so far with their verdicts; looked at before each retry.
+        retry: the text of a verdict, as much of it as is shown.
+    """
+    messages = [{'role': 'user', 'content': question}]
+    number = 0
+    while True:
+        sampling = replace(ask.sampling, seed=ask.sampling.seed + number)
+        number += 1
+        text = ask.backend.generate(messages, sampling, ask.over).text
+        yield text
+        messages += [
+            {'role': 'assistant', 'content': text},
+            {'role': 'user', 'content': retry(ask.show(history[-1].verdict))},
+        ]
