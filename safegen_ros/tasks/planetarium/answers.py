@@ -83,11 +83,6 @@ def read_answer(answer: str, domain: Domain, *, tolerant: bool = False) -> Readi
     predicate about one object, as `room` does in Gripper, count as that atom; in a domain with
     types, those that are missing or unknown follow from the atoms.
 
-    Args:
-        answer: what a model wrote.
-        domain: the domain that was asked for.
-        tolerant: whether typing is tolerated.
-
     Raises:
         AnswerError: it holds no STRIPS problem of the domain.
     """

@@ -16,17 +16,16 @@ from collections.abc import Iterable, Iterator
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import Things
 from safegen_ros.pddl.model import (
-    And,
-    AtomFormula,
     Constraint,
-    Equals,
     Exists,
     Forall,
     Formula,
     Imply,
     Not,
-    Or,
     Problem,
+    subformulas,
+    terms_of,
+    walk,
 )
 from safegen_ros.tasks.planetarium.request import Request
 
@@ -54,9 +53,7 @@ _BEHIND_A = re.compile(
 def left_out(request: Request, problem: Problem) -> str:
     """What a problem leaves out of its request, in words for the model; empty for nothing.
 
-    Args:
-        request: with the text that the model had to understand.
-        problem: as the model wrote it, without the constraints that hold in any case.
+    The problem is as the model wrote it, without the constraints that hold in any case.
     """
     text = (request.text if request.rest is None else request.rest).lower()
     used = set(_named((problem.goal,), problem))
@@ -113,7 +110,11 @@ def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
 def _rule_left_out(text: str, problem: Problem, harmless: Iterable[str] = ()) -> str:
     """The word of a rule in a text, about whose objects the problem has no rule."""
     in_time = [_of(each, problem) for each in problem.constraints]
-    denied = [set(_named((each,), problem)) for each in _denials(problem.goal)]
+    denied = [
+        set(_named((each,), problem))
+        for each in walk(problem.goal)
+        if isinstance(each, Not | Imply)
+    ]
     open_rules = len(in_time) + len(denied)
     for part in _PART.split(text):
         found = next((m for m in _RULE.finditer(part) if m[0] not in harmless), None)
@@ -147,31 +148,10 @@ def _of(constraint: Constraint, problem: Problem) -> set[str]:
 
 
 def _named(formulas: Iterable[Formula], problem: Problem) -> Iterator[str]:
-    """The objects that formulas speak of, those of a quantifier included."""
+    """The objects that formulas speak of, those of a quantifier's kinds included."""
     for each in formulas:
-        if isinstance(each, AtomFormula):
-            yield from (name for name in each.terms if name in problem.objects)
-        elif isinstance(each, Equals):
-            yield from (name for name in (each.left, each.right) if name in problem.objects)
-        elif isinstance(each, Forall | Exists):
+        yield from (name for name in terms_of(each) if name in problem.objects)
+        if isinstance(each, Forall | Exists):
             for _, kind in each.variables:
                 yield from problem.objects_by_type()[kind]
-        yield from _named(_parts(each), problem)
-
-
-def _denials(formula: Formula) -> Iterator[Formula]:
-    """The negations in a formula."""
-    if isinstance(formula, Not | Imply):
-        yield formula
-    for each in _parts(formula):
-        yield from _denials(each)
-
-
-def _parts(formula: Formula) -> tuple[Formula, ...]:
-    if isinstance(formula, And | Or):
-        return formula.parts
-    if isinstance(formula, Not):
-        return (formula.body,)
-    if isinstance(formula, Imply):
-        return (formula.premise, formula.conclusion)
-    return (formula.body,) if isinstance(formula, Forall | Exists) else ()
+        yield from _named(subformulas(each), problem)

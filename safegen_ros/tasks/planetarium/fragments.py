@@ -52,12 +52,7 @@ _UNREADABLE = frozenset(
 
 
 class AnswerError(SafegenError):
-    """An answer that is no problem of its domain.
-
-    Args:
-        finding: what is wrong with it.
-        message: where, and how to mend it.
-    """
+    """An answer that is no problem of its domain, with what is wrong with it."""
 
     def __init__(self, finding: Finding, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)

@@ -63,11 +63,7 @@ class GoalRules(ABC):
 
     @abstractmethod
     def goal_state(self, without: Atom | None = None) -> State | None:
-        """A goal state, None when there is none.
-
-        Args:
-            without: an atom that it must not have.
-        """
+        """A goal state that does not have a certain atom; None when there is none."""
 
     @abstractmethod
     def _forced(self, atom: Atom) -> bool:

@@ -84,10 +84,7 @@ def isomorphisms(
 ) -> Iterator[Bijection]:
     """Every bijection of objects that maps one graph onto the other, labels included.
 
-    Args:
-        one: a graph of `scene_graph`.
-        other: another one.
-        tick: called again and again; it ends the search by raising.
+    `tick` is called again and again; it ends the search by raising.
 
     Raises:
         SearchLimit: the graphs have more than `MOST_NODES` nodes, and labels leave a choice.
@@ -138,10 +135,7 @@ def embeddings(
 ) -> Iterator[Bijection]:
     """Every map of the objects of one graph into another that maps its atoms to atoms of that.
 
-    Args:
-        small: a graph of `scene_graph`.
-        large: another one, which may have more objects and more atoms.
-        tick: called again and again; it ends the search by raising.
+    The other one may have more objects and more atoms. `tick` is called as in `isomorphisms`.
     """
     if not set(small.graph['label']) <= set(large.graph['label']):
         return

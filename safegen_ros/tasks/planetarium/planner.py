@@ -30,11 +30,6 @@ def find_plan(
     Plans by rules are found in milliseconds and are not the shortest ones. They know nothing of
     trajectory constraints, so a problem with constraints is searched unless its plan keeps them.
 
-    Args:
-        problem: what to solve.
-        time_limit_s: wall-clock limit of the search [s].
-        cancelled: whether the caller wants to stop the search.
-
     Raises:
         Unsolvable: there is none.
         SearchLimit: time or memory of the search ran out.

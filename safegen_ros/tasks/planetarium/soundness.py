@@ -12,11 +12,8 @@ from safegen_ros.pddl.model import Atom, State
 def contradiction(domain_name: str, init: State) -> str:
     """The first thing in an initial state that no state of the domain has; empty if there is none.
 
-    What merely lacks atoms, such as a block without `clear`, contradicts nothing.
-
-    Args:
-        domain_name: one of the three domains; nothing is known of others.
-        init: the initial state.
+    What merely lacks atoms, such as a block without `clear`, contradicts nothing; and nothing is
+    known of other domains than the three.
     """
     found = _RULES.get(domain_name, _nothing)(sorted(init))
     return next(found, '')

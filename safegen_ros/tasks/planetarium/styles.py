@@ -194,10 +194,7 @@ def translation_style_of(
 ) -> TranslationStyle | None:
     """The style of a model by its name, as `named_model` has it; None for one of another world.
 
-    Args:
-        model: the name.
-        strict: as of `WordTranslation`.
-        shield: likewise.
+    `strict` and `shield` are those of `WordTranslation`.
 
     Raises:
         BackendError: its `safegen.json` cannot be read, or its words are missing.

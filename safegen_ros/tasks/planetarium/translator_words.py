@@ -99,9 +99,7 @@ class TranslatorWords:
     def half(self, text: str, before: str = '') -> list[str]:
         """The words that ask for a half of a description as a whole.
 
-        Args:
-            text: the half.
-            before: the initial state in words, where the goal is asked for.
+        Where the goal is asked for, `before` is the initial state in words.
         """
         told = [OBJECTS]
         for kind, names in self.objects.items():
