@@ -215,7 +215,7 @@ def plan_with_levels(
         verify: the verifier.
         time_budget_s: wall-clock limit of the whole loop [s].
         cancelled: whether the caller wants to stop.
-        notify: told of each phase, and of each attempt with its verdict.
+        notify: called with each phase, and of each attempt with its verdict.
         rehearse: what else a plan has to pass, where that takes long; it is asked only about
             plans that are proved.
 
@@ -260,7 +260,7 @@ class _Loop:
         self.attempts: list[Attempt] = []
         self.verdicts: dict[Plan | str, Verdict] = {}
         self.news: list[tuple[str, str]] = []  # each level that is over, and what came of it
-        self.told = 0  # how many of these were told
+        self.reported = 0  # how many of these were reported
         self.unrehearsed: set[Plan | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
         self.failed: BackendError | None = None  # the first time that the model did not answer
@@ -307,10 +307,10 @@ class _Loop:
         raise self._given_up()
 
     def _given_up(self) -> SafegenError:
-        why = _told(self.news)
+        why = _summary(self.news)
         if self.failed is not None:
             others = [each for each in self.news if each[1] != self.failed.message]
-            more = f' ({_told(others)})' if others else ''
+            more = f' ({_summary(others)})' if others else ''
             return BackendError(f'{self.failed.message}{more}', self.failed.code)
         if not self.attempts:
             code = self.skipped[0].code if self.skipped else ErrorCode.ATTEMPTS_EXHAUSTED
@@ -329,8 +329,8 @@ class _Loop:
         with closing(level.proposals(self.attempts, self.deadline)) as proposals:
             for _ in range(level.attempts):
                 self._check_time()
-                detail = _told(self.news[self.told :])
-                self.told = len(self.news)
+                detail = _summary(self.news[self.reported :])
+                self.reported = len(self.news)
                 self.notify(Progress(phase, level.name, len(self.attempts) + 1, detail=detail))
                 started = time.monotonic()
                 text = next(proposals, None)
@@ -381,7 +381,7 @@ class _Loop:
         return Outcome(tuple(self.attempts), plan, code, message, seconds)
 
 
-def _told(news: Sequence[tuple[str, str]]) -> str:
+def _summary(news: Sequence[tuple[str, str]]) -> str:
     """What came of some levels in a line; what came of several in turn is told once."""
     alike = groupby(news, key=lambda each: each[1])
     return '; '.join(f'{", ".join(name for name, _ in levels)}: {what}' for what, levels in alike)

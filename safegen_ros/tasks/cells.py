@@ -92,16 +92,16 @@ def _no_poses(time: float, joints: Mapping[str, float], poses: Mapping[str, Pose
 
 @dataclass(frozen=True, slots=True)
 class CellSetup:
-    """What an executor has for a task: its kind of cell, how fast, and who is told.
+    """What an executor has for a task: its kind of cell, how fast, and who watches.
 
     Attributes:
         step_seconds: simulated time of a symbolic step [s].
         real_time_factor: simulated seconds per second of the wall clock [1]; 0 for at once.
-        facts: told the simulated time [s], the atoms, and the objects that are out of view, when a
+        facts: called with the simulated time [s], the atoms, and the objects out of view, when a
             symbolic cell is prepared and after each step.
         kind: `SYMBOLIC`, `TWIN`, or the name of a real arm.
         arm: the cell of the arm or of its twin; None for a symbolic one.
-        look: told the simulated time [s], joints [rad] and poses in a cell with several arms.
+        look: called with the simulated time [s], joints [rad] and poses of a cell of several arms.
         view: which blocks are in view, one of `robot.cell.view.VIEWS`.
         start_file: problem whose initial state is how the blocks stand; empty for that of the task.
     """

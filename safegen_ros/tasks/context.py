@@ -180,7 +180,7 @@ class StepRun:
     Attributes:
         planning: the model, and what the goal says of planning.
         executor: takes the steps.
-        answered: told each attempt with its steps.
+        answered: called with each attempt with its steps.
         prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.
         left_s: time left [s].
@@ -206,13 +206,13 @@ class StepRun:
         self.planning.require_chat()
         count = 0
 
-        def told(answer: StepAnswer) -> None:
+        def notify(answer: StepAnswer) -> None:
             nonlocal count
             count += 1
             attempt = Attempt(count, answer.source, answer.text, answer.verdict, answer.seconds)
             self.answered(attempt, answer.steps)
 
-        return self.planning.asking(self.over), told
+        return self.planning.asking(self.over), notify
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ class ActionTask(Protocol):
         """
         ...
 
-    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+    def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
         """What becomes of the answers of a chat model in a world of its own."""
         ...
 
@@ -191,7 +191,7 @@ class OtherWorld:
         """Refused: the task is planned as a whole."""
         raise self._whole()
 
-    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+    def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
         """Refused likewise."""
         raise self._whole()
 

@@ -179,13 +179,13 @@ class BoxnetGoal(OtherWorld):
 
     def play(self, run: StepRun) -> StepOutcome:
         """Has a chat model choose one step after the other."""
-        ask, told = run.chat()
+        ask, notify = run.chat()
         with run.turn():
-            return StepOutcome.of(play(self.task, ask, run.executor, told, run.most_steps))
+            return StepOutcome.of(play(self.task, ask, run.executor, notify, run.most_steps))
 
-    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+    def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
         """What becomes of its answers where all comes as the rules say."""
-        return replay(self.task, answers, told)
+        return replay(self.task, answers, notify)
 
     def solve(self, seconds: float, cancelled: Callable[[], bool] = never) -> str:
         """A plan of the fewest steps, or of few; raises as `optimal.solve`.
@@ -280,7 +280,7 @@ class BoxnetCell(PacedCell):
 
     Args:
         task: the map.
-        setup: how fast, and who is told.
+        setup: how fast, and who watches.
         disturb: what becomes of the world after a step, from the state that it should have led to;
             for rehearsing faults.
     """

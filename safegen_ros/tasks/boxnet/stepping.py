@@ -31,7 +31,7 @@ def play(
     task: Task,
     ask: Asking,
     executor: StepExecutor,
-    told: Callable[[StepAnswer], None],
+    notify: Callable[[StepAnswer], None],
     most_steps: int,
 ) -> Verdict:
     """Has a model bring all objects to their targets."""
@@ -43,10 +43,10 @@ def play(
         asked += 1
         return ask.backend.generate(messages, sampling, ask.over).text
 
-    return _Run(task, answer, ask.show, executor, told).run(most_steps)
+    return _Run(task, answer, ask.show, executor, notify).run(most_steps)
 
 
-def replay(task: Task, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+def replay(task: Task, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
     """What becomes of answers that were given to `play`."""
     left = iter(answers)
 
@@ -56,7 +56,7 @@ def replay(task: Task, answers: Sequence[str], told: Callable[[StepAnswer], None
             raise _NoMore
         return text
 
-    return _Run(task, answer, lambda verdict: verdict, _OwnExecutor(task), told).run(len(answers))
+    return _Run(task, answer, lambda verdict: verdict, _OwnExecutor(task), notify).run(len(answers))
 
 
 class _NoMore(Exception):
@@ -86,10 +86,10 @@ class _Run:
         answer: Ask,
         show: Callable[[Verdict], Verdict],
         executor: StepExecutor,
-        told: Callable[[StepAnswer], None],
+        notify: Callable[[StepAnswer], None],
     ) -> None:
         self._task, self._answer, self._show = task, answer, show
-        self._executor, self._told = executor, told
+        self._executor, self._notify = executor, notify
         self._steps: list[Step] = []
         self._messages: list[Message] = []
 
@@ -124,7 +124,7 @@ class _Run:
             found = verify_step(self._task, state, text)
             steps = tuple(map(actions, found.plan))
             seconds = time.monotonic() - asked
-            self._told(StepAnswer(text, steps, found.verdict, len(self._steps), seconds))
+            self._notify(StepAnswer(text, steps, found.verdict, len(self._steps), seconds))
             yield found
 
     def _say(self, role: str, text: str) -> None:

@@ -159,7 +159,7 @@ def run_episode(
         agent: the agent; whatever it answers, the run goes on.
         rules: how it is played.
         household: where; our own world by default. A shield needs that one.
-        notify: told of each step when it is over.
+        notify: called with each step when it is over.
 
     Raises:
         SafegenError: there is no such scene, it cannot be set up, the model behind the agent

@@ -199,10 +199,10 @@ class ExecutedHousehold(TextHousehold):
 
 
 class ReportingAgent:
-    """An agent whose answers somebody is told of, with what is said of each."""
+    """An agent whose answers are reported, each with its verdict."""
 
-    def __init__(self, agent: Agent, told: Callable[[StepAnswer], None]) -> None:
-        self._agent, self._told = agent, told
+    def __init__(self, agent: Agent, notify: Callable[[StepAnswer], None]) -> None:
+        self._agent, self._notify = agent, notify
         self._text, self._asked, self._taken = '', time.monotonic(), 0
 
     def begin(self, briefing: Briefing, observation: Observation) -> None:
@@ -229,4 +229,4 @@ class ReportingAgent:
 
     def _tell(self, steps: Steps, verdict: Verdict) -> None:
         seconds = time.monotonic() - self._asked
-        self._told(StepAnswer(self._text, steps, verdict, self._taken, seconds))
+        self._notify(StepAnswer(self._text, steps, verdict, self._taken, seconds))

@@ -234,30 +234,30 @@ class HouseholdGoal(OtherWorld):
 
     def play(self, run: StepRun) -> StepOutcome:
         """Has a chat model work on the task."""
-        ask, told = run.chat()
+        ask, notify = run.chat()
         agent = ReactAgent(ask.backend, ask.sampling, ask.over)
         with run.turn():
             household = ExecutedHousehold(run.executor)
-            episode = self._played(agent, household, told, run.most_steps)
+            episode = self._played(agent, household, notify, run.most_steps)
         return StepOutcome.of(episode.verdict)
 
-    def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
+    def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
         """What becomes of its answers in a household of its own."""
         # It may have ended as its steps were used up: here it first ends one step later.
         agent = RecordedAnswers(answers)
         longest = len(answers) + 1
         episode = self._played(agent, TextHousehold(), lambda chosen: None, longest)
         steps = max(1, len(episode.moments) - agent.over)
-        return self._played(RecordedAnswers(answers), TextHousehold(), told, steps).verdict
+        return self._played(RecordedAnswers(answers), TextHousehold(), notify, steps).verdict
 
     def _played(
         self,
         agent: Agent,
         household: TextHousehold,
-        told: Callable[[StepAnswer], None],
+        notify: Callable[[StepAnswer], None],
         most_steps: int,
     ) -> Episode:
-        heard = ReportingAgent(agent, told)
+        heard = ReportingAgent(agent, notify)
 
         def shield(task: Task, objects: Objects) -> Shield:
             return Shield(task.constraints, objects)

@@ -38,7 +38,7 @@ class PlannedSteps:
         levels: who is asked for a plan of a problem, which is the rest of the task from the
             observed state on.
         time_budget_s: for one plan [s].
-        notify: told of each proposal with its verdict.
+        notify: called with each proposal with its verdict.
         prove: whose verdict on the plans of a problem is needed.
 
     Attributes:
@@ -122,8 +122,8 @@ def work_in_cell(
         choose: chooses among admissible steps.
         limits: steps and time, the preparation included.
         cancelled: whether the caller wants to stop; whoever sets it also stops the cell.
-        notify: told of each moment before a step is chosen.
-        acting: told of each step before it is taken; nothing moves where it raises.
+        notify: called with each moment before a step is chosen.
+        acting: called with each step before it is taken; nothing moves where it raises.
 
     Raises:
         SafegenError: the cell does not come into the initial state; it has been stopped.
@@ -169,10 +169,10 @@ def play(task: Pddl3Task, run: StepRun) -> StepOutcome:
         domain, text = task.rest(problem)
         return load_task(text, domain).levels(run.planning)
 
-    def told(attempt: Attempt) -> None:
+    def notify(attempt: Attempt) -> None:
         run.answered(attempt, tuple((step,) for step in attempt.plan.steps))
 
-    steps = PlannedSteps(levels, run.left_s(), told, run.prove)
+    steps = PlannedSteps(levels, run.left_s(), notify, run.prove)
 
     def observe() -> State:
         nonlocal begun

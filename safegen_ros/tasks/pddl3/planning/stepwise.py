@@ -169,7 +169,7 @@ def run_stepwise(
         choose: chooses among admissible steps.
         limits: steps and time.
         cancelled: whether the caller wants to stop.
-        notify: told of each moment before a step is chosen.
+        notify: called with each moment before a step is chosen.
         sight: looks at what is out of view; None where all is seen.
 
     Returns:
