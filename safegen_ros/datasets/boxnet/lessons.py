@@ -33,8 +33,7 @@ from safegen_ros.tasks.boxnet.astar import Routes, certificate
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.reward import question
-from safegen_ros.tasks.boxnet.rule_planner import steady_plan
-from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
+from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask, steady_plan
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
 
@@ -191,7 +190,7 @@ def _of_task(task: Task, recipe: LessonRecipe, random: Random) -> list[str]:
     if random.random() < recipe.moved_away:
         room = recipe.grid - max(task.size)
         away = random.randint(0, room) * UNIT, random.randint(0, room) * UNIT
-        task = Turned(task, TURNS[0], away).task
+        task = TurnedTask(task, TURNS[0], away).task
     if certificate(task) is not None:
         return [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
     plan = steady_plan(task, task.start)

@@ -19,8 +19,8 @@ from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, full_prompt
+from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, style_of
-from safegen_ros.tasks.boxnet.symmetries import TURNS, Turned
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import (
     NEXT_STEP,
@@ -102,7 +102,7 @@ def test_whatever_is_said_there_is_a_verdict(words: list[str], mode: str) -> Non
 
 @pytest.mark.parametrize('turn', TURNS)
 def test_a_turned_plan_does_what_it_did(turn: tuple[bool, bool, bool]) -> None:
-    new = Turned(EXAMPLE, turn, (2 * UNIT, UNIT))
+    new = TurnedTask(EXAMPLE, turn, (2 * UNIT, UNIT))
     assert list(new.task.bases) == sorted(new.task.bases)
     for plan in (PLAN, PLAN[:2], (PLAN[1],)):
         before, after = judge(EXAMPLE, plan), judge(new.task, new.plan(plan))
