@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeGuard
 
@@ -345,23 +345,21 @@ def task_of(text: str, source: str) -> Task:
     for name in ('width', 'height'):
         if type(values[name]) is not int:
             raise BoxnetError(f'{source}: {name}: must be a whole number')
+    make: Callable[..., Task] = Task
     if 'arm' in values:
-        from safegen_ros.tasks.boxnet.spatial.model import task_of_values
+        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
-        return task_of_values(values, source)
+        if not isinstance(values['arm'], str):
+            raise BoxnetError(f'{source}: arm: must be a text')
+        make = partial(SpatialTask, arm=values['arm'])
     points = {
         name: points_of(values[name], f'{source}: {name}')
         for name in ('objects', 'targets', 'bases', 'tips')
     }
     try:
-        return Task(
-            values['id'],
-            values['width'],
-            values['height'],
-            points['bases'],
-            State(points['tips'], points['objects']),
-            points['targets'],
-        )
+        start = State(points['tips'], points['objects'])
+        sizes = values['width'], values['height']
+        return make(values['id'], *sizes, points['bases'], start, points['targets'])
     except BoxnetError as error:
         raise BoxnetError(f'{source}: {error.message}') from None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -18,7 +18,7 @@ from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.families.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
-from safegen_ros.tasks.boxnet.model import BoxnetError, Move, Rules, State, Task, points_of
+from safegen_ros.tasks.boxnet.model import Move, Rules, State, Task
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 
 
@@ -209,27 +209,6 @@ def follow_tips(
         return make(robot, start, end, match[3] == 'True')
 
     return read
-
-
-def task_of_values(values: Mapping[str, Any], source: str) -> SpatialTask:
-    """A task; identifier and sizes are looked at before.
-
-    Raises:
-        BoxnetError: it is none.
-    """
-    if not isinstance(values['arm'], str):
-        raise BoxnetError(f'{source}: arm: must be a text')
-    objects, targets, bases, tips = (
-        points_of(values[name], f'{source}: {name}')
-        for name in ('objects', 'targets', 'bases', 'tips')
-    )
-    try:
-        return SpatialTask(
-            values['id'], values['width'], values['height'], bases, State(tips, objects), targets,
-            values['arm'],
-        )  # fmt: skip
-    except BoxnetError as error:
-        raise BoxnetError(f'{source}: {error.message}') from None
 
 
 @dataclass(frozen=True)
