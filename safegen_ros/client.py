@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import rclpy
@@ -342,21 +343,12 @@ class Client(Closing):
 
 
 def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
-    task.constraints, task.start = options.constraints, options.start
-    task.request = options.request
+    for each in fields(options):
+        name, value = each.name.removesuffix('_s'), getattr(options, each.name)
+        if name != each.name:
+            value = conversions.duration_to_msg(value)
+        for part in (goal, task):
+            if hasattr(part, name):
+                setattr(part, name, value)
     goal.task = task
-    goal.time_budget = conversions.duration_to_msg(options.time_budget_s)
-    goal.max_attempts = options.max_attempts
-    goal.search_fallback = options.search_fallback
-    goal.seed = options.seed
-    goal.strategy = options.strategy
-    goal.feedback = options.feedback
-    if isinstance(goal, PlanTask.Goal):
-        goal.translate_only = options.translate_only
-    else:
-        goal.max_replans = options.max_replans
-        goal.approval, goal.accept_reading = options.approval, options.accept_reading
-        goal.approval_timeout = conversions.duration_to_msg(options.approval_timeout_s)
-        goal.step_by_step, goal.max_steps = options.step_by_step, options.max_steps
-        goal.from_current = options.from_current
     return goal

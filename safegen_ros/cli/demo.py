@@ -47,19 +47,11 @@ class DemoOptions:
     """What `safegen demo` was asked beside the problem; see its `--help`."""
 
     task: ProblemSource
-    seed: int
-    time_budget: float
+    goal: Options
     real_time_factor: float
-    search: bool
     model: str
     video: bool
     cell: str = AUTO
-    strategy: str = ''
-    feedback: str = ''
-
-    def goal(self) -> Options:
-        """The part that goes with the action goal."""
-        return Options(self.time_budget, 0, self.search, self.seed, self.strategy, self.feedback)
 
 
 def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
@@ -69,7 +61,7 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
         SafegenError: the task cannot be read, the table cannot show it, or an option is wrong;
             nothing has been started then.
     """
-    asked = GoalRequest.read(problem, options.task, options.goal())
+    asked = GoalRequest.read(problem, options.task, options.goal)
     check_goal_options(asked.options)
     problem_read = asked.task.problem
     if problem_read is None:

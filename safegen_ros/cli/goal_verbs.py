@@ -17,9 +17,9 @@ from safegen_ros.cli.completion import (
     complete_profile,
     complete_profile_argument,
 )
+from safegen_ros.cli.goal_options import TIME_BUDGET_S, takes_goal_options
 from safegen_ros.cli.operate import require_set_up
 from safegen_ros.cli.text_request import (
-    AcceptReading,
     Constraints,
     Start,
     TextRequest,
@@ -28,8 +28,8 @@ from safegen_ros.cli.text_request import (
     run_request,
 )
 from safegen_ros.cli.validate import plan_text
+from safegen_ros.goal_options import Options
 from safegen_ros.goals.files import ReadAs
-from safegen_ros.planning.levels import FEEDBACK, LEVELS
 from safegen_ros.terminal import Console
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -54,9 +54,6 @@ TaskText = Annotated[
 DomainFile = Annotated[
     Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one')
-]
 TimeBudget = Annotated[
     float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
 ]
@@ -73,38 +70,16 @@ AsJson = Annotated[
         '--json', help='print one JSON object on standard output; the rest goes to stderr'
     ),
 ]
-Search = Annotated[
-    bool, typer.Option(help='whether the search planner may answer when the model gives up')
-]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        help='who is asked for a plan, in order, with commas between them; empty takes what is '
-        f'configured: {", ".join(LEVELS)}'
-    ),
-]
-Feedback = Annotated[
-    str,
-    typer.Option(
-        help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}; empty takes what is '
-        'configured'
-    ),
-]
 
 
 @app.command()
+@takes_goal_options('demo')
 def demo(
     problem: ProblemFile = Path('examples/tower_order.pddl'),
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
-    ] = 0,
-    time_budget: Annotated[
-        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
-    ] = 240.0,
+    options: Options = Options(),  # noqa: B008 (frozen, and replaced by its parts)
     real_time_factor: Annotated[
         float,
         typer.Option(
@@ -118,9 +93,6 @@ def demo(
             'any domain; auto takes the twin where it can show the task'
         ),
     ] = 'auto',
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
     model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
     video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
 ) -> None:
@@ -129,51 +101,18 @@ def demo(
     from safegen_ros.goals.request import ProblemSource
 
     about = ProblemSource(domain, read_as, format)
-    options = DemoOptions(
-        about, seed, time_budget, real_time_factor, search, model, video, cell, strategy, feedback
-    )
-    raise typer.Exit(run_demo(problem, options, Console()))
+    shown = DemoOptions(about, options, real_time_factor, model, video, cell)
+    raise typer.Exit(run_demo(problem, shown, Console()))
 
 
 @app.command()
+@takes_goal_options('run')
 def run(
     problem: TaskText,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
-    seed: Annotated[
-        int,
-        typer.Option(min=0, max=2**31 - 1, help='seed of the model; 0 takes the configured one'),
-    ] = 0,
-    time_budget: Annotated[
-        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
-    ] = 240.0,
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
-    replans: Annotated[
-        int,
-        typer.Option(min=0, max=255, help='how often to plan anew when the world is not as proved'),
-    ] = 0,
-    approve: Annotated[
-        bool,
-        typer.Option(
-            '--approve', help="whether each plan waits for a word, here or by 'safegen approve'"
-        ),
-    ] = False,
-    approval_timeout: Annotated[
-        float,
-        typer.Option(min=0, max=86400, help='how long it waits; 0 takes what is configured [s]'),
-    ] = 0.0,
-    step_by_step: Annotated[
-        bool,
-        typer.Option(
-            '--step-by-step', help='choose one proved step after the other, from what is seen then'
-        ),
-    ] = False,
-    max_steps: Annotated[
-        int, typer.Option(min=0, max=10_000, help='of these; 0 takes what is configured')
-    ] = 0,
+    options: Options = Options(),  # noqa: B008 (frozen, and replaced by its parts)
     set_up: Annotated[
         bool,
         typer.Option(
@@ -181,20 +120,11 @@ def run(
             help='state that the blocks of a real table stand as the problem has them',
         ),
     ] = False,
-    from_current: Annotated[
-        bool,
-        typer.Option(
-            '--from-current',
-            help='start from where the last goal has left the world, not from the initial state '
-            'of the problem',
-        ),
-    ] = False,
     video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
     words: Words = False,
     constraints: Constraints = '',
     start: Start = None,
     yes: Yes = False,
-    accept_reading: AcceptReading = '',
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
     as_json: AsJson = False,
 ) -> None:
@@ -204,14 +134,8 @@ def run(
     """
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
-    from safegen_ros.client import Options
     from safegen_ros.goals.request import GoalRequest, ProblemSource
 
-    options = Options(
-        time_budget, 0, search, seed, strategy, feedback, replans, approve, approval_timeout,
-        accept_reading=accept_reading, step_by_step=step_by_step, max_steps=max_steps,
-        from_current=from_current,
-    )  # fmt: skip
     if set_up:
         require_set_up(namespace)
     console, done = Console(stderr=as_json), when_kept(as_json)
@@ -223,19 +147,13 @@ def run(
 
 
 @app.command()
+@takes_goal_options('plan')
 def plan(
     problem: TaskText,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
-    seed: Seed = 0,
-    attempts: Annotated[
-        int, typer.Option(min=0, max=255, help='attempts of the model; 0 takes what is configured')
-    ] = 0,
-    time_budget: TimeBudget = 240.0,
-    search: Search = True,
-    strategy: Strategy = '',
-    feedback: Feedback = '',
+    options: Options = Options(),  # noqa: B008 (frozen, and replaced by its parts)
     words: Words = False,
     constraints: Constraints = '',
     start: Start = None,
@@ -247,9 +165,7 @@ def plan(
     The attempts are shown on standard error, so that the plan can go into a file.
     """
     from safegen_ros.cli.plan_goal import PlanGoal, plan_task
-    from safegen_ros.client import Options
 
-    options = Options(time_budget, attempts, search, seed, strategy, feedback)
     spoken = TextRequest.read(problem, words, domain, constraints, start)
     goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
     raise typer.Exit(plan_task(Path(problem), goal, as_json))
@@ -264,14 +180,13 @@ def execute(
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
-    time_budget: TimeBudget = 240.0,
+    time_budget: TimeBudget = TIME_BUDGET_S,
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
     as_json: AsJson = False,
 ) -> None:
     """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
-    from safegen_ros.client import Options
     from safegen_ros.goals.request import GoalRequest, ProblemSource
     from safegen_ros.pddl.plan import parse_plan
 

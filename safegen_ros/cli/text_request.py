@@ -53,12 +53,6 @@ Yes = Annotated[
         '--yes', help='with words: do not ask about the reading; its plan waits for approval'
     ),
 ]
-AcceptReading = Annotated[
-    str,
-    typer.Option(
-        metavar='DIGEST', help='with words: run the reading of this digest, and no other one'
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
