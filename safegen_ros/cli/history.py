@@ -15,7 +15,6 @@ from safegen_ros.cli.show import record_state
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import (
     CUT_OFF,
     NOT_REACHED,
@@ -29,6 +28,7 @@ from safegen_ros.record.history import (
     recorded_task,
 )
 from safegen_ros.record.run import RunRecord
+from safegen_ros.record.run_log import KeptRun
 from safegen_ros.terminal import Console
 
 UNREADABLE, REWRITTEN, NOT_TRUSTED = 'UNREADABLE', 'REWRITTEN', 'NOT_TRUSTED'

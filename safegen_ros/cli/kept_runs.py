@@ -1,14 +1,18 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen history`, `safegen show` and `safegen replay`: what a user may say about kept runs."""
+"""`safegen history`, `show`, `replay` and `share`: what a user may say about kept runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from safegen_ros.record.run_log import KeptRun
 
 
 def complete_run(incomplete: str) -> list[str]:
@@ -107,3 +111,49 @@ def replay(
     from safegen_ros.cli.replay import replay_run
 
     raise typer.Exit(replay_run(run, execute, scene, as_json))
+
+
+def share(
+    run: RunName,
+    out: Annotated[
+        Path | None,
+        typer.Option('--out', '-o', help='file to write; by default the id of the run with .html'),
+    ] = None,
+) -> None:
+    """Write one run as one HTML file that anybody can read, without a network and without a script.
+
+    It has the task, every attempt with its verdict, the states, the timeline, digests of the files,
+    and the video where that is small enough.
+
+    Exit status: 0, 2 there is no such run, it cannot be read, or the file cannot be written.
+    """
+    from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
+    from safegen_ros.console.share import write_share
+    from safegen_ros.errors import SafegenError
+
+    def work(folder: Path, kept: KeptRun) -> int:
+        to = out or Path(f'{kept.record.run_id}.html')
+        try:
+            write_share(folder, kept, to)
+        except SafegenError as error:
+            print_error(error.message)
+            return EXIT_BAD_INPUT
+        print(to)
+        return EXIT_OK
+
+    raise typer.Exit(with_run(run, work))
+
+
+def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:
+    """Does something with the run that a user means; a run that cannot be read is bad input."""
+    from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
+    from safegen_ros.paths import runs_dir
+    from safegen_ros.record.history import find_run
+    from safegen_ros.record.json_form import RecordError
+
+    try:
+        found, kept = find_run(runs_dir(), name)
+    except RecordError as error:
+        print_error(error.message)
+        return EXIT_BAD_INPUT
+    return work(found, kept)

@@ -84,7 +84,7 @@ VERBS = {
         'Find every recorded verdict anew, carry the plan out again, and name each difference.',
     ),
     'share': Verb(
-        'share:share',
+        'kept_runs:share',
         'Write one run as one HTML file that anybody can read, without a network and without a '
         'script.',
     ),

@@ -12,10 +12,9 @@ from typing import Any
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
-from safegen_ros.cli.named_run import with_run
+from safegen_ros.cli.kept_runs import with_run
 from safegen_ros.cli.show import record_state
 from safegen_ros.errors import SafegenError
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.replay import (
     ExecutionCheck,
     VerdictCheck,
@@ -24,6 +23,7 @@ from safegen_ros.record.replay import (
     why_not_executed,
 )
 from safegen_ros.record.run import TWIN
+from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.terminal import Console
 

@@ -12,16 +12,16 @@ from typing import Any
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.named_run import with_run
+from safegen_ros.cli.kept_runs import with_run
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.chain import signature_words
-from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.json_form import plain
 from safegen_ros.record.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
+from safegen_ros.record.run_log import KeptRun, load_run
 from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_OK
-from safegen_ros.cli.named_run import with_run
+from safegen_ros.cli.kept_runs import with_run
 from safegen_ros.console.compare import Difference, compare_runs
-from safegen_ros.record.events import KeptRun
+from safegen_ros.record.run_log import KeptRun
 from safegen_ros.terminal import Console
 
 

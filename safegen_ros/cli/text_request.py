@@ -131,8 +131,7 @@ def understood(
     """
     from safegen_msgs.action import RunTask
     from safegen_ros.goals.request import GoalRequest, TranslatedRequest
-    from safegen_ros.record.run import TaskRecord
-    from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+    from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
     from safegen_ros.tasks.planetarium.request import read_request
 
     answers: list[AnswerRecord] = []

@@ -16,9 +16,9 @@ from safegen_ros.console.wording import (
     verdict_words,
 )
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import duration_s, outcome_of
 from safegen_ros.record.run import AttemptRecord
+from safegen_ros.record.run_log import KeptRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import find_run
+from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.limits import JOINT_NAMES
 
 NOTHING = 'no run is open'

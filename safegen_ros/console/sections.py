@@ -22,9 +22,9 @@ from safegen_ros.console.wording import (
 )
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.events import KeptRun, RunState
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, RunRecord
+from safegen_ros.record.run_log import KeptRun, RunState
 
 MOST_STEPS = 200
 """Most steps of a plan that are listed or drawn."""

@@ -24,8 +24,7 @@ from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
-from safegen_ros.record.run import ArtefactRecord, TaskRecord, new_run_dir
-from safegen_ros.record.translation import UnderstoodRecord
+from safegen_ros.record.run import ArtefactRecord, TaskRecord, UnderstoodRecord, new_run_dir
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.pddl3.task import WORDS, load_task
 

@@ -26,8 +26,8 @@ from safegen_ros.console.sections import (
 )
 from safegen_ros.console.share_look import SCRIPT, STYLE
 from safegen_ros.errors import SafegenError
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.run_log import KeptRun
 
 MAX_VIDEO = 6 << 20
 """Largest video that is put into the page [bytes]."""

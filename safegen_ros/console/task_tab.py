@@ -18,7 +18,7 @@ from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
-from safegen_ros.record.translation import UnderstoodRecord
+from safegen_ros.record.run import UnderstoodRecord
 
 PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
 FIRST = 'tower_order'

@@ -15,8 +15,7 @@ from safegen_ros.goals.cells import CellChoice
 from safegen_ros.goals.files import find_problem, read_action_task, read_text
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import feedback_named, level_names
-from safegen_ros.record.run import TaskRecord
-from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.task import ActionTask
 

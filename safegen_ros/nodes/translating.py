@@ -18,7 +18,7 @@ from safegen_ros.nodes.models import LazyModels, sampling_of
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.planning.loop import Deadline
-from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.record.run import AnswerRecord, UnderstoodRecord
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.chain import Signer
-from safegen_ros.record.journal import JOURNAL, JournalEntry, is_written, load_signed
 from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.run import (
+    AnswerRecord,
     ArtefactRecord,
     AttemptRecord,
     BlockRecord,
@@ -30,9 +26,9 @@ from safegen_ros.record.run import (
     RunRecord,
     StepRecord,
     TaskRecord,
+    UnderstoodRecord,
     WorldRecord,
 )
-from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.verdict import Verdict
 
 NO_MODEL = ModelRecord('', 0, 0.0, 0.0, 0, False)
@@ -233,81 +229,6 @@ EVENTS: dict[str, type] = {
 
 KINDS = {event: kind for kind, event in EVENTS.items()}
 """The kind of each of them."""
-
-
-class RunState(Enum):
-    """Whether a run is over; the value says it in words."""
-
-    RUNNING = 'running'
-    ENDED = 'ended'
-    CUT_OFF = 'cut off: its process ended without saying how'
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRun:
-    """A run as its journal has it.
-
-    Attributes:
-        record: all that was written down.
-        entries: the events, in order.
-        state: whether it is over.
-        goals: the goals that belong to it, the one that was asked for first.
-        signers: who signed the journals that it is made of.
-    """
-
-    record: RunRecord
-    entries: tuple[JournalEntry, ...]
-    state: RunState
-    goals: tuple[GoalEvent, ...] = ()
-    signers: tuple[Signer, ...] = ()
-
-
-def load_run(folder: Path) -> KeptRun:
-    """The run in a folder.
-
-    Raises:
-        RecordError: there is no journal, it is damaged, or nothing was written to it.
-    """
-    path = folder / JOURNAL
-    try:
-        written = is_written(path)  # before it is read: what comes to its end meanwhile has ended
-        entries, signer = load_signed(path)
-    except FileNotFoundError as error:
-        raise RecordError(f'{path}: there is no journal in this folder') from error
-    except OSError as error:
-        raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
-    if not entries:
-        raise RecordError(f'{path}: holds no entry: its process ended before it wrote anything')
-    first, *rest = (read_event(path, entry) for entry in entries)
-    if not isinstance(first, TaskEvent):
-        raise RecordError(f'{path}: entry 0 is no task: this is no journal of a run')
-    record = begin(first)
-    for event in rest:
-        record = advance(record, event)
-    if any(isinstance(event, EndEvent) for event in rest):
-        state = RunState.ENDED
-    else:
-        state = RunState.RUNNING if written else RunState.CUT_OFF
-    goals = tuple(event for event in rest if isinstance(event, GoalEvent))
-    return KeptRun(record, entries, state, goals, (signer,))
-
-
-def read_event(path: Path, entry: JournalEntry) -> Any:
-    """The event of an entry; raises `RecordError` where it is none."""
-    kind = EVENTS.get(entry.kind)
-    if kind is None:
-        raise RecordError(f'{path}: entry {entry.number}: nothing here is called {entry.kind!r}')
-    event = typed(kind, dict(entry.data), f'{path}: entry {entry.number}')
-    if isinstance(event, TaskEvent) and not _is_time(event.started):
-        raise RecordError(f'{path}: entry {entry.number}: {event.started!a} is no time')
-    return event
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 def event_text(goal: str, event: Event) -> str:

@@ -26,19 +26,16 @@ from safegen_ros.record.events import (
     Event,
     Executions,
     GoalEvent,
-    KeptRun,
     MeasuredEvent,
     ObservedEvent,
     PlanEvent,
     ResultEvent,
-    RunState,
     StackEvent,
     StepEvent,
     StopEvent,
     TaskEvent,
     advance,
     begin,
-    read_event,
 )
 from safegen_ros.record.journal import (
     JOURNAL,
@@ -52,6 +49,7 @@ from safegen_ros.record.journal import (
 )
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import ReleaseRecord, RunRecord, new_run_dir
+from safegen_ros.record.run_log import KeptRun, RunState, read_event
 
 NODES = 'nodes'
 """Name of the folder of these journals, in that of all runs."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.json_form import RecordError, plain, typed
-from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
 from safegen_ros.robot.cell.kinds import ARM_CELL
 from safegen_ros.verdict import Category, Verdict
 
@@ -228,6 +227,46 @@ class ArtefactRecord:
     name: str
     file: str
     note: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """What a model wrote for a task in words.
+
+    Attributes:
+        reading: which of the independent translations it belongs to, from 1.
+        attempt: of that reading, from 1.
+        text: as the model wrote it.
+        refused: why it could not be used; empty when it could.
+    """
+
+    reading: int
+    attempt: int
+    text: str
+    refused: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnderstoodRecord:
+    """What a task in words was understood as.
+
+    Attributes:
+        name: name of the PDDL problem.
+        domain_name: name of its domain.
+        domain: PDDL; empty for the built-in domain of that name.
+        problem: PDDL, with all constraints.
+        reading: the same in canonical words.
+        question: what was asked instead; all else is empty then.
+        digest: of request, problem and reading; a client accepts the reading by it.
+    """
+
+    name: str = ''
+    domain_name: str = ''
+    domain: str = ''
+    problem: str = ''
+    reading: str = ''
+    question: str = ''
+    digest: str = ''
 
 
 @dataclass(frozen=True, slots=True)

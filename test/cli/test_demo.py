@@ -18,11 +18,11 @@ from support.command_line import CommandLine
 from support.model_server import MODEL, ModelServer
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.node_journal import NODES
 from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import RunRecord
+from safegen_ros.record.run_log import RunState, load_run
 from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import load_task

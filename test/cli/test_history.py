@@ -27,10 +27,10 @@ from safegen_ros.llm.backend import Completion, Sampling
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.events import PlanEvent, load_run
+from safegen_ros.record.events import PlanEvent
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, load_run
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
 from safegen_ros.tasks.pddl3.planning.stepwise import Limits

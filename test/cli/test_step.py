@@ -11,8 +11,8 @@ import pytest
 from support.command_line import CommandLine
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.events import load_run
 from safegen_ros.record.run import RunRecord
+from safegen_ros.record.run_log import load_run
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 EXAMPLE = Path('examples/tower_order.pddl')

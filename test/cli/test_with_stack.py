@@ -22,8 +22,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.events import RunState, load_run
 from safegen_ros.record.replay import reexecute, reverify
+from safegen_ros.record.run_log import RunState, load_run
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 

@@ -11,8 +11,8 @@ from support.kept_runs import PLAN, TASK, UNSAFE, keep_run, kept_folder
 
 from safegen_ros.console.compare import compare, compare_html, compare_runs, comparison_words
 from safegen_ros.console.wording import steps_of
-from safegen_ros.record.events import load_run
 from safegen_ros.record.run import AttemptRecord
+from safegen_ros.record.run_log import load_run
 
 
 def _attempt(number: int, *steps: str) -> AttemptRecord:

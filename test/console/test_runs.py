@@ -27,11 +27,10 @@ from safegen_ros.console.runs import (
 )
 from safegen_ros.console.wording import steps_of
 from safegen_ros.pddl.writer import atom_text, problem_text
-from safegen_ros.record.events import load_run
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, load_run
 
 STATES = trajectory(TASK.problem, steps_of(PLAN))
 FACTS = [tuple(map(atom_text, sorted(state))) for state in STATES]

@@ -18,10 +18,10 @@ from support.kept_runs import PLAN, keep_run, kept_folder
 from safegen_ros.console import share
 from safegen_ros.console.share import share_html, write_share
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.record.events import KeptRun, RunState, load_run
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run import (
+    AnswerRecord,
     ArtefactRecord,
     AttemptRecord,
     GoalRecord,
@@ -29,9 +29,10 @@ from safegen_ros.record.run import (
     ReplanRecord,
     StepRecord,
     TaskRecord,
+    UnderstoodRecord,
     WorldRecord,
 )
-from safegen_ros.record.translation import AnswerRecord, UnderstoodRecord
+from safegen_ros.record.run_log import KeptRun, RunState, load_run
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 CHROMIUM = Path('/usr/bin/chromium')

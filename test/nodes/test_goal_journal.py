@@ -28,10 +28,10 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.record.events import RunState
 from safegen_ros.record.history import SUCCESS, ListedRun, list_runs, outcome_of
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
+from safegen_ros.record.run_log import RunState
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions
 from safegen_ros.ros.calls import wait_for

@@ -30,9 +30,9 @@ from support.waiting import wait_until
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.record.events import KeptRun
 from safegen_ros.record.history import outcome_of
 from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.run_log import KeptRun
 
 SILENCE_S = 4.0  # longer than a busy machine holds up a client that lives
 PARAMETERS = f"""

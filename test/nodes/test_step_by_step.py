@@ -21,9 +21,9 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Step
-from safegen_ros.record.events import load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reverify
+from safegen_ros.record.run_log import load_run
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import load_task

@@ -26,9 +26,9 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
-from safegen_ros.record.events import KeptRun, load_run
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
+from safegen_ros.record.run_log import KeptRun, load_run
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos
 from safegen_ros.tasks.boxnet import goal as world

@@ -16,7 +16,7 @@ from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK
 from safegen_ros.cli.history import Filter, list_kept
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.events import EVENTS, EndEvent, GoalEvent, RunState, TaskEvent, load_run
+from safegen_ros.record.events import EVENTS, EndEvent, GoalEvent, TaskEvent
 from safegen_ros.record.history import (
     CUT_OFF,
     NOT_REACHED,
@@ -32,7 +32,7 @@ from safegen_ros.record.journal import JOURNAL, Journal, load_journal
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import RunRecord
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, RunState, load_run
 
 
 def test_the_journal_alone_gives_back_the_whole_record(tmp_path: Path) -> None:

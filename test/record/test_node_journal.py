@@ -21,7 +21,6 @@ from safegen_ros.record.events import (
     ObservedEvent,
     PlanEvent,
     ResultEvent,
-    RunState,
     StepEvent,
     StopEvent,
     TaskEvent,
@@ -32,7 +31,7 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal, load_goals, task_of_goal
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, RunState
 from safegen_ros.tasks.pddl3.task import load_task
 
 

@@ -21,8 +21,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.record.events import KeptRun, RunState
 from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.run_log import KeptRun, RunState
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import load_task
 
