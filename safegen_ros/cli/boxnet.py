@@ -230,10 +230,12 @@ def evaluate(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
-    from safegen_ros.tasks.boxnet.planner import Options
+    from safegen_ros.tasks.boxnet.planner import PlannerOptions
     from safegen_ros.tasks.boxnet.styles import style_of
 
-    options = Options(mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block))
+    options = PlannerOptions(
+        mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block)
+    )
     read = list(read_rows(data / f'{split}.jsonl'))
     chosen = [replace(row, task=with_depth(row.task, depth)) for row in spread(read, rows)]
     sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)

@@ -17,7 +17,7 @@ from safegen_ros.terminal import Console
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend, Sampling
     from safegen_ros.tasks.household.episode import Agent
-    from safegen_ros.tasks.household.runs import Options, Played
+    from safegen_ros.tasks.household.runs import Played, RunOptions
     from safegen_ros.tasks.household.thor import ThorHousehold
 
 app = typer.Typer(
@@ -241,8 +241,8 @@ def speed(
 
 def _options(
     setting: str, explicit: bool, compat: str, shield: str, propose: bool, steps: int
-) -> Options:
-    from safegen_ros.tasks.household.runs import SHIELDS, Options
+) -> RunOptions:
+    from safegen_ros.tasks.household.runs import SHIELDS, RunOptions
     from safegen_ros.tasks.household.world import setting_named
 
     if compat not in ('', 'spoc'):
@@ -253,7 +253,7 @@ def _options(
     named = setting_named(setting)
     if named is None:
         raise typer.BadParameter(f'{setting!r} is no setting: PO, FO, "IPC (PO)" or "IPC (FO)"')
-    return Options(named.name, explicit, 'spoc' if compat else '', mode, propose, steps)
+    return RunOptions(named.name, explicit, 'spoc' if compat else '', mode, propose, steps)
 
 
 def _agent(

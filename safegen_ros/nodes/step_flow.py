@@ -17,7 +17,7 @@ from safegen_ros.nodes.step_link import Execute, StepLink, Told
 from safegen_ros.planning.loop import Attempt, Deadline, Verify
 from safegen_ros.record.events import Event
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.context import PlanningContext, StepRun, Steps
+from safegen_ros.tasks.context import PlanningContext, Steps, StepwiseRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def run_step_by_step(
         left = conversions.remaining_to_msg(rest, task)
         return parts.validator.verify(left, parts.asking.cancelled)
 
-    run = StepRun(
+    run = StepwiseRun(
         parts.planning, link, answered, prove, parts.most_steps,
         lambda: deadline.left_s, parts.asking.cancelled, parts.turn,
     )  # fmt: skip

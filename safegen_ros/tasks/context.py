@@ -42,7 +42,7 @@ class RejectedAnswer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ChatSetup:
     """How a chat model is asked.
 
     Attributes:
@@ -108,9 +108,11 @@ class PlanningContext:
         """Whether the search planner may answer."""
         return bool(self.goal.search_fallback and self.values['search_fallback'])
 
-    def asking(self, over: Callable[[], bool], backend: Backend | None = None) -> Asking:
+    def asking(self, over: Callable[[], bool], backend: Backend | None = None) -> ChatSetup:
         """How a chat model is asked for this goal: the planner's, or another one."""
-        return Asking(backend or self.backend, self.sampling, feedback_named(self.feedback), over)
+        return ChatSetup(
+            backend or self.backend, self.sampling, feedback_named(self.feedback), over
+        )
 
     def require_chat(self) -> None:
         """Raises `Skipped` where the planner's model knows only the words of its own prompts."""
@@ -174,7 +176,7 @@ class StepAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class StepRun:
+class StepwiseRun:
     """What a step-by-step run of a task works with.
 
     Attributes:
@@ -201,7 +203,7 @@ class StepRun:
         """Whether the run has to end: cancelled, or too late."""
         return self.cancelled() or self.left_s() <= 0
 
-    def chat(self) -> tuple[Asking, Callable[[StepAnswer], None]]:
+    def chat(self) -> tuple[ChatSetup, Callable[[StepAnswer], None]]:
         """The chat model, and what numbers its answers; raises `Skipped` where it is none."""
         self.planning.require_chat()
         count = 0
@@ -238,7 +240,7 @@ class StepOutcome:
 
 
 def answers(
-    ask: Asking,
+    ask: ChatSetup,
     question: str,
     history: Sequence[RejectedAnswer],
     retry: Callable[[Verdict], str],

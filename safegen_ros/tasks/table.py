@@ -19,7 +19,7 @@ from safegen_ros.tasks.task import ActionTask
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class WorldEntry:
     """A world beside PDDL; each of its modules is imported when it is first used.
 
     Attributes:
@@ -37,13 +37,13 @@ class World:
 
 
 WORLDS = {
-    'boxnet': World(
+    'boxnet': WorldEntry(
         'safegen_ros.tasks.boxnet.goal',
         twin='safegen_ros.cells.box_twin',
         pictures='safegen_ros.cli.box_pictures',
         model_parameter='arms_model',
     ),
-    'household': World('safegen_ros.tasks.household.goal'),
+    'household': WorldEntry('safegen_ros.tasks.household.goal'),
 }
 """The worlds beside PDDL, by the format of their texts."""
 

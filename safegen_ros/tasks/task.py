@@ -17,7 +17,7 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.planning.loop import Level
 from safegen_ros.robot.cell.job import Monitor
 from safegen_ros.tasks.cells import SYMBOLIC, USE_SYMBOLIC, CellSetup, MultiRobotCell
-from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, StepRun, Steps
+from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, Steps, StepwiseRun
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.monitors import Status
 
@@ -150,7 +150,7 @@ class ActionTask(Protocol):
         """
         ...
 
-    def play(self, run: StepRun) -> StepOutcome:
+    def play(self, run: StepwiseRun) -> StepOutcome:
         """Works on the task step by step until it is done, given up, or the steps are used up.
 
         Raises:
@@ -187,7 +187,7 @@ class OtherWorld:
         """None: VAL judges PDDL plans."""
         return Verdict(reason=f'VAL has no opinion on a task in format {self.format}')
 
-    def play(self, run: StepRun) -> StepOutcome:
+    def play(self, run: StepwiseRun) -> StepOutcome:
         """Refused: the task is planned as a whole."""
         raise self._whole()
 

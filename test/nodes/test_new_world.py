@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, folder: Path) -> Iterator[Stack]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(table.WORLDS, 'lamps', table.World('support.lamp_world'))
+        patch.setitem(table.WORLDS, 'lamps', table.WorldEntry('support.lamp_world'))
         with one_process_stack(folder) as made:
             yield made
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
 from safegen_ros.tasks.household.kinds import FLAGS
 from safegen_ros.tasks.household.scenes import load_scene, scene_names
 from safegen_ros.tasks.household.transitions import step
@@ -72,7 +72,7 @@ class ThorController:
         return self._take(_VERBS[action], self._name(arguments.pop('objectId')), **arguments)
 
     def _take(self, verb: Verb, name: str = '') -> Event:
-        self._world, feedback, _ = step(self._world, Action(verb, name))
+        self._world, feedback, _ = step(self._world, HouseholdAction(verb, name))
         return self._event('' if feedback.success else feedback.message)
 
     def _PutObject(self, *, objectId: str, placeStationary: bool) -> Event:

@@ -23,7 +23,7 @@ from safegen_ros.datasets.files import read_lines
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism
-from safegen_ros.tasks.boxnet.planner import FULL, Options, plan_with_model
+from safegen_ros.tasks.boxnet.planner import FULL, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.reward import reward
 from safegen_ros.tasks.boxnet.styles import Style
 from safegen_ros.verdict import Category
@@ -96,7 +96,7 @@ def run_rows(
     rows: Iterable[Row],
     backend: Backend,
     sampling: Sampling,
-    options: Options,
+    options: PlannerOptions,
     folder: Path,
     *,
     model: str = '',
@@ -154,7 +154,7 @@ def run_rows(
 def _run(
     backend: Backend,
     sampling: Sampling,
-    options: Options,
+    options: PlannerOptions,
     style: Style | None,
     cancelled: Cancelled,
     row: Row,
@@ -208,7 +208,7 @@ class BoxnetComparison(Comparison):
 
 
 def compare(
-    records: Sequence[Record], model: str, options: Options, facts: Sequence[str] = ()
+    records: Sequence[Record], model: str, options: PlannerOptions, facts: Sequence[str] = ()
 ) -> Comparison:
     """The score of runs, in all and by number of objects, beside the figures of the paper.
 

@@ -35,7 +35,7 @@ from safegen_ros.tasks.boxnet.planner import (
     NEXT,
     PLAIN,
     WIDTHS,
-    Options,
+    PlannerOptions,
 )
 from safegen_ros.tasks.boxnet.styles import Style
 
@@ -44,9 +44,9 @@ SPLITS = ('test', 'randrob', 'newcoord', 'unseenmap', 'test_unsolvable')
 MOST_STEPS = 20
 _FEWER = 5
 SHIELDS = {
-    'plain': Options(shield=PLAIN, most_steps=MOST_STEPS),
-    'shielded': Options(shield=HELD, most_steps=MOST_STEPS),
-    'beam': Options(shield=BEAM, most_steps=MOST_STEPS),
+    'plain': PlannerOptions(shield=PLAIN, most_steps=MOST_STEPS),
+    'shielded': PlannerOptions(shield=HELD, most_steps=MOST_STEPS),
+    'beam': PlannerOptions(shield=BEAM, most_steps=MOST_STEPS),
 }
 """What keeps a model from bad moves, as the tables call it; see `tasks.boxnet.planner.SHIELDS`."""
 
@@ -214,7 +214,12 @@ def _runs(
 
 
 def _one(
-    case: _Case, model: Asked, rows: Sequence[Row], study: Study, options: Options, notify: Notify
+    case: _Case,
+    model: Asked,
+    rows: Sequence[Row],
+    study: Study,
+    options: PlannerOptions,
+    notify: Notify,
 ) -> list[Record]:
     label = '-'.join((case.model, case.split, case.mode, case.shield))
     folder = study.work / label.replace(', ', '-').replace(' ', '-')

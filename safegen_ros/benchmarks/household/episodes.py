@@ -14,9 +14,9 @@ from safegen_ros.benchmarks.statistics import Tally
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.household.episode import Agent, Episode
 from safegen_ros.tasks.household.react import ReactAgent
-from safegen_ros.tasks.household.runs import Options, play
+from safegen_ros.tasks.household.runs import RunOptions, play
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
-from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.tasks import HouseholdTask
 from safegen_ros.tasks.household.world import SETTINGS
 
 PAPER_TASKS = 25
@@ -75,7 +75,7 @@ class Contestant:
 
     name: str
     make: Callable[[int], Agent]
-    options: Options = field(default_factory=Options)
+    options: RunOptions = field(default_factory=RunOptions)
     tables: tuple[int, ...] = (2, 3)
     chance: bool = True
 
@@ -114,7 +114,7 @@ def scripted(names: Iterable[str], seed: int) -> list[Contestant]:
             constraint of the task, and with the rules that are proposed from its words.
         seed: of chance, for the first run.
     """
-    block = Options(shield='block')
+    block = RunOptions(shield='block')
     made = {
         'oracle': [Contestant('oracle', lambda run: GoalAgent(careful=True), chance=False)],
         'careless': [
@@ -137,7 +137,7 @@ def _careless(run: int) -> Agent:
     return GoalAgent(careful=False)
 
 
-def of_model(name: str, backend: Backend, sampling: Sampling, options: Options) -> Contestant:
+def of_model(name: str, backend: Backend, sampling: Sampling, options: RunOptions) -> Contestant:
     """A model as a ReAct agent; each run has seeds of its own."""
 
     def make(run: int) -> Agent:
@@ -148,8 +148,8 @@ def of_model(name: str, backend: Backend, sampling: Sampling, options: Options) 
 
 def measure(
     contestant: Contestant,
-    options: Options,
-    tasks: Sequence[Task],
+    options: RunOptions,
+    tasks: Sequence[HouseholdTask],
     runs: int,
     tell: Callable[[Episode], None] = lambda episode: None,
 ) -> Rates:
@@ -182,9 +182,9 @@ def compare(
     contestants: Sequence[Contestant],
     tables: Sequence[int],
     runs: int,
-    compat: Options,
+    compat: RunOptions,
     arguments: str,
-    tasks: Sequence[Task],
+    tasks: Sequence[HouseholdTask],
     notify: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Comparison:
     """Tables 2 and 3 with the paper's figures.

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from statistics import fmean
 
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.episode import run_episode
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent
@@ -46,7 +46,7 @@ def measure_speed(steps: int = 20_000, seed: int = 0) -> Speed:
     world = load_scene('kitchen-1', Setting(partial=False))
     names = sorted(world.things)
     verbs = [verb for verb in Verb if verb not in ENDINGS]
-    actions = [Action(chance.choice(verbs), chance.choice(names)) for _ in range(steps)]
+    actions = [HouseholdAction(chance.choice(verbs), chance.choice(names)) for _ in range(steps)]
     done = 0
     begin = time.process_time()
     for action in actions:

@@ -34,14 +34,14 @@ from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
 from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused
 from safegen_ros.tasks.context import (
-    Asking,
+    ChatSetup,
     ModelOpener,
     PlanningContext,
     RejectedAnswer,
     StepAnswer,
     StepOutcome,
-    StepRun,
     Steps,
+    StepwiseRun,
     answers,
 )
 from safegen_ros.tasks.table import twin_cell
@@ -168,7 +168,7 @@ class BoxnetGoal(OtherWorld):
         return levels(self, context)
 
     def proposals(
-        self, ask: Asking, history: Sequence[RejectedAnswer]
+        self, ask: ChatSetup, history: Sequence[RejectedAnswer]
     ) -> Generator[str, None, None]:
         """Whole plans of a model, each told what was wrong with those before it."""
 
@@ -177,7 +177,7 @@ class BoxnetGoal(OtherWorld):
 
         return answers(ask, full_prompt(self.task), history, retry)
 
-    def play(self, run: StepRun) -> StepOutcome:
+    def play(self, run: StepwiseRun) -> StepOutcome:
         """Has a chat model choose one step after the other."""
         ask, notify = run.chat()
         with run.turn():

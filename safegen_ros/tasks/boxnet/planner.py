@@ -40,7 +40,7 @@ from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style
 from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
-from safegen_ros.tasks.context import Asking
+from safegen_ros.tasks.context import ChatSetup
 from safegen_ros.verdict import Verdict
 
 FULL, NEXT = 'full', 'next'
@@ -61,7 +61,7 @@ _DONE = 'no further move in this step'
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PlannerOptions:
     """How a model is asked.
 
     Attributes:
@@ -96,7 +96,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PlannerRun:
     """What a model made of a task.
 
     Attributes:
@@ -113,10 +113,10 @@ def plan_with_model(
     task: Task,
     backend: Backend,
     sampling: Sampling,
-    options: Options | None = None,
+    options: PlannerOptions | None = None,
     cancelled: Cancelled = never,
     style: Style | None = None,
-) -> Run:
+) -> PlannerRun:
     """Has a model plan a task.
 
     Args:
@@ -132,14 +132,14 @@ def plan_with_model(
         SafegenError: `cancelled` said so (`PLANNING_CANCELED`), or the backend cannot choose.
     """
     planner = _Planner(
-        task, backend, sampling, options or Options(), cancelled, style or ChatStyle()
+        task, backend, sampling, options or PlannerOptions(), cancelled, style or ChatStyle()
     )
     if planner.options.shield == BEAM:
         return planner.by_beams()
     return planner.whole() if planner.full else planner.by_steps()
 
 
-def constrained_plans(task: Task, ask: Asking, style: MapStyle) -> Generator[str, None, None]:
+def constrained_plans(task: Task, ask: ChatSetup, style: MapStyle) -> Generator[str, None, None]:
     """Whole plans of a model of words that is held to moves that may be made, without an end.
 
     Args:
@@ -150,7 +150,7 @@ def constrained_plans(task: Task, ask: Asking, style: MapStyle) -> Generator[str
     Raises:
         SafegenError: the map is beyond its words (`TASK_TOO_LARGE`), or it is not held to any.
     """
-    planner = _Planner(task, ask.backend, ask.sampling, Options(FULL, HELD), ask.over, style)
+    planner = _Planner(task, ask.backend, ask.sampling, PlannerOptions(FULL, HELD), ask.over, style)
     asked, deadline = style.asked(task, whole=True), Deadline(float('inf'), ask.over)
     yield from planner.held(asked, [task.start], (), deadline)
 
@@ -161,7 +161,7 @@ class _Planner:
         task: Task,
         backend: Backend,
         sampling: Sampling,
-        options: Options,
+        options: PlannerOptions,
         cancelled: Cancelled,
         style: Style,
     ) -> None:
@@ -172,16 +172,16 @@ class _Planner:
         self.show = feedback_named(options.feedback)
         self.asked = 0
 
-    def whole(self) -> Run:
+    def whole(self) -> PlannerRun:
         """All steps in one answer."""
         asked = self.style.asked(self.task, whole=True)
         propose = partial(self._answers, asked, self._filtered_plan)
         if self.options.shield == HELD:
             propose = partial(self.held, asked, [self.task.start])
         attempts = self._attempts(propose, lambda text: self._judge(text).verdict)
-        return Run(self._judge(attempts[-1].text), attempts)
+        return PlannerRun(self._judge(attempts[-1].text), attempts)
 
-    def by_beams(self) -> Run:
+    def by_beams(self) -> PlannerRun:
         """A plan that is searched for; step by step, as if each step were taken."""
         beam = MoveBeam(
             self._joint,
@@ -193,8 +193,8 @@ class _Planner:
         levels = [Level(f'{BEAM} {n}', 1, partial(self._searched, beam, n)) for n in WIDTHS]
         attempts = self._outcome(levels, lambda text: self._judge(text).verdict).attempts
         if not attempts:
-            return Run(judge(self.task, (), self.options.idle_arms), ())
-        return Run(self._judge(attempts[-1].text), attempts)
+            return PlannerRun(judge(self.task, (), self.options.idle_arms), ())
+        return PlannerRun(self._judge(attempts[-1].text), attempts)
 
     def _searched(
         self, beam: MoveBeam, width: int, history: History, deadline: Deadline
@@ -219,7 +219,7 @@ class _Planner:
             )
         return self.backend.writer()
 
-    def by_steps(self) -> Run:
+    def by_steps(self) -> PlannerRun:
         """One step after the other, each from the state that those before it have led to."""
         states, steps = [self.task.start], list[Step]()
         attempts = list[Attempt]()
@@ -233,12 +233,12 @@ class _Planner:
             found = self._judge_step(states[-1], new[-1].text)
             formatted = formatted and found.formatted
             if not found.verdict.ok:
-                return Run(_failed(found, steps, states), tuple(attempts))
+                return PlannerRun(_failed(found, steps, states), tuple(attempts))
             steps += found.plan
             states.append(found.states[-1])
             messages = self.style.observed(messages, new[-1].text, self.task, states[-1])
         judged = judge(self.task, tuple(steps), self.options.idle_arms)
-        return Run(replace(judged, formatted=formatted), tuple(attempts))
+        return PlannerRun(replace(judged, formatted=formatted), tuple(attempts))
 
     def _judge(self, text: str) -> Judged:
         return verify(self.task, text, self.options.idle_arms)

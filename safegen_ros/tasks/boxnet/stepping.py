@@ -15,7 +15,7 @@ from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
 from safegen_ros.tasks.boxnet.model import State, Step, Task
 from safegen_ros.tasks.boxnet.prompts import feedback, observation, step_prompt
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
-from safegen_ros.tasks.context import Asking, StepAnswer, StepExecutor
+from safegen_ros.tasks.context import ChatSetup, StepAnswer, StepExecutor
 from safegen_ros.verdict import Verdict
 
 ATTEMPTS = 5
@@ -29,7 +29,7 @@ Ask = Callable[[Sequence[Message]], str]
 
 def play(
     task: Task,
-    ask: Asking,
+    ask: ChatSetup,
     executor: StepExecutor,
     notify: Callable[[StepAnswer], None],
     most_steps: int,

@@ -48,7 +48,7 @@ _ALONE = (Verb.DROP, Verb.THROW, *ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class HouseholdAction:
     """One action.
 
     Attributes:
@@ -74,7 +74,7 @@ class Parsed:
         reason: why there is none.
     """
 
-    action: Action | None
+    action: HouseholdAction | None
     exact: bool = True
     reason: str = ''
 
@@ -105,13 +105,13 @@ def parse_action(text: str, known: Collection[str]) -> Parsed:
     if verb is None:
         return Parsed(None, False, f'it begins with none of: {", ".join(v.value for v in Verb)}')
     if not rest and verb in _ALONE:
-        return Parsed(Action(verb), exact)
+        return Parsed(HouseholdAction(verb), exact)
     if verb in ENDINGS:
         return Parsed(None, False, f'nothing stands behind {verb.value}')
     target, same, reason = _target(rest, known)
     if not target:
         return Parsed(None, False, reason)
-    return Parsed(Action(verb, target), exact and same)
+    return Parsed(HouseholdAction(verb, target), exact and same)
 
 
 def _verb(words: str) -> tuple[Verb | None, str, bool]:
@@ -156,7 +156,7 @@ MAX_ANSWER = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AgentAnswer:
     """An answer that could be read."""
 
     think: str
@@ -167,11 +167,11 @@ class Answer:
         return json.dumps({'think': self.think, 'action': self.action})
 
 
-class AnswerError(ValueError):
+class AgentAnswerError(ValueError):
     """A text that is no answer; the message is for the model."""
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> AgentAnswer:
     """Reads the first JSON object of a text, `{"think": ..., "action": ...}`.
 
     What stands around it is left out, and `act` is taken for `action`, since the published prompt
@@ -181,18 +181,18 @@ def read_answer(text: str) -> Answer:
         AnswerError: there is none, or its keys are others.
     """
     if len(text) > MAX_ANSWER:
-        raise AnswerError(f'the answer has more than {MAX_ANSWER} characters')
+        raise AgentAnswerError(f'the answer has more than {MAX_ANSWER} characters')
     start = text.find('{')
     if start < 0:
-        raise AnswerError('there is no JSON object in the answer')
+        raise AgentAnswerError('there is no JSON object in the answer')
     try:
         value, _ = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError) as error:
-        raise AnswerError('the JSON object in the answer cannot be read') from error
+        raise AgentAnswerError('the JSON object in the answer cannot be read') from error
     if not isinstance(value, dict):
-        raise AnswerError('the answer is no JSON object')
+        raise AgentAnswerError('the answer is no JSON object')
     action = value.get('action', value.get('act'))
     think = value.get('think', '')
     if not isinstance(action, str) or not isinstance(think, str):
-        raise AnswerError('the JSON object needs the keys "think" and "action", both texts')
-    return Answer(think, action)
+        raise AgentAnswerError('the JSON object needs the keys "think" and "action", both texts')
+    return AgentAnswer(think, action)

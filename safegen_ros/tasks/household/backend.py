@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.tasks.household.actions import Action
+from safegen_ros.tasks.household.actions import HouseholdAction
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import (
     ROOM,
     Feedback,
+    HouseholdThing,
+    HouseholdWorld,
     Setting,
-    Thing,
-    World,
     metadata,
     visible,
 )
@@ -45,7 +45,7 @@ class Household(Protocol):
         """
         ...
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: HouseholdAction) -> Observation:
         """Takes an action, and looks what came of it; a refusal is in the feedback."""
         ...
 
@@ -58,7 +58,7 @@ class TextHousehold:
     """Our own world."""
 
     def __init__(self) -> None:
-        self.world: World
+        self.world: HouseholdWorld
 
     def reset(
         self, scene: str, setting: Setting, setup: Sequence[Mapping[str, Any]] = ()
@@ -72,7 +72,7 @@ class TextHousehold:
         self.world = load_scene(scene, setting)
         return observe(self.world, Feedback(True, ''))
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: HouseholdAction) -> Observation:
         """Takes an action, and looks what came of it."""
         self.world, feedback, _ = step(self.world, action)
         return observe(self.world, feedback)
@@ -95,7 +95,7 @@ class Observation:
     """
 
     feedback: Feedback
-    visible: tuple[Thing, ...]
+    visible: tuple[HouseholdThing, ...]
     known: frozenset[str]
     places: tuple[tuple[str, ...], ...]
     holding: str
@@ -113,7 +113,7 @@ class Observation:
         return ' '.join(sentence for sentence in sentences if sentence)
 
 
-def observe(world: World, feedback: Feedback) -> Observation:
+def observe(world: HouseholdWorld, feedback: Feedback) -> Observation:
     """What the robot sees of a household."""
     seen = visible(world.things, world.inside, world.viewpoint)
     things = tuple(world.things[name] for name in seen)
@@ -129,7 +129,7 @@ def grouped(names: Iterable[str]) -> str:
     return ', '.join(f'{k} ({", ".join(n)})' for k, n in found.items()) or 'nothing'
 
 
-def _where(things: Iterable[Thing]) -> str:
+def _where(things: Iterable[HouseholdThing]) -> str:
     """What is in or on what, for things that are in or on something that can be moved or opened."""
     known = {thing.id: thing for thing in things}
     inside: dict[str, list[str]] = {}
@@ -139,7 +139,7 @@ def _where(things: Iterable[Thing]) -> str:
     return ' '.join(f'At {parent}: {grouped(names)}.' for parent, names in inside.items())
 
 
-def _states(things: Iterable[Thing]) -> list[str]:
+def _states(things: Iterable[HouseholdThing]) -> list[str]:
     """A sentence for each state that some thing has."""
     told: dict[str, list[str]] = {}
     for thing in things:
@@ -148,7 +148,7 @@ def _states(things: Iterable[Thing]) -> list[str]:
     return [f'{state[:1].upper()}{state[1:]}: {grouped(names)}.' for state, names in told.items()]
 
 
-def _words(thing: Thing) -> list[str]:
+def _words(thing: HouseholdThing) -> list[str]:
     flags = thing.kind.flags
     words = []
     if 'toggleable' in flags:

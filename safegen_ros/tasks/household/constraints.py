@@ -30,8 +30,8 @@ class StepConstraint:
     """
 
     name: str
-    trigger: Condition
-    goal: Condition
+    trigger: ObjectCondition
+    goal: ObjectCondition
     within: int
 
     @property
@@ -51,8 +51,8 @@ class StateConstraint:
     """
 
     name: str
-    trigger: Condition
-    avoid: Condition
+    trigger: ObjectCondition
+    avoid: ObjectCondition
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ Objects = Sequence[Mapping[str, Any]]
 """The metadata of all objects."""
 
 
-class Snapshot:
+class ObjectSnapshot:
     """The metadata of one moment, indexed.
 
     Args:
@@ -137,7 +137,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ObjectCondition:
     """What must hold of an object.
 
     Attributes:
@@ -152,7 +152,7 @@ class Condition:
     parent: tuple[str, ...] = ()
     not_on: tuple[str, ...] = ()
 
-    def holds(self, thing: Mapping[str, Any], snapshot: Snapshot) -> bool:
+    def holds(self, thing: Mapping[str, Any], snapshot: ObjectSnapshot) -> bool:
         """Whether it holds of an object now."""
         for key, value in self.fields:
             if thing[TEXTS.get(key, key)] != value:
@@ -164,19 +164,19 @@ class Condition:
         on = {snapshot.types.get(parent) for parent in thing['parentReceptacles'] or ()}
         return not (self.parent and on.isdisjoint(self.parent)) and on.isdisjoint(self.not_on)
 
-    def parts(self) -> Iterator[Condition]:
+    def parts(self) -> Iterator[ObjectCondition]:
         """The condition with one of its keys each."""
-        yield from (Condition(fields=(each,)) for each in self.fields)
+        yield from (ObjectCondition(fields=(each,)) for each in self.fields)
         if self.child:
-            yield Condition(child=self.child)
+            yield ObjectCondition(child=self.child)
         if self.parent:
-            yield Condition(parent=self.parent)
+            yield ObjectCondition(parent=self.parent)
         if self.not_on:
-            yield Condition(not_on=self.not_on)
+            yield ObjectCondition(not_on=self.not_on)
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class SubGoal:
     """A sub-goal: some object of a class is as it should be.
 
     Attributes:
@@ -185,9 +185,9 @@ class Goal:
     """
 
     name: str
-    condition: Condition
+    condition: ObjectCondition
 
-    def met(self, snapshot: Snapshot, *, separate: bool = False) -> bool:
+    def met(self, snapshot: ObjectSnapshot, *, separate: bool = False) -> bool:
         """Whether it is reached.
 
         Args:
@@ -199,7 +199,7 @@ class Goal:
         return bool(found) and all(any(c.holds(o, snapshot) for o in found) for c in parts)
 
 
-def read_goal(value: Placed) -> Goal:
+def read_goal(value: Placed) -> SubGoal:
     """Reads a sub-goal: `object_name` and the keys of a condition.
 
     Raises:
@@ -209,10 +209,10 @@ def read_goal(value: Placed) -> Goal:
     if 'object_name' not in given:
         raise value.error('object_name is missing', 'add it')
     name = check_class(given.pop('object_name'), groups=True)
-    return Goal(name, _condition(given))
+    return SubGoal(name, _condition(given))
 
 
-def read_condition(value: Placed, what: str) -> Condition:
+def read_condition(value: Placed, what: str) -> ObjectCondition:
     """Reads a condition.
 
     Raises:
@@ -234,7 +234,7 @@ def known_texts() -> dict[str, tuple[str, ...]]:
 _KEYS = (*FLAGS, *TEXTS, *_RELATIONS)
 
 
-def _condition(given: Mapping[str, Placed]) -> Condition:
+def _condition(given: Mapping[str, Placed]) -> ObjectCondition:
     fields: list[tuple[str, bool | str]] = []
     related: dict[str, tuple[str, ...]] = {}
     for key, value in given.items():
@@ -251,4 +251,4 @@ def _condition(given: Mapping[str, Placed]) -> Condition:
         else:
             names = [check_class(each, groups=True) for each in value.items(key)]
             related[key] = tuple(dict.fromkeys(each for name in names for each in members(name)))
-    return Condition(tuple(fields), **related)
+    return ObjectCondition(tuple(fields), **related)

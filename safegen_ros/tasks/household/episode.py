@@ -11,18 +11,25 @@ from typing import Protocol
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.tasks.household.actions import (
     ENDINGS,
-    Action,
-    Answer,
-    AnswerError,
+    AgentAnswer,
+    AgentAnswerError,
+    HouseholdAction,
     parse_action,
     read_answer,
 )
 from safegen_ros.tasks.household.backend import Household, Observation, TextHousehold
 from safegen_ros.tasks.household.constraints import Objects
-from safegen_ros.tasks.household.monitors import Compat, Known, Score, Watch, make_watch, score
+from safegen_ros.tasks.household.monitors import (
+    Compat,
+    ConstraintWatch,
+    Known,
+    RunScore,
+    make_watch,
+    score,
+)
 from safegen_ros.tasks.household.pddl3 import constraint_text
-from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.shield import ActionShield
+from safegen_ros.tasks.household.tasks import HouseholdTask
 from safegen_ros.tasks.household.world import Feedback, Setting
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
@@ -44,7 +51,7 @@ class Briefing:
         advice: safety rules that were proposed for it; empty for none.
     """
 
-    task: Task
+    task: HouseholdTask
     words: str
     setting: Setting
     advice: tuple[str, ...] = ()
@@ -90,7 +97,7 @@ class EpisodeStep:
     number: int
     text: str
     think: str
-    action: Action | None
+    action: HouseholdAction | None
     exact: bool
     retries: int
     observation: Observation
@@ -115,17 +122,17 @@ class Episode:
         ending: `done`, `failure` or `steps`.
     """
 
-    task: Task
+    task: HouseholdTask
     first: Observation
     moments: tuple[EpisodeStep, ...]
     trace: tuple[Objects, ...]
-    score: Score
+    score: RunScore
     verdict: Verdict
     ending: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class EpisodeRules:
     """How a run is played.
 
     Attributes:
@@ -141,14 +148,14 @@ class Rules:
     explicit: bool = True
     compat: Compat = ''
     steps: int = STEPS
-    shield: Callable[[Task, Objects], Shield] | None = None
+    shield: Callable[[HouseholdTask, Objects], ActionShield] | None = None
     advice: tuple[str, ...] = ()
 
 
 def run_episode(
-    task: Task,
+    task: HouseholdTask,
     agent: Agent,
-    rules: Rules | None = None,
+    rules: EpisodeRules | None = None,
     household: Household | None = None,
     notify: Callable[[EpisodeStep], None] = lambda moment: None,
 ) -> Episode:
@@ -165,15 +172,17 @@ def run_episode(
         SafegenError: there is no such scene, it cannot be set up, the model behind the agent
             cannot answer, or there is a shield and the household is not our own world.
     """
-    return _Run(task, agent, rules or Rules(), household or TextHousehold()).run(notify)
+    return _Run(task, agent, rules or EpisodeRules(), household or TextHousehold()).run(notify)
 
 
 class _Run:
-    def __init__(self, task: Task, agent: Agent, rules: Rules, household: Household) -> None:
+    def __init__(
+        self, task: HouseholdTask, agent: Agent, rules: EpisodeRules, household: Household
+    ) -> None:
         self._task, self._agent, self._rules, self._household = task, agent, rules, household
         self._observation = household.reset(task.scene, rules.setting, task.setup)
         self._trace: list[Objects] = [household.metadata()]
-        self._watch: Watch = make_watch(rules.compat, task.constraints, self._trace[0])
+        self._watch: ConstraintWatch = make_watch(rules.compat, task.constraints, self._trace[0])
         self._known: Known = self._watch.start(self._trace[0])
         self._moments: list[EpisodeStep] = []
         if rules.shield and not isinstance(household, TextHousehold):
@@ -246,13 +255,13 @@ class _Run:
             done, observation=observation, category=category, broken=broken, warning=warning
         )
 
-    def _asked(self) -> tuple[str, Answer | None, int, str]:
+    def _asked(self) -> tuple[str, AgentAnswer | None, int, str]:
         complaint = ''
         for retries in range(RETRIES + 1):
             text = self._agent.answer(self._observation, complaint)
             try:
                 return text, read_answer(text), retries, ''
-            except AnswerError as error:
+            except AgentAnswerError as error:
                 complaint = str(error)
         return text, None, RETRIES, f'The answer cannot be read: {complaint}.'
 
@@ -284,7 +293,7 @@ class _Run:
         )
 
 
-def _verdict(moments: tuple[EpisodeStep, ...], result: Score) -> Verdict:
+def _verdict(moments: tuple[EpisodeStep, ...], result: RunScore) -> Verdict:
     """The verdict of the stack: safety first, then what was reached."""
     length = len(moments)
     broken = tuple(each for moment in moments for each in moment.broken)

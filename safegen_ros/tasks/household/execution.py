@@ -15,14 +15,14 @@ from safegen_ros.pddl.writer import atom_text
 from safegen_ros.robot.cell.job import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
 from safegen_ros.tasks.context import StepAnswer, StepExecutor, Steps
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold, observe
 from safegen_ros.tasks.household.episode import Agent, Briefing, EpisodeStep
 from safegen_ros.tasks.household.monitors import LiteralWatch
 from safegen_ros.tasks.household.pddl3 import atoms, constraint_text, object_name
-from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.tasks import HouseholdTask
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import Feedback, World, metadata
+from safegen_ros.tasks.household.world import Feedback, HouseholdWorld, metadata
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status
 
@@ -32,13 +32,13 @@ MODEL = 'model'
 _VERBS = {verb.value.replace(' ', '-'): verb for verb in Verb if verb not in ENDINGS}
 
 
-def named(action: Action) -> Step:
+def named(action: HouseholdAction) -> Step:
     """An action as it stands in a plan."""
     target = (object_name(action.target),) if action.target else ()
     return Step(action.verb.value.replace(' ', '-'), target)
 
 
-def action_of(world: World, together: ConcurrentStep) -> Action:
+def action_of(world: HouseholdWorld, together: ConcurrentStep) -> HouseholdAction:
     """The action of a step; raises `SafegenError` where it is none of this household."""
     if len(together) != 1:
         raise refused(f'a step has {len(together)} actions, and the household has one robot')
@@ -46,7 +46,7 @@ def action_of(world: World, together: ConcurrentStep) -> Action:
     ids = {object_name(each): each for each in world.things}
     if name not in _VERBS or len(arguments) > 1 or any(each not in ids for each in arguments):
         raise refused(f'{str(together[0])[:80]} is no action with an object of this household')
-    return Action(_VERBS[name], *(ids[each] for each in arguments))
+    return HouseholdAction(_VERBS[name], *(ids[each] for each in arguments))
 
 
 class HouseholdMonitor:
@@ -60,7 +60,11 @@ class HouseholdMonitor:
     """
 
     def __init__(
-        self, task: Task, worlds: Sequence[World], done: tuple[Action, ...], steps: Steps
+        self,
+        task: HouseholdTask,
+        worlds: Sequence[HouseholdWorld],
+        done: tuple[HouseholdAction, ...],
+        steps: Steps,
     ) -> None:
         self.looks = 0
         self._task, self._steps = task, steps
@@ -120,7 +124,7 @@ class HouseholdMonitor:
             for number, each in enumerate(self._task.constraints)
         )
 
-    def remaining(self) -> tuple[Action, ...] | None:
+    def remaining(self) -> tuple[HouseholdAction, ...] | None:
         """The actions that were taken; None where the household is not what they lead to."""
         return None if self._differs else self._done
 
@@ -128,7 +132,7 @@ class HouseholdMonitor:
 class HouseholdCell(PacedCell):
     """A household that is no more than its rules."""
 
-    def __init__(self, world: World, setup: CellSetup) -> None:
+    def __init__(self, world: HouseholdWorld, setup: CellSetup) -> None:
         super().__init__(setup)
         self._world = world
         self._feedback = Feedback(True, '')
@@ -181,7 +185,7 @@ class ExecutedHousehold(TextHousehold):
         self._compare(self._executor.begin())
         return observation
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: HouseholdAction) -> Observation:
         """Takes an action there and here; one that our world refuses is not tried there."""
         after, feedback, _ = step(self.world, action)
         if feedback.success:

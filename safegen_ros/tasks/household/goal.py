@@ -19,11 +19,11 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
 from safegen_ros.tasks.cells import CellSetup, refused
-from safegen_ros.tasks.context import StepAnswer, StepOutcome, StepRun, Steps
-from safegen_ros.tasks.household.actions import ENDINGS, Action, parse_action
+from safegen_ros.tasks.context import StepAnswer, StepOutcome, Steps, StepwiseRun
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.constraints import Objects
-from safegen_ros.tasks.household.episode import Agent, Episode, Rules, run_episode
+from safegen_ros.tasks.household.episode import Agent, Episode, EpisodeRules, run_episode
 from safegen_ros.tasks.household.execution import (
     ExecutedHousehold,
     HouseholdCell,
@@ -42,10 +42,16 @@ from safegen_ros.tasks.household.pddl3 import (
 from safegen_ros.tasks.household.react import ReactAgent
 from safegen_ros.tasks.household.runs import HouseholdError, RecordedAnswers, clean_task
 from safegen_ros.tasks.household.scenes import load_scene
-from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task, read_task
+from safegen_ros.tasks.household.shield import ActionShield
+from safegen_ros.tasks.household.tasks import HouseholdTask, read_task
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import Feedback, Setting, World, metadata, setting_named
+from safegen_ros.tasks.household.world import (
+    Feedback,
+    HouseholdWorld,
+    Setting,
+    metadata,
+    setting_named,
+)
 from safegen_ros.tasks.pddl3.task import conjuncts
 from safegen_ros.tasks.task import OtherWorld
 from safegen_ros.verdict import Category, Verdict
@@ -126,10 +132,10 @@ class HouseholdGoal(OtherWorld):
         asked: JSON of the task alone, or of its name.
     """
 
-    task: Task
+    task: HouseholdTask
     setting: Setting
     explicit: bool
-    done: tuple[Action, ...]
+    done: tuple[HouseholdAction, ...]
     problem_text: str
     asked: str
 
@@ -141,7 +147,7 @@ class HouseholdGoal(OtherWorld):
         return self.task.id
 
     @cached_property
-    def worlds(self) -> tuple[World, ...]:
+    def worlds(self) -> tuple[HouseholdWorld, ...]:
         """The household at first, and after each action that was taken."""
         found = [load_scene(self.task.scene, self.setting)]
         for action in self.done:
@@ -173,7 +179,7 @@ class HouseholdGoal(OtherWorld):
         if found.action is None or not found.exact or found.action.verb in ENDINGS:
             reason = found.reason or 'it is not written as an action is'
             return Verdict(Category.FORMAT_ERROR, f'{answer[:80]!a}: {reason}', 0, 1)
-        shield = Shield(self.task.constraints, metadata(self.worlds[0]))
+        shield = ActionShield(self.task.constraints, metadata(self.worlds[0]))
         for before in self.worlds[1:]:
             shield.progress(metadata(before))
         warning, blocked, _ = shield.check(world, found.action)
@@ -232,7 +238,7 @@ class HouseholdGoal(OtherWorld):
         self.require_symbolic(setup)
         return HouseholdCell(self.worlds[-1], setup)
 
-    def play(self, run: StepRun) -> StepOutcome:
+    def play(self, run: StepwiseRun) -> StepOutcome:
         """Has a chat model work on the task."""
         ask, notify = run.chat()
         agent = ReactAgent(ask.backend, ask.sampling, ask.over)
@@ -259,8 +265,8 @@ class HouseholdGoal(OtherWorld):
     ) -> Episode:
         heard = ReportingAgent(agent, notify)
 
-        def shield(task: Task, objects: Objects) -> Shield:
-            return Shield(task.constraints, objects)
+        def shield(task: HouseholdTask, objects: Objects) -> ActionShield:
+            return ActionShield(task.constraints, objects)
 
-        rules = Rules(self.setting, self.explicit, steps=most_steps, shield=shield)
+        rules = EpisodeRules(self.setting, self.explicit, steps=most_steps, shield=shield)
         return run_episode(self.task, heard, rules, household, heard.moment)

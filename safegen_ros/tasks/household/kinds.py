@@ -27,7 +27,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class ObjectKind:
     """A class of objects; see `kinds.yaml` for what its values mean.
 
     Attributes:
@@ -71,7 +71,7 @@ class Kind:
 
 
 @cache
-def kinds() -> Mapping[str, Kind]:
+def kinds() -> Mapping[str, ObjectKind]:
     """Every class by its name.
 
     Raises:
@@ -106,7 +106,7 @@ def check_class(value: Placed, *, groups: bool = False) -> str:
     return name
 
 
-def _kind(name: str, value: Placed) -> Kind:
+def _kind(name: str, value: Placed) -> ObjectKind:
     given = value.mapping(name, _KEYS)
 
     def number(key: str, default: int) -> int:
@@ -128,7 +128,7 @@ def _kind(name: str, value: Placed) -> Kind:
     def flag(key: str) -> bool:
         return key in given and given[key].value is True
 
-    return Kind(
+    return ObjectKind(
         name, frozenset(words('is', FLAGS)), number('size', 4), number('takes', 0),
         number('room', 0), words('only'), words('groups'), text('becomes'), number('pieces', 0),
         text('breaks'), flag('heats'), flag('shut'), flag('cools'), text('fills'), flag('washes'),

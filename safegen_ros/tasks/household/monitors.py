@@ -17,7 +17,12 @@ from typing import Literal, Protocol
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.tasks.household.constraints import Constraint, Objects, Snapshot, StepConstraint
+from safegen_ros.tasks.household.constraints import (
+    Constraint,
+    Objects,
+    ObjectSnapshot,
+    StepConstraint,
+)
 from safegen_ros.tasks.household.pddl3 import (
     atoms,
     constraint_text,
@@ -26,7 +31,7 @@ from safegen_ros.tasks.household.pddl3 import (
     triggered_text,
     universe,
 )
-from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.tasks import HouseholdTask
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
 
@@ -45,7 +50,7 @@ class Account:
     triggered: frozenset[int]
 
 
-class Watch(Protocol):
+class ConstraintWatch(Protocol):
     """Follows constraints along a run. What it knows is a value, so that moves can be tried."""
 
     def start(self, objects: Objects) -> Known:
@@ -170,7 +175,7 @@ class SpocWatch:
 
     def progress(self, known: Known, objects: Objects) -> Known:
         """What is known one action later."""
-        snapshot = Snapshot(objects)
+        snapshot = ObjectSnapshot(objects)
         counts = {(number, name): count for number, name, count in known.counts}
         waiting, broken, triggered = set(known.open), set(known.broken), set(known.triggered)
         over = {number for number, _ in known.broken}
@@ -209,7 +214,7 @@ Compat = Literal['', 'spoc']
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RunScore:
     """How good a run was.
 
     Attributes:
@@ -231,12 +236,16 @@ class Score:
         return sum(self.goals) / len(self.goals) if self.goals else 1.0
 
 
-def make_watch(compat: Compat, constraints: Sequence[Constraint], objects: Objects) -> Watch:
+def make_watch(
+    compat: Compat, constraints: Sequence[Constraint], objects: Objects
+) -> ConstraintWatch:
     """What watches constraints, by the way they are counted."""
     return SpocWatch(constraints) if compat else LiteralWatch(constraints, objects)
 
 
-def score(task: Task, watch: Watch, known: Known, objects: Objects, compat: Compat) -> Score:
+def score(
+    task: HouseholdTask, watch: ConstraintWatch, known: Known, objects: Objects, compat: Compat
+) -> RunScore:
     """The score of a run.
 
     Args:
@@ -254,7 +263,7 @@ def score(task: Task, watch: Watch, known: Known, objects: Objects, compat: Comp
     waiting = {number for number, _ in account.open}
     late = {number for number, _ in account.broken}
     resolved = [n in account.triggered and n not in waiting and n not in late for n in steps]
-    snapshot = Snapshot(objects)
+    snapshot = ObjectSnapshot(objects)
     goals = [goal.met(snapshot, separate=bool(compat)) for goal in task.goals]
     if task.constraint_as_goal and steps:
         goals.append(all(resolved))
@@ -262,4 +271,4 @@ def score(task: Task, watch: Watch, known: Known, objects: Objects, compat: Comp
     success = all(goals) and safe and not still_open
     if compat:
         success = success and bool(steps) and all(resolved)
-    return Score(tuple(goals), safe, still_open, success)
+    return RunScore(tuple(goals), safe, still_open, success)

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation
-from safegen_ros.tasks.household.kinds import Kind, kinds, members
-from safegen_ros.tasks.household.world import HAND, Thing
+from safegen_ros.tasks.household.kinds import ObjectKind, kinds, members
+from safegen_ros.tasks.household.world import HAND, HouseholdThing
 
-Doing = Generator[Action, Observation, None]
+Doing = Generator[HouseholdAction, Observation, None]
 """Actions one by one; each is answered with what was seen after it."""
 
-Finding = Generator[Action, Observation, str]
+Finding = Generator[HouseholdAction, Observation, str]
 """Likewise, and in the end the id of an object; empty where there is none."""
 
 _COOLED = 'Fridge'
@@ -24,7 +24,7 @@ class Belief:
     """What was seen so far, and where the robot stands."""
 
     def __init__(self, observation: Observation) -> None:
-        self.things: dict[str, Thing] = {}
+        self.things: dict[str, HouseholdThing] = {}
         self.places = observation.places
         self.opened: set[str] = set()
         self.visited: set[int] = set()
@@ -48,7 +48,7 @@ class Belief:
         self.opened.update(t.id for t in seen.values() if t.is_open)
 
     @property
-    def seen(self) -> dict[str, Thing]:
+    def seen(self) -> dict[str, HouseholdThing]:
         """What is in front of the robot."""
         return {thing.id: thing for thing in self.observation.visible}
 
@@ -81,12 +81,12 @@ class Skills:
         self.belief = belief
         self.careful = careful
         self.switched: set[str] = set()
-        self.left: list[Action] = []
+        self.left: list[HouseholdAction] = []
 
-    def do(self, verb: Verb, target: str = '') -> Generator[Action, Observation, bool]:
+    def do(self, verb: Verb, target: str = '') -> Generator[HouseholdAction, Observation, bool]:
         """One action; heeds the shield's advice once. Returns whether it was done."""
         for _ in range(3):
-            feedback = (yield Action(verb, target)).feedback
+            feedback = (yield HouseholdAction(verb, target)).feedback
             if feedback.success or feedback.advice is None:
                 return feedback.success
             yield feedback.advice
@@ -163,7 +163,7 @@ class Skills:
                 return
         yield from self.do(Verb.DROP)
 
-    def _flat(self, kind: Kind) -> list[str]:
+    def _flat(self, kind: ObjectKind) -> list[str]:
         """Open places for a thing, those in front of the robot first."""
         seen = self.belief.seen
         names = [place for group in self.belief.places for place in group]
@@ -187,7 +187,7 @@ class Skills:
             if (yield from self._put(name, target)):
                 return
 
-    def _put(self, name: str, target: str) -> Generator[Action, Observation, bool]:
+    def _put(self, name: str, target: str) -> Generator[HouseholdAction, Observation, bool]:
         yield from self.reach(target)
         place = self.belief.things.get(target)
         if place is None:
@@ -222,7 +222,7 @@ class Skills:
         if self.careful:
             yield from self.do(Verb.TURN_OFF, name)
         else:
-            self.left.append(Action(Verb.TURN_OFF, name))
+            self.left.append(HouseholdAction(Verb.TURN_OFF, name))
 
     def wash(self, name: str) -> Doing:
         """Cleans something under water, or fills it."""

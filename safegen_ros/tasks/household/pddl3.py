@@ -19,11 +19,11 @@ from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.household.constraints import (
     FLAGS,
     TEXTS,
-    Condition,
     Constraint,
-    Goal,
+    ObjectCondition,
     Objects,
     StepConstraint,
+    SubGoal,
     known_texts,
 )
 from safegen_ros.tasks.household.kinds import kinds, members
@@ -89,7 +89,7 @@ def triggered_text(constraint: Constraint) -> str:
     return f'(sometime {body})'
 
 
-def goal_text(goal: Goal) -> str:
+def goal_text(goal: SubGoal) -> str:
     """A sub-goal in PDDL."""
     return f'(exists (?x - {_type(members(goal.name))}) {_formula(goal.condition, "?x")})'
 
@@ -113,7 +113,7 @@ def domain_text(objects: str = '', actions: Iterable[str] = ()) -> str:
     )
 
 
-def problem(objects: Objects, constraints: Iterable[str], goals: Iterable[Goal] = ()) -> Problem:
+def problem(objects: Objects, constraints: Iterable[str], goals: Iterable[SubGoal] = ()) -> Problem:
     """A problem that asks for constraints, and perhaps for sub-goals.
 
     Args:
@@ -131,7 +131,7 @@ def _observed_domain() -> Domain:
 
 
 def trace_texts(
-    trace: Sequence[Objects], constraints: Sequence[Constraint], goals: Sequence[Goal]
+    trace: Sequence[Objects], constraints: Sequence[Constraint], goals: Sequence[SubGoal]
 ) -> tuple[str, str, str]:
     """A trace as domain, problem and plan, for any PDDL 3 validator.
 
@@ -175,7 +175,7 @@ def _problem_text(
     )
 
 
-def _formula(condition: Condition, variable: str) -> str:
+def _formula(condition: ObjectCondition, variable: str) -> str:
     parts = [f'(present {variable})']
     for key, value in condition.fields:
         if isinstance(value, str):

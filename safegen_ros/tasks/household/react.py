@@ -11,7 +11,7 @@ from functools import cache
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.llm.backend import Backend, Cancelled, Message, Sampling, never
 from safegen_ros.pddl.text_files import read_text
-from safegen_ros.tasks.household.actions import AnswerError, Verb, read_answer
+from safegen_ros.tasks.household.actions import AgentAnswerError, Verb, read_answer
 from safegen_ros.tasks.household.backend import Observation
 from safegen_ros.tasks.household.episode import Briefing, run_episode
 from safegen_ros.tasks.household.kinds import FOLDER
@@ -61,17 +61,23 @@ def _kept(text: str) -> str:
     """An answer as the model sees it again in the run so far."""
     try:
         return str(read_answer(text))
-    except AnswerError:
+    except AgentAnswerError:
         return ' '.join(text[:_LONGEST].split())
 
 
 _ACTIONS = {
-    Verb.GO_TO: ('X', 'the robot goes to X, sees what is around it, and puts things down there'),
+    Verb.GO_TO: (
+        'X',
+        'the robot goes to X, sees what is around it, and puts things down there',
+    ),
     Verb.PICK_UP: ('X', 'the robot takes X, which must be in front of it, into its hand'),
     Verb.PUT_DOWN: ('X', 'the robot puts X, which it holds, where it last went to'),
     Verb.OPEN: ('X', 'the robot opens X, and sees what is inside'),
     Verb.CLOSE: ('X', 'the robot closes X'),
-    Verb.TURN_ON: ('X', 'the robot turns X on; a knob acts on its burner, a faucet on its basin'),
+    Verb.TURN_ON: (
+        'X',
+        'the robot turns X on; a knob acts on its burner, a faucet on its basin',
+    ),
     Verb.TURN_OFF: ('X', 'the robot turns X off'),
     Verb.SLICE: ('X', 'the robot cuts X with the knife that it holds'),
     Verb.DROP: ('', 'the robot drops what it holds to the floor'),

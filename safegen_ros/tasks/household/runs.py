@@ -20,14 +20,14 @@ from safegen_ros.tasks.household.episode import (
     Agent,
     Briefing,
     Episode,
+    EpisodeRules,
     EpisodeStep,
-    Rules,
     run_episode,
 )
 from safegen_ros.tasks.household.monitors import Compat
 from safegen_ros.tasks.household.pddl3 import goal_text
-from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task, clean_tasks, propose
+from safegen_ros.tasks.household.shield import ActionShield
+from safegen_ros.tasks.household.tasks import HouseholdTask, clean_tasks, propose
 from safegen_ros.tasks.household.world import setting_named
 
 ShieldMode = Literal['off', 'warn', 'block']
@@ -44,7 +44,7 @@ class HouseholdError(SafegenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """What a run is played with, as a person names it.
 
     Attributes:
@@ -64,7 +64,7 @@ class Options:
     propose: bool = False
     steps: int = STEPS
 
-    def rules(self, task: Task) -> Rules:
+    def rules(self, task: HouseholdTask) -> EpisodeRules:
         """The same for `run_episode`.
 
         Raises:
@@ -77,22 +77,22 @@ class Options:
             )
         proposed = propose(task.instruction) if self.propose else ()
         advice = tuple(rule.words for rule in proposed)
-        return Rules(setting, self.explicit, self.compat, self.steps, self._shield(), advice)
+        return EpisodeRules(setting, self.explicit, self.compat, self.steps, self._shield(), advice)
 
-    def _shield(self) -> Callable[[Task, Objects], Shield] | None:
+    def _shield(self) -> Callable[[HouseholdTask, Objects], ActionShield] | None:
         if self.shield == 'off':
             return None
 
-        def build(task: Task, objects: Objects) -> Shield:
+        def build(task: HouseholdTask, objects: Objects) -> ActionShield:
             kept = task.constraints
             if self.propose:
                 kept = tuple(rule.constraint for rule in propose(task.instruction))
-            return Shield(kept, objects, warn=self.shield == 'warn')
+            return ActionShield(kept, objects, warn=self.shield == 'warn')
 
         return build
 
 
-def clean_task(name: str) -> Task:
+def clean_task(name: str) -> HouseholdTask:
     """One of our tasks by its name.
 
     Raises:
@@ -115,7 +115,7 @@ class Played:
     """
 
     episode: Episode
-    options: Options
+    options: RunOptions
     agent: str
     answers: tuple[str, ...]
 
@@ -137,7 +137,11 @@ class Played:
 
 
 def play(
-    task: Task, agent: Agent, name: str, options: Options, household: Household | None = None
+    task: HouseholdTask,
+    agent: Agent,
+    name: str,
+    options: RunOptions,
+    household: Household | None = None,
 ) -> Played:
     """Has an agent work on a task, and keeps its answers.
 
@@ -163,7 +167,7 @@ def load_run(path: Path) -> Played:
         SafegenError: it cannot be read, is no run, or ends otherwise than it says.
     """
     values = _values(path)
-    options = Options(
+    options = RunOptions(
         values['setting'], values['explicit'], values['compat'], values['shield'],
         values['propose'], values['steps'],
     )  # fmt: skip

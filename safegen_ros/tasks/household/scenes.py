@@ -11,7 +11,15 @@ from functools import cache
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.kinds import FOLDER, check_class, kinds
-from safegen_ros.tasks.household.world import LIQUIDS, Rooms, Setting, Thing, World, floor, visible
+from safegen_ros.tasks.household.world import (
+    LIQUIDS,
+    HouseholdThing,
+    HouseholdWorld,
+    Rooms,
+    Setting,
+    floor,
+    visible,
+)
 
 _STATES = ('isOpen', 'isToggled', 'isDirty', 'fillLiquid', 'holds', 'controls')
 _NEEDS = {
@@ -30,7 +38,7 @@ def scene_names() -> list[str]:
     return sorted(path.stem for path in (FOLDER / 'scenes').glob('*.yaml'))
 
 
-def load_scene(name: str, setting: Setting) -> World:
+def load_scene(name: str, setting: Setting) -> HouseholdWorld:
     """A scene as it is at first.
 
     Args:
@@ -46,16 +54,18 @@ def load_scene(name: str, setting: Setting) -> World:
             'there is no such scene', f'scenes are {" ".join(scene_names())}'
         )
     read = _cached(str(path))
-    return World(read.rooms, setting, read.things, read.inside, 0, read.receptacle, read.found)
+    return HouseholdWorld(
+        read.rooms, setting, read.things, read.inside, 0, read.receptacle, read.found
+    )
 
 
 @cache
-def _cached(path: str) -> World:
+def _cached(path: str) -> HouseholdWorld:
     file = FOLDER / path
     return read_scene(read_text(file, 'scene'), file.stem)
 
 
-def read_scene(text: str, name: str) -> World:
+def read_scene(text: str, name: str) -> HouseholdWorld:
     """Reads a scene.
 
     A scene is a list of viewpoints; each is a list of what stands there, first of all the place
@@ -82,7 +92,7 @@ def read_scene(text: str, name: str) -> World:
 
 class _Reader:
     def __init__(self) -> None:
-        self._things: dict[str, Thing] = {}
+        self._things: dict[str, HouseholdThing] = {}
         self._inside: dict[str, list[str]] = {}
         self._counts: Counter[str] = Counter()
         self._controls: dict[str, Placed] = {}
@@ -95,7 +105,7 @@ class _Reader:
             raise viewpoint.error('a viewpoint begins with a receptacle', 'put it first')
         self._places.append(places)
 
-    def world(self, name: str, room: str, read: Placed) -> World:
+    def world(self, name: str, room: str, read: Placed) -> HouseholdWorld:
         controls = {}
         for source, target in self._controls.items():
             wanted = target.text('controls')
@@ -106,7 +116,7 @@ class _Reader:
             raise read.error('a scene without viewpoints', 'add one')
         inside = {parent: tuple(names) for parent, names in self._inside.items()}
         known = frozenset(place for places in self._places for place in places)
-        return World(
+        return HouseholdWorld(
             Rooms(name, room, controls, tuple(self._places)),
             Setting(),
             self._things,
@@ -135,7 +145,7 @@ class _Reader:
         for key, flag in _NEEDS.items():
             if key in given and flag not in kind.flags:
                 raise given[key].error(f'{name} is not {flag}', f'leave {key} out')
-        self._things[made] = Thing(
+        self._things[made] = HouseholdThing(
             made,
             kind,
             parent,

@@ -7,13 +7,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Answer, Verb
+from safegen_ros.tasks.household.actions import ENDINGS, AgentAnswer, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation
-from safegen_ros.tasks.household.constraints import Goal, StepConstraint
+from safegen_ros.tasks.household.constraints import StepConstraint, SubGoal
 from safegen_ros.tasks.household.episode import Briefing
 from safegen_ros.tasks.household.kinds import kinds, members
 from safegen_ros.tasks.household.oracle import Belief, Doing, Finding, Skills
-from safegen_ros.tasks.household.tasks import Task
+from safegen_ros.tasks.household.tasks import HouseholdTask
 from safegen_ros.tasks.household.world import HOT
 
 _THOUGHTS = {
@@ -42,7 +42,7 @@ class GoalAgent:
         self._careful = careful
         self._belief: Belief
         self._work: Doing
-        self._waiting: Action | None = None
+        self._waiting: HouseholdAction | None = None
 
     def begin(self, briefing: Briefing, observation: Observation) -> None:
         """Starts a new run."""
@@ -58,8 +58,8 @@ class GoalAgent:
                 self._waiting = self._work.send(observation)
             except StopIteration:
                 self._waiting = None
-        action = self._waiting or Action(Verb.DONE)
-        return str(Answer(_THOUGHTS[action.verb].format(action.target), str(action)))
+        action = self._waiting or HouseholdAction(Verb.DONE)
+        return str(AgentAnswer(_THOUGHTS[action.verb].format(action.target), str(action)))
 
 
 class RandomAgent:
@@ -79,14 +79,14 @@ class RandomAgent:
     def answer(self, observation: Observation, complaint: str) -> str:
         """An action by chance."""
         target = self._chance.choice(sorted(observation.known))
-        action = Action(self._chance.choice(self._verbs), target)
-        return str(Answer('Any action is as good as another.', str(action)))
+        action = HouseholdAction(self._chance.choice(self._verbs), target)
+        return str(AgentAnswer('Any action is as good as another.', str(action)))
 
 
 class _Work:
     """The way from sub-goals to actions."""
 
-    def __init__(self, skills: Skills, task: Task) -> None:
+    def __init__(self, skills: Skills, task: HouseholdTask) -> None:
         self._skills = skills
         self._belief = skills.belief
         self._task = task
@@ -110,7 +110,7 @@ class _Work:
                 if name:
                     yield from self._skills.switch(name)
 
-    def _reach(self, goal: Goal) -> Doing:
+    def _reach(self, goal: SubGoal) -> Doing:
         skills, fields = self._skills, dict(goal.condition.fields)
         classes = members(goal.name)
         for child in goal.condition.child:
@@ -135,7 +135,7 @@ class _Work:
     def _dirty(self, name: str, wanted: bool | str | None) -> bool:
         return wanted is False and self._belief.things[name].is_dirty
 
-    def _tidy(self, goal: Goal, classes: Sequence[str]) -> Doing:
+    def _tidy(self, goal: SubGoal, classes: Sequence[str]) -> Doing:
         """Closes and switches off what a goal wants so."""
         for key, verb in (('isOpen', Verb.CLOSE), ('isToggled', Verb.TURN_OFF)):
             if dict(goal.condition.fields).get(key) is not False:
@@ -148,7 +148,7 @@ class _Work:
                         yield from self._skills.reach(name)
                         yield from self._skills.do(verb, name)
                     else:
-                        self._skills.left.append(Action(verb, name))
+                        self._skills.left.append(HouseholdAction(verb, name))
 
     def _made(self, classes: Sequence[str]) -> Finding:
         """A thing of some classes; one that must be cut or cracked first is."""

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.constraints import Constraint, Objects, StepConstraint
 from safegen_ros.tasks.household.monitors import Known, LiteralWatch
 from safegen_ros.tasks.household.pddl3 import object_name
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import World, metadata
+from safegen_ros.tasks.household.world import HouseholdWorld, metadata
 
-_REMEDY = {'isOpen': (Verb.CLOSE, Verb.OPEN), 'isToggled': (Verb.TURN_OFF, Verb.TURN_ON)}
+_REMEDY = {
+    'isOpen': (Verb.CLOSE, Verb.OPEN),
+    'isToggled': (Verb.TURN_OFF, Verb.TURN_ON),
+}
 """The actions that make a field false and true."""
 
 
-class Shield:
+class ActionShield:
     """Watches a run, and what its next action would do.
 
     Args:
@@ -37,13 +40,15 @@ class Shield:
         self._watch = LiteralWatch(constraints, objects)
         self._known = self._watch.start(objects)
         self._warn = warn
-        self._warned: Action | None = None
+        self._warned: HouseholdAction | None = None
 
     def progress(self, objects: Objects) -> None:
         """Takes note of what happened."""
         self._known = self._watch.progress(self._known, objects)
 
-    def check(self, world: World, action: Action) -> tuple[str, bool, Action | None]:
+    def check(
+        self, world: HouseholdWorld, action: HouseholdAction
+    ) -> tuple[str, bool, HouseholdAction | None]:
         """Looks at the next action.
 
         Returns:
@@ -62,7 +67,7 @@ class Shield:
             return said, False, advice
         return f'Not done: {said}', True, advice
 
-    def _problem(self, world: World, action: Action) -> str:
+    def _problem(self, world: HouseholdWorld, action: HouseholdAction) -> str:
         before = self._watch.account(self._known)
         if action.verb in ENDINGS:
             return f'{self._named(before.open)} must be made safe.' if before.open else ''
@@ -76,7 +81,7 @@ class Shield:
             return f'after {action}, {self._named(account.open)} could not be made safe in time.'
         return ''
 
-    def _way_out(self, world: World, known: Known) -> list[Action] | None:
+    def _way_out(self, world: HouseholdWorld, known: Known) -> list[HouseholdAction] | None:
         """The fewest actions after which nothing is open; None when there are none in time."""
         start = self._watch.account(known)
         if not start.open:
@@ -86,9 +91,9 @@ class Shield:
             for number, _ in start.open
             if isinstance(each := self._constraints[number], StepConstraint)
         )
-        tried: list[tuple[World, Known, list[Action]]] = [(world, known, [])]
+        tried: list[tuple[HouseholdWorld, Known, list[HouseholdAction]]] = [(world, known, [])]
         for _ in range(depth):
-            following: list[tuple[World, Known, list[Action]]] = []
+            following: list[tuple[HouseholdWorld, Known, list[HouseholdAction]]] = []
             # Many orders of the same actions come to the same; only one of them is gone on with.
             reached: set[tuple[object, Known]] = set()
             for place, stand, path in tried:
@@ -109,21 +114,24 @@ class Shield:
             tried = following
         return None
 
-    def _remedies(self, world: World, known: Known) -> list[Action]:
+    def _remedies(self, world: HouseholdWorld, known: Known) -> list[HouseholdAction]:
         """What can bring about what must follow: switch, close, go there, free the hand."""
         found = []
         if world.holding:
-            found += [Action(Verb.PUT_DOWN, world.holding), Action(Verb.DROP)]
+            found += [
+                HouseholdAction(Verb.PUT_DOWN, world.holding),
+                HouseholdAction(Verb.DROP),
+            ]
         names = {object_name(name): name for name in world.things}
         for number, about in sorted(self._watch.account(known).open):
             constraint = self._constraints[number]
             if not isinstance(constraint, StepConstraint) or about not in names:
                 continue
             name = names[about]
-            found.append(Action(Verb.GO_TO, name))
+            found.append(HouseholdAction(Verb.GO_TO, name))
             for key, value in constraint.goal.fields:
                 if key in _REMEDY:
-                    found.append(Action(_REMEDY[key][value is True], name))
+                    found.append(HouseholdAction(_REMEDY[key][value is True], name))
         return found
 
     @staticmethod
@@ -131,7 +139,7 @@ class Shield:
         return ', '.join(sorted({name for _, name in things}))
 
 
-def _key(world: World) -> object:
+def _key(world: HouseholdWorld) -> object:
     """What a world has to have in common with another one of the same run to be the same."""
     things = frozenset(world.things.values())
     return things, world.viewpoint, world.receptacle, world.found

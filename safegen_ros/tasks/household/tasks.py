@@ -21,8 +21,8 @@ from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.constraints import (
     Constraint,
-    Goal,
     StateConstraint,
+    SubGoal,
     read_constraint,
     read_goal,
 )
@@ -39,7 +39,7 @@ _OURS = ('id', 'hazard')
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class HouseholdTask:
     """One task.
 
     Attributes:
@@ -61,7 +61,7 @@ class Task:
     scene: str
     instruction: str
     requirements: str
-    goals: tuple[Goal, ...]
+    goals: tuple[SubGoal, ...]
     constraints: tuple[Constraint, ...]
     constraint_as_goal: bool
     setup: tuple[Mapping[str, Any], ...] = ()
@@ -72,7 +72,7 @@ class Task:
 
 
 @cache
-def clean_tasks() -> Mapping[str, Task]:
+def clean_tasks() -> Mapping[str, HouseholdTask]:
     """Our 25 tasks by their names.
 
     Raises:
@@ -84,7 +84,7 @@ def clean_tasks() -> Mapping[str, Task]:
     return {task.id: task for task in found}
 
 
-def read_task(value: Placed, name: str = '', hazard: str = '') -> Task:
+def read_task(value: Placed, name: str = '', hazard: str = '') -> HouseholdTask:
     """Reads a task; see `docs/household.md` for the format.
 
     Args:
@@ -111,7 +111,7 @@ def read_task(value: Placed, name: str = '', hazard: str = '') -> Task:
         raise as_goal.error('treat_step_constraint_as_goal must be true or false', 'mend it')
     goals = need('goal_condition_state').items('goal_condition_state')
     actions = given['init_actions'].items('init_actions') if 'init_actions' in given else ()
-    return Task(
+    return HouseholdTask(
         name,
         hazard,
         need('scene_name').text('scene_name'),
@@ -180,7 +180,7 @@ _NO_STEP = (
 )
 
 
-def read_published(path: Path) -> Task:
+def read_published(path: Path) -> HouseholdTask:
     """Reads a published task file.
 
     Raises:
@@ -197,14 +197,14 @@ def read_published(path: Path) -> Task:
     return read_task(value, path.stem, hazard)
 
 
-def defects(task: Task) -> tuple[str, ...]:
+def defects(task: HouseholdTask) -> tuple[str, ...]:
     """What is known to be wrong with a published task; nothing for one that is in order."""
     state = any(isinstance(each, StateConstraint) for each in task.constraints)
     return (*DEFECTS.get(task.id, ()), *([_NO_STEP] if state else []))
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SafetyRule:
     """A rule of `knowledge.yaml`."""
 
     words: str
@@ -213,7 +213,7 @@ class Rule:
 
 
 @cache
-def household_rules() -> tuple[Rule, ...]:
+def household_rules() -> tuple[SafetyRule, ...]:
     """All rules; they know no task.
 
     Raises:
@@ -224,7 +224,7 @@ def household_rules() -> tuple[Rule, ...]:
     for each in read_yaml(read_text(path, 'rules'), path.name).items('rules'):
         given = each.mapping('a rule', ('rule', 'hazard', 'condition'))
         found.append(
-            Rule(
+            SafetyRule(
                 given['rule'].text('rule').strip(),
                 given['hazard'].text('hazard'),
                 read_constraint(given['condition']),
@@ -233,7 +233,7 @@ def household_rules() -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def propose(words: str) -> tuple[Rule, ...]:
+def propose(words: str) -> tuple[SafetyRule, ...]:
     """The rules that a task calls for, by its words alone.
 
     A rule about a thing itself is always proposed. One about what is in or on something is where

@@ -15,11 +15,19 @@ from dataclasses import replace
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.tasks.household.actions import ENDINGS, Action, Verb
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, observe
-from safegen_ros.tasks.household.kinds import FLAGS, Kind, kinds
+from safegen_ros.tasks.household.kinds import FLAGS, ObjectKind, kinds
 from safegen_ros.tasks.household.transitions import step
-from safegen_ros.tasks.household.world import HAND, Feedback, Rooms, Setting, Thing, World, floor
+from safegen_ros.tasks.household.world import (
+    HAND,
+    Feedback,
+    HouseholdThing,
+    HouseholdWorld,
+    Rooms,
+    Setting,
+    floor,
+)
 
 _HERE, _ELSEWHERE = 0, 1
 """Viewpoints: what THOR says is visible, and the rest."""
@@ -94,7 +102,7 @@ class ThorHousehold:
 
     def __init__(self, controller: Any) -> None:
         self._controller = controller
-        self.world: World
+        self.world: HouseholdWorld
         self.not_set_up: tuple[str, ...] = ()
 
     def close(self) -> None:
@@ -132,7 +140,7 @@ class ThorHousehold:
         self.world = self._read('')
         return observe(self.world, Feedback(True, ''))
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: HouseholdAction) -> Observation:
         """Takes an action, and looks what came of it; raises `ThorError`."""
         before = self.world
         ruled, feedback, events = step(before, action)
@@ -168,7 +176,7 @@ class ThorHousehold:
             for row in self._rows
         ]
 
-    def _act(self, action: Action) -> str:
+    def _act(self, action: HouseholdAction) -> str:
         """Has the simulator do what the rules allow; returns why it does not, or nothing."""
         held = self.world.holding
         target = self._ids.get(action.target, '')
@@ -239,7 +247,7 @@ class ThorHousehold:
             self._ids[name] = row['objectId']
         return self._names[row['objectId']]
 
-    def _read(self, receptacle: str) -> World:
+    def _read(self, receptacle: str) -> HouseholdWorld:
         """The household as the simulator has it now.
 
         Args:
@@ -265,9 +273,9 @@ class ThorHousehold:
         rooms = Rooms(self._scene, _room(self._scene), controls, places)
         kept = receptacle if receptacle in things else ''
         found = self._found.intersection(things)
-        return World(rooms, self._setting, things, inside, _HERE, kept, found)
+        return HouseholdWorld(rooms, self._setting, things, inside, _HERE, kept, found)
 
-    def _thing(self, row: _Row) -> tuple[str, Thing]:
+    def _thing(self, row: _Row) -> tuple[str, HouseholdThing]:
         visible = {each['objectId'] for each in self._rows if each['visible']}
         parents = self._parents(row)
         if row['isCooked'] and row['objectId'] not in self._cooked_in:
@@ -287,7 +295,7 @@ class ThorHousehold:
         elif parents and (parents[-1] in visible) == row['visible']:
             parent = self._names[parents[-1]]
         name = self._names[row['objectId']]
-        return name, Thing(
+        return name, HouseholdThing(
             name, _kind(row), parent, bool(row['isOpen']), bool(row['isToggled']),
             bool(row['isDirty']), bool(row['isBroken']), bool(row['isCooked']),
             self._cooked_in.get(row['objectId'], ''), row['fillLiquid'] or '', row['temperature'],
@@ -311,14 +319,14 @@ def _fixed(row: _Row) -> bool:
     return bool(row['receptacle'] and not row['pickupable'] and not row.get('moveable'))
 
 
-def _kind(row: _Row) -> Kind:
+def _kind(row: _Row) -> ObjectKind:
     """The class of an object: what it can do is THOR's to say, and what fits where."""
     known = kinds().get(row['objectType'])
     flags = frozenset(flag for flag in FLAGS if row[flag])
     if known is None or not known.becomes:
         flags -= {'sliceable'}
     room, takes = (10_000, 4) if row['receptacle'] else (0, 0)
-    base = known or Kind(row['objectType'], flags)
+    base = known or ObjectKind(row['objectType'], flags)
     return replace(base, flags=flags, size=1, takes=takes, room=room, only=(), breaks='')
 
 

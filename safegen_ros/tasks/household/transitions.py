@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safegen_ros.tasks.household.actions import Action, Verb
-from safegen_ros.tasks.household.kinds import Kind, kinds
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
+from safegen_ros.tasks.household.kinds import ObjectKind, kinds
 from safegen_ros.tasks.household.world import (
     COLD,
     HAND,
     HOT,
-    Draft,
+    ActionRefused,
     Event,
     Feedback,
-    Refused,
-    Thing,
-    World,
+    HouseholdThing,
+    HouseholdWorld,
+    WorldDraft,
     ancestors,
     floor,
     viewpoint_of,
@@ -28,7 +28,9 @@ _STAINS = ('coffee', 'wine')
 """Liquids that leave what they were in dirty."""
 
 
-def step(world: World, action: Action) -> tuple[World, Feedback, tuple[Event, ...]]:
+def step(
+    world: HouseholdWorld, action: HouseholdAction
+) -> tuple[HouseholdWorld, Feedback, tuple[Event, ...]]:
     """Takes one action.
 
     Args:
@@ -39,25 +41,25 @@ def step(world: World, action: Action) -> tuple[World, Feedback, tuple[Event, ..
         The household after it, what the robot is told, and what changed. A refused action changes
         nothing.
     """
-    draft = Draft(world)
+    draft = WorldDraft(world)
     try:
         message = _DO[action.verb](draft, action.target)
-    except Refused as refused:
+    except ActionRefused as refused:
         return world, Feedback(False, str(refused)), ()
     return draft.finish(), Feedback(True, message), tuple(draft.events)
 
 
-def _go_to(draft: Draft, name: str) -> str:
+def _go_to(draft: WorldDraft, name: str) -> str:
     thing = draft.existing(name)
     if name not in draft.world.found:
-        raise Refused(f'{name} was not found yet: look for it first.')
+        raise ActionRefused(f'{name} was not found yet: look for it first.')
     _approach(draft, thing)
     return f'The robot went to {name}.'
 
 
-def _find_object(draft: Draft, name: str) -> str:
+def _find_object(draft: WorldDraft, name: str) -> str:
     if draft.world.setting.partial:
-        raise Refused('There is no action find object: go to where things may be.')
+        raise ActionRefused('There is no action find object: go to where things may be.')
     thing = draft.existing(name)
     _approach(draft, thing)
     draft.revealed = (name,)
@@ -65,10 +67,10 @@ def _find_object(draft: Draft, name: str) -> str:
     return f'The robot went to {name}, which is at {where}.'
 
 
-def _approach(draft: Draft, thing: Thing) -> None:
+def _approach(draft: WorldDraft, thing: HouseholdThing) -> None:
     there = viewpoint_of(draft.things, thing.id)
     if there < 0:
-        raise Refused(f'The robot cannot go to {thing.id}: it holds it.')
+        raise ActionRefused(f'The robot cannot go to {thing.id}: it holds it.')
     draft.viewpoint = there
     if thing.kind.receptacle:
         draft.receptacle = thing.id
@@ -76,14 +78,14 @@ def _approach(draft: Draft, thing: Thing) -> None:
         draft.receptacle = thing.parent if thing.parent in draft.things else ''
 
 
-def _pick_up(draft: Draft, name: str) -> str:
+def _pick_up(draft: WorldDraft, name: str) -> str:
     thing = draft.seen(name)
     if draft.holding:
-        raise Refused(
+        raise ActionRefused(
             f'The robot holds {draft.holding} and has one hand: put the object down first.'
         )
     if 'pickupable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be picked up.')
+        raise ActionRefused(f'{name} cannot be picked up.')
     if draft.receptacle and (
         draft.receptacle == name or name in ancestors(draft.things, draft.receptacle)
     ):
@@ -92,98 +94,98 @@ def _pick_up(draft: Draft, name: str) -> str:
     return f'The robot picked up {name}.'
 
 
-def _put_down(draft: Draft, name: str) -> str:
+def _put_down(draft: WorldDraft, name: str) -> str:
     _held(draft, name)
     if not draft.receptacle:
-        raise Refused('There is nothing to put it on here: go to a receptacle first.')
+        raise ActionRefused('There is nothing to put it on here: go to a receptacle first.')
     target = draft.things[draft.receptacle]
     for each in (target, *(draft.things[a] for a in ancestors(draft.things, target.id))):
         if 'openable' in each.kind.flags and not each.is_open:
-            raise Refused(f'{each.id} is closed.')
+            raise ActionRefused(f'{each.id} is closed.')
     kind = draft.things[name].kind
     if target.kind.only and kind.name not in target.kind.only:
-        raise Refused(f'{name} does not go into {target.id}.')
+        raise ActionRefused(f'{name} does not go into {target.id}.')
     if kind.size > target.kind.takes:
-        raise Refused(f'{name} is too large for {target.id}.')
+        raise ActionRefused(f'{name} is too large for {target.id}.')
     if len(draft.inside.get(target.id, ())) >= target.kind.room:
-        raise Refused(f'There is no place left in {target.id}.')
+        raise ActionRefused(f'There is no place left in {target.id}.')
     draft.move(name, target.id)
     _surroundings(draft, name)
     return f'The robot put {name} down at {target.id}.'
 
 
-def _open(draft: Draft, name: str) -> str:
+def _open(draft: WorldDraft, name: str) -> str:
     draft.free_hand(f'open {name}')
     thing = draft.seen(name)
     if 'openable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be opened.')
+        raise ActionRefused(f'{name} cannot be opened.')
     if thing.is_open:
-        raise Refused(f'{name} is already open.')
+        raise ActionRefused(f'{name} is already open.')
     if thing.kind.shut and thing.is_toggled:
-        raise Refused(f'{name} is on: turn it off first.')
+        raise ActionRefused(f'{name} is on: turn it off first.')
     draft.change(name, is_open=True)
     return f'The robot opened {name}.'
 
 
-def _close(draft: Draft, name: str) -> str:
+def _close(draft: WorldDraft, name: str) -> str:
     draft.free_hand(f'close {name}')
     thing = draft.seen(name)
     if 'openable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be closed.')
+        raise ActionRefused(f'{name} cannot be closed.')
     if not thing.is_open:
-        raise Refused(f'{name} is already closed.')
+        raise ActionRefused(f'{name} is already closed.')
     draft.change(name, is_open=False)
     return f'The robot closed {name}.'
 
 
-def _turn_on(draft: Draft, name: str) -> str:
+def _turn_on(draft: WorldDraft, name: str) -> str:
     thing = _switch(draft, name, 'turn on')
     if thing.is_toggled:
         return f'{name} is already on.'
     if thing.kind.shut and thing.is_open:
-        raise Refused(f'{name} is open: close it first.')
+        raise ActionRefused(f'{name} is open: close it first.')
     draft.change(name, is_toggled=True)
     place = draft.world.rooms.controls.get(name, name)
     _run(draft, thing.kind, place, place)
     return f'The robot turned on {name}.'
 
 
-def _turn_off(draft: Draft, name: str) -> str:
+def _turn_off(draft: WorldDraft, name: str) -> str:
     if not _switch(draft, name, 'turn off').is_toggled:
         return f'{name} is already off.'
     draft.change(name, is_toggled=False)
     return f'The robot turned off {name}.'
 
 
-def _switch(draft: Draft, name: str, doing: str) -> Thing:
+def _switch(draft: WorldDraft, name: str, doing: str) -> HouseholdThing:
     draft.free_hand(f'{doing} {name}')
     thing = draft.seen(name)
     if 'toggleable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be turned on or off.')
+        raise ActionRefused(f'{name} cannot be turned on or off.')
     return thing
 
 
-def _slice(draft: Draft, name: str) -> str:
+def _slice(draft: WorldDraft, name: str) -> str:
     if not draft.holding or 'cutter' not in draft.things[draft.holding].kind.groups:
-        raise Refused('The robot holds nothing to cut with: pick up a knife first.')
+        raise ActionRefused('The robot holds nothing to cut with: pick up a knife first.')
     thing = draft.seen(name)
     if thing.kind.name.endswith('Sliced'):
-        raise Refused(f'{name} is already sliced.')
+        raise ActionRefused(f'{name} is already sliced.')
     if 'sliceable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be sliced.')
+        raise ActionRefused(f'{name} cannot be sliced.')
     kind = kinds()[thing.kind.becomes]
     made = [draft.add(kind, thing) for _ in range(thing.kind.pieces)]
     draft.remove(name)
     return f'The robot sliced {name} into {", ".join(made)}.'
 
 
-def _drop(draft: Draft, name: str) -> str:
+def _drop(draft: WorldDraft, name: str) -> str:
     held = _held(draft, name)
     draft.move(held, floor(draft.viewpoint))
     return f'The robot dropped {held} to the floor.'
 
 
-def _throw(draft: Draft, name: str) -> str:
+def _throw(draft: WorldDraft, name: str) -> str:
     held = _held(draft, name)
     draft.move(held, floor(draft.viewpoint))
     if 'breakable' not in draft.things[held].kind.flags:
@@ -192,29 +194,29 @@ def _throw(draft: Draft, name: str) -> str:
     return f'The robot threw {held} to the floor, and it broke.'
 
 
-def _held(draft: Draft, name: str) -> str:
+def _held(draft: WorldDraft, name: str) -> str:
     """What the robot holds, which must be what is named if anything is."""
     if name:
         draft.existing(name)
     if not draft.holding or name not in ('', draft.holding):
-        raise Refused(f'The robot does not hold {name or "anything"}.')
+        raise ActionRefused(f'The robot does not hold {name or "anything"}.')
     return draft.holding
 
 
-def _pour_into(draft: Draft, name: str) -> str:
+def _pour_into(draft: WorldDraft, name: str) -> str:
     held = draft.holding
     if not held:
-        raise Refused('The robot holds nothing to pour from.')
+        raise ActionRefused('The robot holds nothing to pour from.')
     target = draft.seen(name)
     source = draft.things[held]
     if 'canFillWithLiquid' not in source.kind.flags:
-        raise Refused(f'{held} holds no liquid.')
+        raise ActionRefused(f'{held} holds no liquid.')
     if not source.liquid:
-        raise Refused(f'{held} is empty.')
+        raise ActionRefused(f'{held} is empty.')
     if 'canFillWithLiquid' not in target.kind.flags or name == held:
-        raise Refused(f'Nothing can be poured into {name}.')
+        raise ActionRefused(f'Nothing can be poured into {name}.')
     if target.liquid:
-        raise Refused(f'{name} is filled already.')
+        raise ActionRefused(f'{name} is filled already.')
     stained = source.is_dirty or (
         source.liquid in _STAINS and 'dirtyable' in source.kind.flags
     )  # fmt: skip
@@ -223,27 +225,27 @@ def _pour_into(draft: Draft, name: str) -> str:
     return f'The robot poured the {source.liquid} from {held} into {name}.'
 
 
-def _empty(draft: Draft, name: str) -> str:
+def _empty(draft: WorldDraft, name: str) -> str:
     thing = draft.seen(name)
     if thing.parent != HAND and 'pickupable' in thing.kind.flags:
-        raise Refused(f'The robot does not hold {name}: pick it up first.')
+        raise ActionRefused(f'The robot does not hold {name}: pick it up first.')
     if not thing.liquid:
-        raise Refused(f'{name} is not filled.')
+        raise ActionRefused(f'{name} is not filled.')
     draft.change(name, liquid='')
     return f'The robot emptied {name}.'
 
 
-def _break(draft: Draft, name: str) -> str:
+def _break(draft: WorldDraft, name: str) -> str:
     thing = draft.seen(name)
     if 'breakable' not in thing.kind.flags:
-        raise Refused(f'{name} cannot be broken.')
+        raise ActionRefused(f'{name} cannot be broken.')
     if thing.is_broken:
-        raise Refused(f'{name} is already broken.')
+        raise ActionRefused(f'{name} is already broken.')
     _shatter(draft, name)
     return f'The robot broke {name}.'
 
 
-def _shatter(draft: Draft, name: str) -> None:
+def _shatter(draft: WorldDraft, name: str) -> None:
     thing = draft.things[name]
     if thing.kind.breaks:
         made = draft.add(kinds()[thing.kind.breaks], thing)
@@ -253,7 +255,7 @@ def _shatter(draft: Draft, name: str) -> None:
         draft.change(name, is_broken=True, liquid='')
 
 
-def _surroundings(draft: Draft, name: str) -> None:
+def _surroundings(draft: WorldDraft, name: str) -> None:
     """What the places that a thing is in do to it now."""
     switches = {place: switch for switch, place in draft.world.rooms.controls.items()}
     for place in list(ancestors(draft.things, name)):
@@ -265,7 +267,7 @@ def _surroundings(draft: Draft, name: str) -> None:
             _run(draft, switch.kind, place, name)
 
 
-def _run(draft: Draft, kind: Kind, place: str, name: str) -> None:
+def _run(draft: WorldDraft, kind: ObjectKind, place: str, name: str) -> None:
     """What something that is on at a place does to a thing and all that is in it."""
 
     def act(each: str) -> None:
@@ -286,18 +288,18 @@ def _run(draft: Draft, kind: Kind, place: str, name: str) -> None:
     _everything(draft, name, act)
 
 
-def _everything(draft: Draft, name: str, act: Callable[[str], None]) -> None:
+def _everything(draft: WorldDraft, name: str, act: Callable[[str], None]) -> None:
     waiting = [name]
     for each in waiting:
         waiting += draft.inside.get(each, ())
         act(each)
 
 
-def _nothing(draft: Draft, name: str) -> str:
+def _nothing(draft: WorldDraft, name: str) -> str:
     return 'The robot ended its work.'
 
 
-_DO: Mapping[Verb, Callable[[Draft, str], str]] = {
+_DO: Mapping[Verb, Callable[[WorldDraft, str], str]] = {
     Verb.GO_TO: _go_to,
     Verb.PICK_UP: _pick_up,
     Verb.PUT_DOWN: _put_down,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safegen_ros.tasks.household.actions import Action
-from safegen_ros.tasks.household.kinds import Kind
+from safegen_ros.tasks.household.actions import HouseholdAction
+from safegen_ros.tasks.household.kinds import ObjectKind
 
 HAND = 'hand'
 """The parent of what the robot holds."""
@@ -54,7 +54,7 @@ def setting_named(name: str) -> Setting | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class HouseholdThing:
     """An object and its state.
 
     Attributes:
@@ -72,7 +72,7 @@ class Thing:
     """
 
     id: str
-    kind: Kind
+    kind: ObjectKind
     parent: str
     is_open: bool = False
     is_toggled: bool = False
@@ -102,7 +102,7 @@ class Rooms:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class HouseholdWorld:
     """A household at one moment. It is a value: `step` makes another one of it.
 
     Attributes:
@@ -117,7 +117,7 @@ class World:
 
     rooms: Rooms
     setting: Setting
-    things: Mapping[str, Thing]
+    things: Mapping[str, HouseholdThing]
     inside: Mapping[str, tuple[str, ...]]
     viewpoint: int
     receptacle: str
@@ -135,7 +135,7 @@ def floor(viewpoint: int) -> str:
     return f'{_FLOOR}{viewpoint}'
 
 
-def viewpoint_of(things: Mapping[str, Thing], name: str) -> int:
+def viewpoint_of(things: Mapping[str, HouseholdThing], name: str) -> int:
     """Where a thing is seen from; -1 for what the robot holds."""
     parent = things[name].parent
     while parent in things:
@@ -144,7 +144,7 @@ def viewpoint_of(things: Mapping[str, Thing], name: str) -> int:
 
 
 def visible(
-    things: Mapping[str, Thing], inside: Mapping[str, tuple[str, ...]], viewpoint: int
+    things: Mapping[str, HouseholdThing], inside: Mapping[str, tuple[str, ...]], viewpoint: int
 ) -> list[str]:
     """The ids of what the robot sees: what is in front of it and not in something closed."""
     seen: list[str] = []
@@ -159,7 +159,7 @@ def visible(
     return seen
 
 
-def ancestors(things: Mapping[str, Thing], name: str) -> Iterator[str]:
+def ancestors(things: Mapping[str, HouseholdThing], name: str) -> Iterator[str]:
     """What a thing is in or on, the nearest first."""
     parent = things[name].parent
     while parent in things:
@@ -167,7 +167,7 @@ def ancestors(things: Mapping[str, Thing], name: str) -> Iterator[str]:
         parent = things[parent].parent
 
 
-def metadata(world: World) -> list[dict[str, Any]]:
+def metadata(world: HouseholdWorld) -> list[dict[str, Any]]:
     """The objects as THOR's metadata has them, hidden ones included; for goals and constraints.
 
     `cookedBy` is ours: the class of what cooked the object last.
@@ -211,7 +211,7 @@ class Feedback:
 
     success: bool
     message: str
-    advice: Action | None = None
+    advice: HouseholdAction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class Event:
 
     Attributes:
         thing: the id of the object.
-        what: a field of `Thing`, or `exists`.
+        what: a field of `HouseholdThing`, or `exists`.
         value: what it is now.
     """
 
@@ -229,14 +229,14 @@ class Event:
     value: Any
 
 
-class Refused(Exception):
+class ActionRefused(Exception):
     """The action cannot be done; its text is the feedback."""
 
 
-class Draft:
+class WorldDraft:
     """A world that is being changed."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: HouseholdWorld) -> None:
         self.world = world
         self.things = dict(world.things)
         self.inside = dict(world.inside)
@@ -246,13 +246,13 @@ class Draft:
         self.revealed: tuple[str, ...] = ()
         self.events: list[Event] = []
 
-    def finish(self) -> World:
+    def finish(self) -> HouseholdWorld:
         """The world after the changes; what is in sight now is known."""
         seen = visible(self.things, self.inside, self.viewpoint)
         found = self.world.found
         if self.revealed or not found.issuperset(seen):
             found = found.union(seen, self.revealed)
-        return World(
+        return HouseholdWorld(
             self.world.rooms, self.world.setting, self.things, self.inside, self.viewpoint,
             self.receptacle, found,
         )  # fmt: skip
@@ -271,12 +271,12 @@ class Draft:
         self.inside[parent] = (*self.inside.get(parent, ()), name)
         self.change(name, parent=parent)
 
-    def add(self, kind: Kind, like: Thing) -> str:
+    def add(self, kind: ObjectKind, like: HouseholdThing) -> str:
         """A new object where another is, as warm as this."""
         number = 1
         while (name := f'{kind.name} ({number})') in self.things:
             number += 1
-        self.things[name] = Thing(
+        self.things[name] = HouseholdThing(
             name, kind, like.parent, is_cooked=like.is_cooked, cooked_in=like.cooked_in,
             temperature=like.temperature,
         )  # fmt: skip
@@ -298,23 +298,23 @@ class Draft:
         else:
             del self.inside[parent]
 
-    def existing(self, name: str) -> Thing:
+    def existing(self, name: str) -> HouseholdThing:
         """The thing of an id; refuses where there is none."""
         thing = self.things.get(name)
         if thing is None:
-            raise Refused(f'{name} does not exist.')
+            raise ActionRefused(f'{name} does not exist.')
         return thing
 
-    def seen(self, name: str) -> Thing:
+    def seen(self, name: str) -> HouseholdThing:
         """A thing that is in front of the robot; refuses where it is not."""
         thing = self.existing(name)
         if name not in visible(self.things, self.inside, self.viewpoint):
-            raise Refused(f'{name} is not in front of the robot.')
+            raise ActionRefused(f'{name} is not in front of the robot.')
         return thing
 
     def free_hand(self, doing: str) -> None:
         """Refuses what cannot be done while something is held."""
         if self.holding and self.world.setting.physical:
-            raise Refused(
+            raise ActionRefused(
                 f'The robot holds {self.holding} and cannot {doing}: put the object down first.'
             )

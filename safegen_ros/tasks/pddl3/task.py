@@ -22,7 +22,7 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.planning.loop import Level
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, refused
-from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, StepRun, Steps
+from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, Steps, StepwiseRun
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.verdict import Category, Verdict
@@ -132,7 +132,7 @@ class Pddl3Task:
 
         return cell_for(self.problem, setup)
 
-    def play(self, run: StepRun) -> StepOutcome:
+    def play(self, run: StepwiseRun) -> StepOutcome:
         """Each step is the first of a plan that is proved from what is observed."""
         from safegen_ros.tasks.pddl3.planning.replan import play
 

@@ -26,7 +26,7 @@ from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.model import Plan
-from safegen_ros.tasks.boxnet.planner import Options
+from safegen_ros.tasks.boxnet.planner import PlannerOptions
 from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt
 
 SAMPLING = Sampling(seed=1)
@@ -52,7 +52,7 @@ def by_trial(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def test_failures_are_counted_as_the_paper_does(tmp_path: Path) -> None:
-    found = run_rows(SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, Options(), tmp_path)
+    found = run_rows(SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, PlannerOptions(), tmp_path)
     assert len(found) == 12
     score = figures(found)
     assert (score.trials, score.success) == (12, 25)
@@ -75,18 +75,20 @@ def test_runs_that_are_kept_are_not_made_again(tmp_path: Path) -> None:
         return by_trial(messages, sampling)
 
     with pytest.raises(SafegenError, match='gone'):
-        run_rows(SOLVABLE, ScriptedPlanner(breaks), SAMPLING, Options(), tmp_path)
+        run_rows(SOLVABLE, ScriptedPlanner(breaks), SAMPLING, PlannerOptions(), tmp_path)
     kept = (tmp_path / RUNS).read_text()
     (tmp_path / RUNS).write_text(kept[:-20])  # as a kill leaves it
     backend = ScriptedPlanner(by_trial)
-    found = run_rows(SOLVABLE, backend, SAMPLING, Options(), tmp_path)
+    found = run_rows(SOLVABLE, backend, SAMPLING, PlannerOptions(), tmp_path)
     assert len(backend.asked) == 12 - 4
-    fresh = run_rows(SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, Options(), tmp_path / 'fresh')
+    fresh = run_rows(
+        SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, PlannerOptions(), tmp_path / 'fresh'
+    )
     assert found == fresh
     for other in ({'sampling': Sampling(seed=2)}, {'model': 'another'}):
         with pytest.raises(SafegenError, match='of another model or other options'):
             run_rows(
-                SOLVABLE, backend, **{'sampling': SAMPLING} | other, options=Options(),
+                SOLVABLE, backend, **{'sampling': SAMPLING} | other, options=PlannerOptions(),
                 folder=tmp_path,
             )  # fmt: skip
 
@@ -94,15 +96,17 @@ def test_runs_that_are_kept_are_not_made_again(tmp_path: Path) -> None:
 def test_a_task_without_a_plan_is_solved_by_saying_so(tmp_path: Path) -> None:
     backend = ScriptedPlanner(lambda messages, sampling: REFUSAL)
     unsolvable = rows(UNSOLVABLE, 2)
-    found = run_rows(unsolvable, backend, SAMPLING, Options(), tmp_path, trials=1)
+    found = run_rows(unsolvable, backend, SAMPLING, PlannerOptions(), tmp_path, trials=1)
     assert figures(found).success == 100
-    wrong = run_rows(SOLVABLE, backend, SAMPLING, Options(), tmp_path / 'other', trials=1)
+    wrong = run_rows(SOLVABLE, backend, SAMPLING, PlannerOptions(), tmp_path / 'other', trials=1)
     assert (figures(wrong).success, figures(wrong).failures['goal']) == (0, 100)
 
 
 def test_the_figures_of_the_paper_are_beside(tmp_path: Path) -> None:
-    found = run_rows(SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, Options(), tmp_path, at_once=2)
-    comparison = compare(found, 'scripted', Options())
+    found = run_rows(
+        SOLVABLE, ScriptedPlanner(by_trial), SAMPLING, PlannerOptions(), tmp_path, at_once=2
+    )
+    comparison = compare(found, 'scripted', PlannerOptions())
     best = next(line for line in comparison.lines if line.whose == 'paper: Qwen3-4B-RL')
     assert (best.figures.success, best.figures.more['StepDiff']) == (87, -0.84)
     assert (best.figures.more['unreachable'], best.figures.more['collision']) == (6, 5)

@@ -13,7 +13,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.model import Task
-from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, Options, plan_with_model
+from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.styles import style_of
 
 MODEL = data_path('models/safegen-boxnet-mini')
@@ -30,7 +30,7 @@ UNTRAINED = TASKS[::2]
 def solved(folder: Path, mode: str, among: list[Task] = TASKS) -> int:
     backend, style = TransformersBackend(folder), style_of(str(folder))
     greedy = Sampling(temperature=0.0, max_new_tokens=200)
-    held = Options(mode, HELD, most_steps=12)
+    held = PlannerOptions(mode, HELD, most_steps=12)
     found = (plan_with_model(task, backend, greedy, held, style=style) for task in among)
     return sum(run.judged.verdict.ok for run in found)
 

@@ -15,7 +15,7 @@ from safegen_ros.benchmarks.household.episodes import Contestant, compare, measu
 from safegen_ros.benchmarks.household.plots import draw_run, rows_of
 from safegen_ros.benchmarks.household.speed import measure_speed
 from safegen_ros.benchmarks.tables import markdown
-from safegen_ros.tasks.household.runs import Options, play
+from safegen_ros.tasks.household.runs import RunOptions, play
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
 from safegen_ros.tasks.household.tasks import clean_tasks
 
@@ -25,7 +25,7 @@ TASKS = list(clean_tasks().values())
 def test_mean_and_deviation_are_over_runs() -> None:
     """Careful in one run and careless in the other."""
     mixed = Contestant('mixed', lambda run: GoalAgent(careful=run == 0))
-    rates = measure(mixed, Options(), TASKS[:3], 2)
+    rates = measure(mixed, RunOptions(), TASKS[:3], 2)
     assert rates.csr == (1.0, 0.0)
     figures = rates.figures
     assert (figures.success, figures.more['CSR sd'], figures.trials) == (50.0, 50.0, 6)
@@ -37,7 +37,7 @@ def test_runs_of_chance_differ_and_are_repeated_by_their_seed() -> None:
     texts = [
         [
             [m.text for m in episode.moments]
-            for episode in measure(chance, Options(steps=8), TASKS[:1], 2).episodes
+            for episode in measure(chance, RunOptions(steps=8), TASKS[:1], 2).episodes
         ]
         for _ in range(2)
     ]
@@ -47,7 +47,7 @@ def test_runs_of_chance_differ_and_are_repeated_by_their_seed() -> None:
 
 def test_the_tables_stand_beside_the_paper(tmp_path: Path) -> None:
     some = TASKS[::6]
-    found = compare(scripted(['oracle', 'careless'], 0), (2, 3), 1, Options(), '--runs 1', some)
+    found = compare(scripted(['oracle', 'careless'], 0), (2, 3), 1, RunOptions(), '--runs 1', some)
     lines = {(line.group, line.case, line.whose): line.figures for line in found.lines}
     for case in ('PO', 'FO', 'IPC (PO)', 'IPC (FO)'):
         assert lines['table 2', case, 'oracle'].success == 100.0
@@ -66,7 +66,7 @@ def test_the_tables_stand_beside_the_paper(tmp_path: Path) -> None:
 
 
 def test_the_published_count_changes_the_tables() -> None:
-    options = Options(compat='spoc')
+    options = RunOptions(compat='spoc')
     bowl = [clean_tasks()['pollution-bowl'], clean_tasks()['pollution-egg']]
     found = compare(scripted(['oracle'], 0), (2,), 1, options, '--compat spoc', bowl)
     ours = [line.figures.success for line in found.lines if line.whose == 'oracle']
@@ -83,7 +83,7 @@ def test_the_speed_of_the_world_and_of_a_sweep_is_measured() -> None:
 
 def test_a_picture_shows_what_moved_and_what_was_on(tmp_path: Path) -> None:
     task = clean_tasks()['fire-microwave']
-    played = play(task, GoalAgent(careful=False), 'careless', Options())
+    played = play(task, GoalAgent(careful=False), 'careless', RunOptions())
     rows = rows_of(played.episode)
     where = [told for _, _, told in rows['where Fork (1)']]
     assert where == ['Cabinet (1)', 'hand', 'Drawer (1)']
@@ -98,7 +98,7 @@ def test_a_picture_shows_what_moved_and_what_was_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('shield', ['off', 'block'])
 def test_options_name_what_is_played(shield: str) -> None:
-    options = replace(Options(), shield=shield)  # type: ignore[arg-type]
+    options = replace(RunOptions(), shield=shield)  # type: ignore[arg-type]
     played = play(TASKS[0], RandomAgent(0), 'random', options)
     assert played.as_dict()['shield'] == shield
     assert (options.rules(TASKS[0]).shield is None) is (shield == 'off')

@@ -19,7 +19,7 @@ from safegen_ros.tasks.boxnet import beam
 from safegen_ros.tasks.boxnet.beam import MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import MoveMask
 from safegen_ros.tasks.boxnet.model import State
-from safegen_ros.tasks.boxnet.planner import BEAM, FULL, HELD, NEXT, Options, plan_with_model
+from safegen_ros.tasks.boxnet.planner import BEAM, FULL, HELD, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.styles import style_of
@@ -96,12 +96,12 @@ def test_whatever_a_model_is_what_it_may_say_is_safe(
 ) -> None:
     monkeypatch.setattr(beam, 'MOST_SCORED', 150)
     style = style_of(str(UNTRAINED))
-    options = Options(mode, HELD, most_steps=4)
+    options = PlannerOptions(mode, HELD, most_steps=4)
     run = plan_with_model(EXAMPLE, backend, Sampling(1.0, max_new_tokens=60), options, style=style)
     states = run.judged.states
     assert run.judged.finding.value in ('ok', 'incomplete', 'unparseable')
     assert len(set(states)) == len(states)
-    again = plan_with_model(EXAMPLE, backend, Sampling(), Options(mode, BEAM), style=style)
+    again = plan_with_model(EXAMPLE, backend, Sampling(), PlannerOptions(mode, BEAM), style=style)
     assert again.judged.finding.value in ('ok', 'incomplete')
     assert all(attempt.source.startswith(BEAM) for attempt in again.attempts)
 
@@ -110,5 +110,5 @@ def test_a_model_without_words_cannot_be_held() -> None:
     planner = ScriptedPlanner(lambda messages, sampling: '')
     for shield in (HELD, BEAM):
         with pytest.raises(SafegenError, match='cannot be held to words') as caught:
-            plan_with_model(EXAMPLE, planner, Sampling(), Options(FULL, shield))
+            plan_with_model(EXAMPLE, planner, Sampling(), PlannerOptions(FULL, shield))
         assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE

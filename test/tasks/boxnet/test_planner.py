@@ -22,7 +22,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import plan_json, step_json
-from safegen_ros.tasks.boxnet.planner import CHOICE, FILTER, NEXT, Options, plan_with_model
+from safegen_ros.tasks.boxnet.planner import CHOICE, FILTER, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import (
     EXAMPLE,
     EXAMPLE_PLAN,
@@ -65,7 +65,7 @@ def test_a_whole_plan_is_proved_before_anything_moves() -> None:
 def test_a_refused_plan_is_answered_with_who_collides_and_where() -> None:
     answers = iter([CRASH, answer_text('so', PLAN, whole=True)])
     backend = ScriptedPlanner(lambda messages, sampling: next(answers))
-    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(attempts=3))
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, PlannerOptions(attempts=3))
     assert found.judged.verdict.ok
     assert [a.verdict.category for a in found.attempts] == [
         Category.SAFETY_VIOLATION, Category.SUCCESS,
@@ -77,7 +77,9 @@ def test_a_refused_plan_is_answered_with_who_collides_and_where() -> None:
 
 def test_feedback_can_be_less_than_the_diagnosis() -> None:
     backend = ScriptedPlanner(lambda messages, sampling: CRASH)
-    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(attempts=2, feedback='category'))
+    found = plan_with_model(
+        EXAMPLE, backend, SAMPLING, PlannerOptions(attempts=2, feedback='category')
+    )
     assert found.judged.finding is Finding.ROBOT_COLLISION
     told = backend.asked[1][-1]['content']
     assert 'collision' in told
@@ -86,7 +88,7 @@ def test_feedback_can_be_less_than_the_diagnosis() -> None:
 
 def test_step_by_step_each_answer_follows_what_is_observed() -> None:
     backend = right(whole=False)
-    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(NEXT))
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, PlannerOptions(NEXT))
     assert (found.judged.verdict.ok, found.judged.plan, found.judged.formatted) == (
         True, PLAN, True,
     )  # fmt: skip
@@ -99,7 +101,9 @@ def test_a_step_that_is_refused_ends_the_run_where_it_is() -> None:
         done = observations(messages)
         return answer_text('so', (PLAN[done],), whole=False) if done < 2 else '{"Robot 0": "up"}'
 
-    found = plan_with_model(EXAMPLE, ScriptedPlanner(script), SAMPLING, Options(NEXT, attempts=2))
+    found = plan_with_model(
+        EXAMPLE, ScriptedPlanner(script), SAMPLING, PlannerOptions(NEXT, attempts=2)
+    )
     assert found.judged.finding is Finding.UNPARSEABLE
     assert (found.judged.verdict.failing_step, len(found.judged.states)) == (2, 3)
     assert len(found.attempts) == 4
@@ -108,14 +112,14 @@ def test_a_step_that_is_refused_ends_the_run_where_it_is() -> None:
 
 def test_a_run_step_by_step_ends() -> None:
     backend = ScriptedPlanner(lambda messages, sampling: '{}')
-    found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(NEXT, most_steps=3))
+    found = plan_with_model(EXAMPLE, backend, SAMPLING, PlannerOptions(NEXT, most_steps=3))
     assert (found.judged.finding, len(found.attempts)) == (Finding.INCOMPLETE, 3)
 
 
 def test_a_refusal_is_told_apart() -> None:
     for mode in ('full', NEXT):
         backend = ScriptedPlanner(lambda messages, sampling: f'<think>no</think> {REFUSAL}')
-        found = plan_with_model(EXAMPLE, backend, SAMPLING, Options(mode))
+        found = plan_with_model(EXAMPLE, backend, SAMPLING, PlannerOptions(mode))
         assert (found.judged.finding, found.judged.formatted) == (Finding.REFUSED, True)
 
 
@@ -128,7 +132,7 @@ def test_no_bad_move_passes_the_filter(mode: str) -> None:
         if mode == NEXT:
             texts = [as_text(random_moves(task, 1, rng)[0]) for _ in range(8)]
         script = ScriptedPlanner(lambda messages, sampling, texts=texts: texts[sampling.seed])
-        options = Options(mode, FILTER, most_steps=len(texts))
+        options = PlannerOptions(mode, FILTER, most_steps=len(texts))
         found = plan_with_model(task, script, SAMPLING, options)
         assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
         assert not [step for step in found.judged.plan if len({m.robot for m in step}) < len(step)]
@@ -140,28 +144,28 @@ def test_no_bad_move_passes_the_filter(mode: str) -> None:
 def test_choosing_among_good_moves_solves_what_chance_alone_can() -> None:
     task = next(tasks((2, 2), 1, 'choice'))
     backend = ChoosingPlanner(lambda messages, sampling: '')
-    options = Options(NEXT, CHOICE, most_steps=400)
+    options = PlannerOptions(NEXT, CHOICE, most_steps=400)
     found = plan_with_model(task, backend, SAMPLING, options)
     assert found.judged.verdict.ok
     assert {attempt.source for attempt in found.attempts} == {
         CHOICE
     }  # no answer of the model's own
     large = next(tasks((5, 5), 4, 'choice'))
-    found = plan_with_model(large, backend, SAMPLING, Options(NEXT, CHOICE, most_steps=10))
+    found = plan_with_model(large, backend, SAMPLING, PlannerOptions(NEXT, CHOICE, most_steps=10))
     assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
     assert max(map(len, found.judged.plan)) > 1
 
 
 def test_a_model_that_cannot_choose_or_answer_says_so() -> None:
     with pytest.raises(SafegenError, match='cannot be held to given texts') as raised:
-        plan_with_model(EXAMPLE, right(whole=False), SAMPLING, Options(NEXT, CHOICE))
+        plan_with_model(EXAMPLE, right(whole=False), SAMPLING, PlannerOptions(NEXT, CHOICE))
     assert raised.value.code is ErrorCode.UNSUPPORTED_FEATURE
 
     def broken(messages: object, sampling: Sampling) -> str:
         raise BackendError('no model')
 
     with pytest.raises(SafegenError, match='no model') as raised:
-        plan_with_model(EXAMPLE, ScriptedPlanner(broken), SAMPLING, Options(attempts=3))
+        plan_with_model(EXAMPLE, ScriptedPlanner(broken), SAMPLING, PlannerOptions(attempts=3))
     assert raised.value.code is ErrorCode.BACKEND_FAILED
     with pytest.raises(SafegenError) as raised:
         plan_with_model(EXAMPLE, right(whole=True), SAMPLING, cancelled=lambda: True)
@@ -182,7 +186,7 @@ def test_options_that_make_no_sense_are_refused(
     mode: str, shield: str, attempts: int, feedback: str
 ) -> None:
     with pytest.raises(SafegenError) as raised:
-        Options(mode, shield, attempts, feedback=feedback)
+        PlannerOptions(mode, shield, attempts, feedback=feedback)
     assert raised.value.code is ErrorCode.UNKNOWN_STRATEGY
 
 
@@ -192,4 +196,6 @@ def test_a_shield_leaves_out_strangers_and_what_a_robot_does_again() -> None:
     backend = ScriptedPlanner(lambda messages, sampling: strange)
     plain = plan_with_model(EXAMPLE, backend, SAMPLING)
     assert plain.judged.finding is Finding.UNKNOWN_ROBOT
-    assert plan_with_model(EXAMPLE, backend, SAMPLING, Options(shield=FILTER)).judged.verdict.ok
+    assert plan_with_model(
+        EXAMPLE, backend, SAMPLING, PlannerOptions(shield=FILTER)
+    ).judged.verdict.ok

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_ros.tasks.household.actions import (
-    Action,
-    Answer,
-    AnswerError,
+    AgentAnswer,
+    AgentAnswerError,
+    HouseholdAction,
     Verb,
     parse_action,
     read_answer,
@@ -26,7 +26,7 @@ _KNOWN = ('Cabinet (1)', 'Cabinet (2)', 'Fridge (1)', 'Mug (1)', 'ButterKnife (1
 @given(st.sampled_from(Verb), st.sampled_from(sorted(kinds())), st.integers(1, 99), st.booleans())
 def test_what_is_written_is_read_back(verb: Verb, kind: str, number: int, upper: bool) -> None:
     ending = verb in (Verb.DONE, Verb.FAILURE)
-    action = Action(verb, '' if ending else f'{kind} ({number})')
+    action = HouseholdAction(verb, '' if ending else f'{kind} ({number})')
     text = str(action).upper() if upper else f'  {action}. '
     parsed = parse_action(text, _KNOWN)
     assert (parsed.action, parsed.exact) == (action, True)
@@ -77,13 +77,13 @@ def test_a_number_is_never_changed(number: int, other: int) -> None:
 
 @given(st.text(), st.text())
 def test_answers_are_read_back(think: str, action: str) -> None:
-    answer = Answer(think, action)
+    answer = AgentAnswer(think, action)
     if len(str(answer)) < 20_000:
         assert read_answer(f'Here it is:\n```json\n{answer}\n```') == answer
 
 
 def test_the_published_key_is_taken_too() -> None:
-    assert read_answer('{"think": "t", "act": "done"}') == Answer('t', 'done')
+    assert read_answer('{"think": "t", "act": "done"}') == AgentAnswer('t', 'done')
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_published_key_is_taken_too() -> None:
      '{"a":' * 9999, '{}', 'x' * 30_000, '{"action": null}'],
 )  # fmt: skip
 def test_what_is_no_answer_says_why(text: str) -> None:
-    with pytest.raises(AnswerError, match=r'\w'):
+    with pytest.raises(AgentAnswerError, match=r'\w'):
         read_answer(text)
 
 
@@ -110,7 +110,7 @@ _VALUES = st.recursive(
 def test_any_text_is_an_answer_or_an_answer_error(text: str) -> None:
     try:
         answer = read_answer(text)
-    except AnswerError as error:
+    except AgentAnswerError as error:
         refused = str(error)
     else:
         refused = ''

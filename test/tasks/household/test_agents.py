@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from safegen_ros.errors import BackendError, PddlError, SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling, never
 from safegen_ros.tasks.household import shield as shields
-from safegen_ros.tasks.household.actions import Action, Answer, Verb
+from safegen_ros.tasks.household.actions import AgentAnswer, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold
-from safegen_ros.tasks.household.constraints import Condition, Objects, StepConstraint
-from safegen_ros.tasks.household.episode import RETRIES, Rules, run_episode
+from safegen_ros.tasks.household.constraints import ObjectCondition, Objects, StepConstraint
+from safegen_ros.tasks.household.episode import RETRIES, EpisodeRules, run_episode
 from safegen_ros.tasks.household.react import ReactAgent, example_text, system_text
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
-from safegen_ros.tasks.household.shield import Shield
-from safegen_ros.tasks.household.tasks import Task, clean_tasks, propose
+from safegen_ros.tasks.household.shield import ActionShield
+from safegen_ros.tasks.household.tasks import HouseholdTask, clean_tasks, propose
 from safegen_ros.tasks.household.transitions import Feedback, step
-from safegen_ros.tasks.household.world import Setting, World, metadata
+from safegen_ros.tasks.household.world import HouseholdWorld, Setting, metadata
 from safegen_ros.verdict import Category
 
 TASKS = clean_tasks()
@@ -57,7 +57,7 @@ def _agent(*texts: str) -> tuple[ReactAgent, _Model]:
 
 
 def _says(*actions: str) -> list[str]:
-    return [str(Answer('so', action)) for action in actions]
+    return [str(AgentAnswer('so', action)) for action in actions]
 
 
 @settings(max_examples=60, deadline=None)
@@ -78,7 +78,7 @@ def _says(*actions: str) -> list[str]:
 )
 def test_no_text_of_a_model_crashes_a_run(texts: list[str]) -> None:
     agent, _ = _agent(*texts)
-    episode = run_episode(CANDLE, agent, Rules(steps=12, shield=_shield()))
+    episode = run_episode(CANDLE, agent, EpisodeRules(steps=12, shield=_shield()))
     assert 1 <= len(episode.moments) <= 12
     assert episode.verdict.category is not Category.UNKNOWN
     assert all(moment.observation.text() for moment in episode.moments)
@@ -86,7 +86,7 @@ def test_no_text_of_a_model_crashes_a_run(texts: list[str]) -> None:
 
 def test_an_answer_that_cannot_be_read_is_asked_for_again_and_then_counts() -> None:
     agent, model = _agent('what?')
-    episode = run_episode(CANDLE, agent, Rules(steps=3))
+    episode = run_episode(CANDLE, agent, EpisodeRules(steps=3))
     assert len(model.asked) == 3 * (RETRIES + 1)
     assert [m.category for m in episode.moments] == [Category.FORMAT_ERROR] * 3
     assert episode.verdict.category is Category.FORMAT_ERROR
@@ -97,7 +97,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_again_and_then_counts() -> N
 
 def test_time_passes_while_nothing_is_understood() -> None:
     agent, _ = _agent(*_says('turn on Candle (1)', 'think about it'))
-    episode = run_episode(CANDLE, agent, Rules(steps=4))
+    episode = run_episode(CANDLE, agent, EpisodeRules(steps=4))
     assert [bool(m.broken) for m in episode.moments] == [False, True, False, False]
     assert episode.verdict.failing_step == 1
 
@@ -127,7 +127,7 @@ def test_what_is_left_on_at_the_end_is_no_success() -> None:
 
 def test_the_model_reads_rules_example_task_and_run() -> None:
     agent, model = _agent(*_says('go to Cabinet (2)', 'done'))
-    run_episode(CANDLE, agent, Rules(explicit=False, advice=('Mind the fire.',)))
+    run_episode(CANDLE, agent, EpisodeRules(explicit=False, advice=('Mind the fire.',)))
     system, user = (message['content'] for message in model.asked[1][0])
     assert all(verb.value in system for verb in Verb if verb is not Verb.FIND_OBJECT)
     assert 'find object' not in system
@@ -155,22 +155,24 @@ def test_a_model_that_cannot_answer_ends_the_run_loudly() -> None:
 
 
 def test_an_unknown_scene_is_told() -> None:
-    task = Task('x', 'fire', 'FloorPlan1', 'do', 'so', (), (), False)
+    task = HouseholdTask('x', 'fire', 'FloorPlan1', 'do', 'so', (), (), False)
     with pytest.raises(PddlError, match='no such scene'):
         run_episode(task, RandomAgent(0))
 
 
-def _shield(warn: bool = False, *, rules: bool = False) -> Callable[[Task, Objects], Shield]:
-    def build(task: Task, objects: Objects) -> Shield:
+def _shield(
+    warn: bool = False, *, rules: bool = False
+) -> Callable[[HouseholdTask, Objects], ActionShield]:
+    def build(task: HouseholdTask, objects: Objects) -> ActionShield:
         proposed = [rule.constraint for rule in propose(task.instruction)]
-        return Shield(proposed if rules else task.constraints, objects, warn=warn)
+        return ActionShield(proposed if rules else task.constraints, objects, warn=warn)
 
     return build
 
 
 def test_the_shield_keeps_the_careless_agent_safe_in_every_task() -> None:
     episodes = [
-        run_episode(task, GoalAgent(careful=False), Rules(shield=_shield()))
+        run_episode(task, GoalAgent(careful=False), EpisodeRules(shield=_shield()))
         for task in TASKS.values()
     ]
     assert all(e.score.safe and not e.score.open for e in episodes)
@@ -180,14 +182,14 @@ def test_the_shield_keeps_the_careless_agent_safe_in_every_task() -> None:
 
 def test_the_shield_leaves_the_oracle_alone() -> None:
     for task in TASKS.values():
-        episode = run_episode(task, GoalAgent(careful=True), Rules(shield=_shield()))
+        episode = run_episode(task, GoalAgent(careful=True), EpisodeRules(shield=_shield()))
         assert episode.score.success
         assert not any(m.warning for m in episode.moments), task.id
 
 
 def test_rules_proposed_from_the_words_alone_keep_the_careless_agent_safe() -> None:
     for task in TASKS.values():
-        rules = Rules(explicit=False, shield=_shield(rules=True))
+        rules = EpisodeRules(explicit=False, shield=_shield(rules=True))
         episode = run_episode(task, GoalAgent(careful=False), rules)
         assert episode.score.safe, task.id
 
@@ -203,7 +205,7 @@ def test_proposed_rules_are_about_what_is_named() -> None:
 def test_a_blocked_action_does_nothing_and_a_way_out_is_named() -> None:
     actions = _says('turn on Candle (1)', 'go to Cabinet (2)', 'turn off Candle (1)', 'done')
     agent, _ = _agent(*actions)
-    episode = run_episode(CANDLE, agent, Rules(shield=_shield()))
+    episode = run_episode(CANDLE, agent, EpisodeRules(shield=_shield()))
     second = episode.moments[1]
     assert second.blocked
     assert 'First: turn off Candle (1).' in second.observation.feedback.message
@@ -214,7 +216,7 @@ def test_a_blocked_action_does_nothing_and_a_way_out_is_named() -> None:
 def test_a_warned_action_is_taken_when_it_is_asked_for_again() -> None:
     actions = _says('turn on Candle (1)', 'go to Cabinet (2)', 'go to Cabinet (2)', 'done')
     agent, _ = _agent(*actions)
-    episode = run_episode(CANDLE, agent, Rules(shield=_shield(warn=True)))
+    episode = run_episode(CANDLE, agent, EpisodeRules(shield=_shield(warn=True)))
     assert [m.blocked for m in episode.moments[:3]] == [False, True, False]
     assert episode.moments[2].broken
     assert episode.moments[2].warning
@@ -222,7 +224,7 @@ def test_a_warned_action_is_taken_when_it_is_asked_for_again() -> None:
 
 def test_the_shield_keeps_a_run_from_ending_while_something_is_on() -> None:
     agent, _ = _agent(*_says('turn on Candle (1)', 'done', 'turn off Candle (1)', 'done'))
-    episode = run_episode(CANDLE, agent, Rules(shield=_shield()))
+    episode = run_episode(CANDLE, agent, EpisodeRules(shield=_shield()))
     assert episode.moments[1].blocked
     assert (episode.score.safe, episode.score.open, len(episode.moments)) == (True, False, 4)
 
@@ -231,19 +233,21 @@ def test_the_shield_does_not_try_the_same_in_every_order(monkeypatch: pytest.Mon
     """Two open drawers that nothing makes safe: 2**40 ways to walk between them, and few worlds."""
     tried = 0
 
-    def counted(world: World, action: Action) -> tuple[World, Feedback, tuple[Any, ...]]:
+    def counted(
+        world: HouseholdWorld, action: HouseholdAction
+    ) -> tuple[HouseholdWorld, Feedback, tuple[Any, ...]]:
         nonlocal tried
         tried += 1
         return step(world, action)
 
     monkeypatch.setattr(shields, 'step', counted)
     world = load_scene('kitchen-1', Setting())
-    is_open, dirty = (Condition(fields=((name, True),)) for name in ('isOpen', 'isDirty'))
-    shield = Shield([StepConstraint('Drawer', is_open, dirty, 40)], metadata(world))
+    is_open, dirty = (ObjectCondition(fields=((name, True),)) for name in ('isOpen', 'isDirty'))
+    shield = ActionShield([StepConstraint('Drawer', is_open, dirty, 40)], metadata(world))
     for name in ('Drawer (1)', 'Drawer (2)'):
         for verb in (Verb.GO_TO, Verb.OPEN):
-            said, blocked, _ = shield.check(world, Action(verb, name))
-            world, _, _ = step(world, Action(verb, name))
+            said, blocked, _ = shield.check(world, HouseholdAction(verb, name))
+            world, _, _ = step(world, HouseholdAction(verb, name))
             shield.progress(metadata(world))
     assert blocked
     assert 'drawer-1, drawer-2 could not be made safe in time' in said
@@ -251,7 +255,7 @@ def test_the_shield_does_not_try_the_same_in_every_order(monkeypatch: pytest.Mon
 
 
 def test_chance_is_repeated_by_its_seed() -> None:
-    runs = [run_episode(CANDLE, RandomAgent(seed), Rules(steps=20)) for seed in (1, 1, 2)]
+    runs = [run_episode(CANDLE, RandomAgent(seed), EpisodeRules(steps=20)) for seed in (1, 1, 2)]
     texts = [[m.text for m in run.moments] for run in runs]
     assert texts[0] == texts[1] != texts[2]
 
@@ -267,7 +271,7 @@ class _Simulator:
     ) -> Observation:
         return self._text.reset(scene, setting, setup)
 
-    def step(self, action: Action) -> Observation:
+    def step(self, action: HouseholdAction) -> Observation:
         return self._text.step(action)
 
     def metadata(self) -> list[dict[str, Any]]:
@@ -284,7 +288,7 @@ def test_a_run_needs_no_more_than_the_protocol() -> None:
 
 def test_a_shield_is_never_left_out_silently() -> None:
     with pytest.raises(SafegenError, match='cannot try actions'):
-        run_episode(CANDLE, RandomAgent(0), Rules(shield=_shield()), _Simulator())
+        run_episode(CANDLE, RandomAgent(0), EpisodeRules(shield=_shield()), _Simulator())
 
 
 def test_the_verdict_names_what_broke() -> None:

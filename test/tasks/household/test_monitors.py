@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from safegen_ros.errors import ErrorCode, PddlError, RobotError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
 from safegen_ros.tasks.household.constraints import (
-    Condition,
     Constraint,
-    Goal,
+    ObjectCondition,
     Objects,
-    Snapshot,
+    ObjectSnapshot,
     StepConstraint,
+    SubGoal,
     read_constraint,
 )
 from safegen_ros.tasks.household.kinds import kinds
-from safegen_ros.tasks.household.monitors import LiteralWatch, SpocWatch, Watch
+from safegen_ros.tasks.household.monitors import ConstraintWatch, LiteralWatch, SpocWatch
 from safegen_ros.tasks.household.pddl3 import object_name, trace_texts
 from safegen_ros.tasks.household.scenes import load_scene, scene_names
 from safegen_ros.tasks.household.tasks import clean_tasks, household_rules
@@ -53,10 +53,10 @@ def _walk(scene: str, seed: int, steps: int) -> list[Objects]:
     world = load_scene(scene, _FREE)
     trace = [metadata(world)]
     while len(trace) <= steps:
-        action = Action(Verb.FIND_OBJECT, chance.choice(sorted(world.things)))
+        action = HouseholdAction(Verb.FIND_OBJECT, chance.choice(sorted(world.things)))
         if chance.random() < 0.7:
             near = [each['objectId'] for each in trace[-1] if each['visible']]
-            action = Action(chance.choice(_VERBS), chance.choice(near))
+            action = HouseholdAction(chance.choice(_VERBS), chance.choice(near))
         world, feedback, _ = step(world, action)
         if feedback.success or chance.random() < 0.2:
             trace.append(metadata(world))
@@ -67,9 +67,9 @@ def _by_the_text(constraint: Constraint, trace: Sequence[Objects]) -> dict[str, 
     """The objects that break a constraint, with the first moment, by what its text says."""
     found: dict[str, int] = {}
 
-    snapshots = [Snapshot(objects) for objects in trace]
+    snapshots = [ObjectSnapshot(objects) for objects in trace]
 
-    def holds(condition: Condition, name: str, moment: int) -> bool:
+    def holds(condition: ObjectCondition, name: str, moment: int) -> bool:
         snapshot = snapshots[moment]
         things = [o for o in snapshot.of(constraint.classes) if o['objectId'] == name]
         return any(condition.holds(thing, snapshot) for thing in things)
@@ -90,7 +90,7 @@ def _by_the_text(constraint: Constraint, trace: Sequence[Objects]) -> dict[str, 
     return found
 
 
-def _first_broken(watch: Watch, trace: Sequence[Objects]) -> dict[str, int]:
+def _first_broken(watch: ConstraintWatch, trace: Sequence[Objects]) -> dict[str, int]:
     found: dict[str, int] = {}
     known = watch.start(trace[0])
     for moment in range(len(trace)):
@@ -135,7 +135,7 @@ def test_the_core_verifier_judges_the_same_trace(
     scene: str, seed: int, constraint: Constraint
 ) -> None:
     trace = _walk(scene, seed, 12)
-    goals = [Goal('Knife', Condition(fields=(('isBroken', False),)))]
+    goals = [SubGoal('Knife', ObjectCondition(fields=(('isBroken', False),)))]
     domain_text, problem_text, plan = trace_texts(trace, [constraint], goals)
     verdict = verify(read_problem(problem_text, read_domain(domain_text)), plan)
     watch = LiteralWatch([constraint], trace[0])
@@ -144,7 +144,7 @@ def test_the_core_verifier_judges_the_same_trace(
         known = watch.progress(known, objects)
     account = watch.account(known)
     broken = _first_broken(watch, trace)
-    met = goals[0].met(Snapshot(trace[-1]))
+    met = goals[0].met(ObjectSnapshot(trace[-1]))
     if broken or account.open:
         assert verdict.category in (
             (Category.SAFETY_VIOLATION,) if met else (
@@ -191,7 +191,7 @@ def _candle(*lit: bool) -> list[Objects]:
 def test_the_published_count_is_another(
     lit: str, literal: dict[str, int], spoc: dict[str, int]
 ) -> None:
-    on, off = (Condition(fields=(('isToggled', value),)) for value in (True, False))
+    on, off = (ObjectCondition(fields=(('isToggled', value),)) for value in (True, False))
     constraint = StepConstraint('Candle', on, off, 1)
     trace = _candle(*(each == '1' for each in lit))
     assert _first_broken(LiteralWatch([constraint], trace[0]), trace) == literal
@@ -204,7 +204,7 @@ def test_the_published_count_is_another(
 )  # fmt: skip
 def test_an_object_that_was_not_there_is_refused_by_name(name: str, kind: str) -> None:
     """A candle that nobody declared would burn unseen."""
-    on, off = (Condition(fields=(('isToggled', value),)) for value in (True, False))
+    on, off = (ObjectCondition(fields=(('isToggled', value),)) for value in (True, False))
     [first] = _candle(False)
     [[lit]] = _candle(True)
     other = {**lit, 'objectId': name, 'objectType': kind}
@@ -226,8 +226,8 @@ def test_a_constraint_watches_every_piece_of_what_is_sliced_or_broken() -> None:
                      'objectType': kind.name}  # fmt: skip
             pieces = [{**whole, 'objectId': f'{made} ({n})', 'objectType': made, 'isDirty': True}
                       for n in range(1, number + 1)]  # fmt: skip
-            dirty = Condition(fields=(('isDirty', True),))
-            watch = LiteralWatch([StepConstraint(made, dirty, Condition(), 1)], [whole])
+            dirty = ObjectCondition(fields=(('isDirty', True),))
+            watch = LiteralWatch([StepConstraint(made, dirty, ObjectCondition(), 1)], [whole])
             known = watch.progress(watch.start([whole]), pieces)
             assert watch.account(known).triggered == {0}
             odd = {**whole, 'objectId': f'{made} ({number + 1})', 'objectType': made}
@@ -238,7 +238,7 @@ def test_a_constraint_watches_every_piece_of_what_is_sliced_or_broken() -> None:
 
 
 def test_what_is_left_open_at_the_end_is_told() -> None:
-    on, off = (Condition(fields=(('isToggled', value),)) for value in (True, False))
+    on, off = (ObjectCondition(fields=(('isToggled', value),)) for value in (True, False))
     constraint = StepConstraint('Candle', on, off, 2)
     trace = _candle(False, True)
     for watch in (LiteralWatch([constraint], trace[0]), SpocWatch([constraint])):

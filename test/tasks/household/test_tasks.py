@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from safegen_ros.errors import PddlError
-from safegen_ros.tasks.household.constraints import Snapshot, StepConstraint
-from safegen_ros.tasks.household.episode import Episode, Rules, run_episode
+from safegen_ros.tasks.household.constraints import ObjectSnapshot, StepConstraint
+from safegen_ros.tasks.household.episode import Episode, EpisodeRules, run_episode
 from safegen_ros.tasks.household.kinds import members
 from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent
 from safegen_ros.tasks.household.tasks import (
     DEFECTS,
     HAZARDS,
-    Task,
+    HouseholdTask,
     clean_tasks,
     defects,
     read_published,
@@ -48,10 +48,10 @@ def test_there_are_five_tasks_for_each_hazard() -> None:
 
 
 @pytest.mark.parametrize('task', TASKS, ids=lambda task: task.id)
-def test_nothing_is_done_at_first_and_something_must_be_looked_for(task: Task) -> None:
+def test_nothing_is_done_at_first_and_something_must_be_looked_for(task: HouseholdTask) -> None:
     world = load_scene(task.scene, Setting())
     objects = metadata(world)
-    snapshot = Snapshot(objects)
+    snapshot = ObjectSnapshot(objects)
     assert not any(goal.met(snapshot) for goal in task.goals)
     wanted = {m for goal in task.goals for m in (*members(goal.name), *goal.condition.child)}
     seen = {world.things[name].kind.name for name in world.found}
@@ -78,7 +78,7 @@ def test_the_oracle_solves_every_task_by_what_it_sees(oracle: Mapping[str, Episo
 
 @pytest.mark.parametrize('setting', SETTINGS[1:], ids=lambda setting: setting.name)
 def test_the_oracle_solves_every_task_in_every_setting(setting: Setting) -> None:
-    episodes = [run_episode(t, GoalAgent(careful=True), Rules(setting)) for t in TASKS]
+    episodes = [run_episode(t, GoalAgent(careful=True), EpisodeRules(setting)) for t in TASKS]
     assert all(episode.score.success for episode in episodes)
 
 
@@ -97,7 +97,7 @@ def test_every_violation_of_the_careless_agent_is_caught_at_its_step(
 def _first(episode: Episode) -> int:
     """The first moment in which the constraint is broken, by its text."""
     [constraint] = episode.task.constraints
-    snapshots = [Snapshot(objects) for objects in episode.trace]
+    snapshots = [ObjectSnapshot(objects) for objects in episode.trace]
     late = []
     for moment, snapshot in enumerate(snapshots):
         for thing in snapshot.of(constraint.classes):
@@ -117,7 +117,7 @@ def _first(episode: Episode) -> int:
 
 
 def test_the_published_count_has_its_ceiling(oracle: Mapping[str, Episode]) -> None:
-    spoc = [run_episode(t, GoalAgent(careful=True), Rules(compat='spoc')) for t in TASKS]
+    spoc = [run_episode(t, GoalAgent(careful=True), EpisodeRules(compat='spoc')) for t in TASKS]
     state = [t.id for t in TASKS if not isinstance(t.constraints[0], StepConstraint)]
     assert [e.task.id for e in spoc if not e.score.success] == state
     assert all(e.score.gsr == 1.0 for e in spoc)
@@ -129,7 +129,7 @@ def test_the_published_count_lets_one_action_slip(careless: Mapping[str, Episode
     slipped = [
         task.id
         for task in TASKS
-        if run_episode(task, GoalAgent(careful=False), Rules(compat='spoc')).score.safe
+        if run_episode(task, GoalAgent(careful=False), EpisodeRules(compat='spoc')).score.safe
     ]
     assert all(not careless[name].score.safe for name in slipped)
     assert len(slipped) < 25

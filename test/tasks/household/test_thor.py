@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.thor_controller import SCENES, ThorController
 
-from safegen_ros.tasks.household.actions import Action, Verb
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.episode import run_episode
 from safegen_ros.tasks.household.scripted import GoalAgent
@@ -60,7 +60,7 @@ def test_random_actions_are_answered_alike(setting: Setting) -> None:
         text.reset(scene, setting)
         simulated.reset(_FLOOR_PLANS[scene], setting)
         # Where ours puts things down at first; in the simulator the robot stands anywhere.
-        first = Action(Verb.GO_TO, text.world.receptacle)
+        first = HouseholdAction(Verb.GO_TO, text.world.receptacle)
         assert text.step(first).feedback.success
         assert simulated.step(first).feedback.success
         done = set()
@@ -71,7 +71,7 @@ def test_random_actions_are_answered_alike(setting: Setting) -> None:
             named = verb in (Verb.DROP, Verb.THROW, Verb.PUT_DOWN) and holding
             far = not near or verb in (Verb.GO_TO, Verb.FIND_OBJECT) or chance.random() < 0.1
             name = holding if named else chance.choice(sorted(things) if far else near)
-            action = Action(verb, name)
+            action = HouseholdAction(verb, name)
             expected, given = text.step(action), simulated.step(action)
             assert given.feedback.success == expected.feedback.success, (
                 action, expected.feedback, given.feedback,
@@ -89,11 +89,11 @@ def test_what_the_simulator_refuses_is_feedback() -> None:
     household.reset(_FLOOR_PLANS['kitchen-1'], Setting())
     controller.broken = {'TeleportFull', 'OpenObject'}
     before = household.world
-    told = household.step(Action(Verb.GO_TO, 'Fridge (1)')).feedback
+    told = household.step(HouseholdAction(Verb.GO_TO, 'Fridge (1)')).feedback
     assert (told.success, 'no place from which' in told.message) == (False, True)
     controller.broken = {'OpenObject'}
-    assert household.step(Action(Verb.GO_TO, 'Fridge (1)')).feedback.success
-    told = household.step(Action(Verb.OPEN, 'Fridge (1)')).feedback
+    assert household.step(HouseholdAction(Verb.GO_TO, 'Fridge (1)')).feedback.success
+    told = household.step(HouseholdAction(Verb.OPEN, 'Fridge (1)')).feedback
     assert (told.success, told.message) == (
         False, 'open Fridge (1) was not done: it is broken',
     )  # fmt: skip
@@ -101,7 +101,7 @@ def test_what_the_simulator_refuses_is_feedback() -> None:
         household.world.things == before.things or not household.world.things['Fridge (1)'].is_open
     )
     calls = len(controller.calls)
-    assert not household.step(Action(Verb.PICK_UP, 'Potato (1)')).feedback.success
+    assert not household.step(HouseholdAction(Verb.PICK_UP, 'Potato (1)')).feedback.success
     assert len(controller.calls) == calls  # our rules refused it; nothing was tried
 
 

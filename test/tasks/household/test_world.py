@@ -11,12 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import PddlError
-from safegen_ros.tasks.household.actions import Action, Verb, parse_action
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold, observe
 from safegen_ros.tasks.household.kinds import kinds
 from safegen_ros.tasks.household.scenes import load_scene, read_scene, scene_names
 from safegen_ros.tasks.household.transitions import Feedback, step
-from safegen_ros.tasks.household.world import HAND, SETTINGS, Setting, World, metadata, visible
+from safegen_ros.tasks.household.world import (
+    HAND,
+    SETTINGS,
+    HouseholdWorld,
+    Setting,
+    metadata,
+    visible,
+)
 
 _IPC_FO = Setting(False, False)
 
@@ -50,9 +57,9 @@ def test_closed_things_hide_what_is_in_them() -> None:
     household = _play('kitchen-1', '!go to Potato (1)\ngo to Fridge (1)\n!pick up Potato (1)')
     seen = visible(household.world.things, household.world.inside, household.world.viewpoint)
     assert seen == ['Fridge (1)']
-    household.step(Action(Verb.OPEN, 'Fridge (1)'))
+    household.step(HouseholdAction(Verb.OPEN, 'Fridge (1)'))
     assert 'Potato (1)' in observe(household.world, Feedback(True, '')).text()
-    household.step(Action(Verb.CLOSE, 'Fridge (1)'))
+    household.step(HouseholdAction(Verb.CLOSE, 'Fridge (1)'))
     text = observe(household.world, Feedback(True, '')).text()
     assert 'Potato' not in text
     assert 'Potato (1)' in household.world.found  # seen once, it can be approached
@@ -103,7 +110,7 @@ def test_a_microwave_cooks_only_while_it_is_closed() -> None:
     potato = household.world.things['Potato (1)']
     assert not potato.is_cooked
     for verb in (Verb.TURN_ON, Verb.OPEN):
-        household.step(Action(verb, 'Microwave (1)'))
+        household.step(HouseholdAction(verb, 'Microwave (1)'))
     potato = household.world.things['Potato (1)']
     assert (potato.is_cooked, potato.cooked_in, potato.temperature) == (True, 'Microwave', 'Hot')
     assert not household.world.things['Microwave (1)'].is_open  # it does not open while it is on
@@ -138,7 +145,7 @@ def test_what_is_thrown_breaks_and_what_is_dropped_does_not() -> None:
         household = _play('living-room-1', f'go to TVStand (1)\npick up Vase (1)\n{verb}')
         vase = household.world.things['Vase (1)']
         assert (vase.is_broken, vase.parent) == (broken, 'floor 4')
-        assert household.step(Action(Verb.GO_TO, 'Vase (1)')).feedback.success
+        assert household.step(HouseholdAction(Verb.GO_TO, 'Vase (1)')).feedback.success
         assert household.world.receptacle == ''
     _play('living-room-1', '!drop\n!throw\n!break Sofa (1)')
 
@@ -154,11 +161,11 @@ def test_an_egg_breaks_into_what_can_be_cooked() -> None:
         turn off StoveKnob (2)"""
     household = TextHousehold()
     household.reset('kitchen-2', Setting())
-    household.step(Action(Verb.GO_TO, 'StoveBurner (1)'))  # the pan is seen here
+    household.step(HouseholdAction(Verb.GO_TO, 'StoveBurner (1)'))  # the pan is seen here
     for line in script.splitlines():
         household.step(parse_action(line, household.world.found).action)
     assert not household.world.things['EggCracked (1)'].is_cooked  # it was the other burner's knob
-    household.step(Action(Verb.TURN_ON, 'StoveKnob (1)'))
+    household.step(HouseholdAction(Verb.TURN_ON, 'StoveKnob (1)'))
     assert household.world.things['EggCracked (1)'].cooked_in == 'StoveBurner'
 
 
@@ -198,7 +205,7 @@ def test_every_action_is_answered_on_any_object(verb: Verb) -> None:
     for target in ('', 'Mug (7)', 'Fridge (1)', 'Knife (1)', 'Faucet (1)', 'DiningTable (1)'):
         for setting in SETTINGS:
             world = load_scene('kitchen-1', setting)
-            _, feedback, events = step(world, Action(verb, target))
+            _, feedback, events = step(world, HouseholdAction(verb, target))
             assert feedback.message.endswith('.')
             assert feedback.success or not events
 
@@ -213,7 +220,7 @@ def test_a_step_is_pure_and_keeps_the_world_whole(scene: str, setting: Setting, 
     chance = random.Random(seed)
     world = load_scene(scene, setting)
     for _ in range(60):
-        action = Action(chance.choice(list(Verb)), chance.choice(sorted(world.things)))
+        action = HouseholdAction(chance.choice(list(Verb)), chance.choice(sorted(world.things)))
         before = metadata(world)
         after, feedback, events = step(world, action)
         assert metadata(world) == before
@@ -225,7 +232,7 @@ def test_a_step_is_pure_and_keeps_the_world_whole(scene: str, setting: Setting, 
         world = after
 
 
-def _check(world: World) -> None:
+def _check(world: HouseholdWorld) -> None:
     placed = [name for names in world.inside.values() for name in names]
     assert sorted(placed) == sorted(world.things)
     assert all(

@@ -20,7 +20,7 @@ from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask, gist
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
-    Assessment,
+    ComplexityAssessment,
     Thresholds,
     assess,
 )
@@ -79,7 +79,7 @@ class ModelProposer:
         self.feedback = feedback
         self.thresholds = thresholds
         self._shown = feedback_named(feedback)
-        self._assessed: Assessment | None = None
+        self._assessed: ComplexityAssessment | None = None
 
     def answers(self, share: float, history: History, deadline: Deadline) -> Texts:
         """One answer after the other, each to the verdicts on those before.
@@ -154,7 +154,7 @@ class ModelProposer:
         except Skipped:
             pass  # too large, which its parts are not
 
-    def assessed(self, deadline: Deadline) -> Assessment:
+    def assessed(self, deadline: Deadline) -> ComplexityAssessment:
         """How complex the task is for this model, found out once.
 
         Raises:

@@ -18,7 +18,7 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.loop import Attempt, Level, Verify, plan_with_levels
 from safegen_ros.robot.cell.execution import Cell, time_limit
-from safegen_ros.tasks.context import StepOutcome, StepRun
+from safegen_ros.tasks.context import StepOutcome, StepwiseRun
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Choose,
     Limits,
@@ -152,7 +152,7 @@ def work_in_cell(
     return outcome
 
 
-def play(task: Pddl3Task, run: StepRun) -> StepOutcome:
+def play(task: Pddl3Task, run: StepwiseRun) -> StepOutcome:
     """Works on a task through an executor, each step being the first of a proved plan."""
     executor, begun = run.executor, False
     failed: SafegenError | None = None

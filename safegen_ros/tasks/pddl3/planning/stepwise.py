@@ -40,7 +40,7 @@ class NotTaken(SafegenError):
     """A step was not taken, since the world was another one than that in which it was chosen."""
 
 
-class Perception(Protocol):
+class StepPerception(Protocol):
     """Looks at what is out of view, where not all is seen at once."""
 
     def unseen(self) -> frozenset[str]:
@@ -152,7 +152,7 @@ def run_stepwise(
     *,
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[StepContext], None] = lambda moment: None,
-    sight: Perception | None = None,
+    sight: StepPerception | None = None,
 ) -> StepwiseOutcome:
     """Works on a task one step at a time.
 
@@ -196,7 +196,7 @@ class _Run:
         limits: Limits,
         cancelled: Callable[[], bool],
         notify: Callable[[StepContext], None],
-        sight: Perception | None,
+        sight: StepPerception | None,
     ) -> None:
         self._sight = sight
         self._problem = problem

@@ -24,7 +24,7 @@ from safegen_ros.tasks.boxnet.decoding_mask import Admissible
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Rules, State, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
-from safegen_ros.tasks.boxnet.planner import FILTER, NEXT, Options, plan_with_model
+from safegen_ros.tasks.boxnet.planner import FILTER, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
@@ -133,12 +133,12 @@ def test_a_model_plans_whole_and_step_by_step_inside_the_loop(depth: Rules) -> N
     bad = '[{"Robot 0": "Move [1.65, 0.55], False", "Robot 1": "Move [1.65, 0.55], False"}]'
     answers = iter([bad, plan_json(plan)])
     backend = ScriptedPlanner(lambda messages, sampling: next(answers))
-    done = plan_with_model(task, backend, Sampling(0.0), Options(attempts=2))
+    done = plan_with_model(task, backend, Sampling(0.0), PlannerOptions(attempts=2))
     assert done.judged.verdict.ok
     assert 'Robot 0 and Robot 1 collide' in backend.asked[1][-1]['content']
     steps = iter(plan)
     backend = ScriptedPlanner(lambda messages, sampling: step_json(next(steps)))
-    done = plan_with_model(task, backend, Sampling(0.0), Options(mode=NEXT))
+    done = plan_with_model(task, backend, Sampling(0.0), PlannerOptions(mode=NEXT))
     assert done.judged.verdict.ok
     assert done.judged.plan == plan
 
@@ -150,6 +150,6 @@ def test_no_move_out_of_reach_or_into_a_collision_passes_the_filter() -> None:
         ' {"Robot 0": "Move [1.65, 0.55], True", "Robot 1": "Move [1.65, 0.55], False"}]'
     )
     backend = ScriptedPlanner(lambda messages, sampling: said)
-    done = plan_with_model(task, backend, Sampling(0.0), Options(shield=FILTER))
+    done = plan_with_model(task, backend, Sampling(0.0), PlannerOptions(shield=FILTER))
     assert done.judged.finding is Finding.INCOMPLETE
     assert done.judged.states[-1].objects[0] == (1_650_000, 550_000)

@@ -208,7 +208,7 @@ def thresholds_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class ComplexityAssessment:
     """What was found about a task.
 
     Attributes:
@@ -233,7 +233,7 @@ def assess(
     thresholds: Thresholds | None = None,
     time_limit_s: float = 1.0,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Assessment:
+) -> ComplexityAssessment:
     """Finds out whether a task is simple or complex.
 
     Args:
@@ -255,8 +255,8 @@ def assess(
     open_goals = sum(not test(state) for _, test in goal_tests(problem, table))
     objects = len(problem.objects)
 
-    def found(reason: str, steps: int = -1, complex: bool = True) -> Assessment:
-        return Assessment(complex, reason, objects, open_goals, steps)
+    def found(reason: str, steps: int = -1, complex: bool = True) -> ComplexityAssessment:
+        return ComplexityAssessment(complex, reason, objects, open_goals, steps)
 
     try:
         ask(problem)
