@@ -14,6 +14,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.replay import recorded_steps
 from safegen_ros.record.run import TWIN, ArtefactRecord, RunRecord
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.boxnet.atoms import moves
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
 from safegen_ros.tasks.boxnet.model import Task, is_spatial
@@ -51,7 +52,7 @@ def samples_of(messages: Iterable[Recorded], judged: Judged) -> Iterator[CellSam
     for item in messages:
         kind, message = item.topic.rpartition('/')[2], item.message
         if kind == 'progress':
-            moving = message.phase == 'moving' and message.step < len(judged.plan)
+            moving = message.phase == ExecutionPhase.MOVING and message.step < len(judged.plan)
             carrying = _carried(judged, message.step) if moving else (None,) * robots
             continue
         if kind not in ('joint_states', 'world_state'):

@@ -33,6 +33,7 @@ from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
+from safegen_ros.stages import GoalStage
 from safegen_ros.tasks.table import pictures_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.terminal import Console
@@ -203,7 +204,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
 
     def feedback(message: Any) -> None:
         display.feedback(message)
-        if asking is not None and message.stage == 'approval':
+        if asking is not None and message.stage == GoalStage.APPROVAL:
             display.pause()
             for line in lines(message.pending):
                 display.line(f'  {escape(line)}')

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.spinner import Spinner
 
 from safegen_ros.ros.conversions import step_text
+from safegen_ros.stages import ExecutionPhase, GoalStage, PlanningPhase
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category
 
@@ -24,6 +25,12 @@ _COLOURS = {
     Category.FORMAT_ERROR: 'red',
     Category.UNKNOWN: 'red',
 }
+
+_TRANSLATION = (
+    PlanningPhase.TRANSLATING,
+    PlanningPhase.TRANSLATED,
+    PlanningPhase.UNDERSTOOD,
+)
 
 
 class RunDisplay:
@@ -58,15 +65,15 @@ class RunDisplay:
     def feedback(self, feedback: Any) -> None:
         """Shows one `RunTask.Feedback`; called from the client's thread."""
         with self._lock:
-            if feedback.stage == 'planning':
+            if feedback.stage == GoalStage.PLANNING:
                 self._planning(feedback.planning)
-            elif feedback.stage == 'execution':
+            elif feedback.stage == GoalStage.EXECUTION:
                 self._execution(feedback.execution)
-            elif feedback.stage == 'approval':
+            elif feedback.stage == GoalStage.APPROVAL:
                 self._approval(feedback.pending)
-            elif feedback.stage == 'replanning':
+            elif feedback.stage == GoalStage.REPLANNING:
                 self._replanning(feedback.replan)
-            elif feedback.stage == 'observation':
+            elif feedback.stage == GoalStage.OBSERVATION:
                 self._observation(feedback.observation)
 
     def _approval(self, pending: Any) -> None:
@@ -100,29 +107,29 @@ class RunDisplay:
         self._console.print(text, highlight=False, soft_wrap=True)
 
     def _planning(self, progress: Any) -> None:
-        if progress.phase == 'waiting':
+        if progress.phase == PlanningPhase.WAITING:
             return self.busy(f'other goals come first: {escape(progress.detail)}')
-        if progress.phase in ('translating', 'translated', 'understood'):
+        if progress.phase in _TRANSLATION:
             return self._translation(progress)
         number = _attempt_number(progress)
         if progress.detail:
             self.line(f'  [yellow]no proved plan yet[/]: {escape(progress.detail)}')
-        if progress.phase == 'generating':
+        if progress.phase == PlanningPhase.GENERATING:
             self.busy(f'{number}: the model is writing ({escape(progress.source)})')
-        elif progress.phase == 'verifying':
+        elif progress.phase == PlanningPhase.VERIFYING:
             self.busy(f'{number}: the validator is checking')
-        elif progress.phase == 'rehearsing':
+        elif progress.phase == PlanningPhase.REHEARSING:
             self.busy(f'{number}: it is proved, and is rehearsed where the arm needs that')
-        elif progress.phase == 'searching':
+        elif progress.phase == PlanningPhase.SEARCHING:
             self.busy('the search planner is at work')
-        elif progress.phase == 'judged':
+        elif progress.phase == PlanningPhase.JUDGED:
             self._attempt(number, progress.attempt)
 
     def _translation(self, progress: Any) -> None:
         number = f'{progress.source}, {_attempt_number(progress)}'
-        if progress.phase == 'translating':
+        if progress.phase == PlanningPhase.TRANSLATING:
             self.busy(f'{escape(number)}: the model is writing the problem')
-        elif progress.phase == 'understood':
+        elif progress.phase == PlanningPhase.UNDERSTOOD:
             self.line(f'  [green]understood as[/]  {escape(progress.reading)}')
             self.line(f'[dim]{escape(progress.problem.rstrip())}[/]')
             self.line(f'  [dim]digest of this reading: {escape(progress.reading_digest)}[/]')
@@ -146,21 +153,21 @@ class RunDisplay:
 
     def _execution(self, progress: Any) -> None:
         count = f'{progress.step}/{progress.total}'
-        if progress.phase == 'verifying':
+        if progress.phase == ExecutionPhase.VERIFYING:
             self.busy('the executor is verifying the plan itself')
-        elif progress.phase == 'rehearsing':
+        elif progress.phase == ExecutionPhase.REHEARSING:
             self.busy('the executor is rehearsing the plan on a twin')
             self._rehearsed = ', and rehearsed on the twin'
-        elif progress.phase == 'preparing':
+        elif progress.phase == ExecutionPhase.PREPARING:
             self.line(f'  [green]verified again by the executor{self._rehearsed}[/]')
             self.busy('the executor is bringing the cell into the initial state')
             self._start = progress.detail
-        elif self._start and progress.phase in ('moving', 'done'):
+        elif self._start and progress.phase in (ExecutionPhase.MOVING, ExecutionPhase.DONE):
             self.line(f'  initial state: {escape(self._start)}')
             self._start = ''
-        if progress.phase == 'moving':
+        if progress.phase == ExecutionPhase.MOVING:
             self.busy(f'{count} done, now {escape(step_text(progress.current))}')
-        elif progress.phase == 'observed':
+        elif progress.phase == ExecutionPhase.OBSERVED:
             bar = '█' * progress.step + '░' * (progress.total - progress.step)
             self.line(f'  [green]✓[/] {count:>5} {bar}  {escape(step_text(progress.current))}')
 

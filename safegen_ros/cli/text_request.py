@@ -18,6 +18,7 @@ from rich.markup import escape
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
+from safegen_ros.stages import PlanningPhase
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import WORDS, load_task
 from safegen_ros.terminal import Console
@@ -138,7 +139,7 @@ def understood(
 
     def feedback(message: Any) -> None:
         told = message.progress
-        if told.phase == 'translated':
+        if told.phase == PlanningPhase.TRANSLATED:
             reading = int(told.source.rpartition(' ')[2])
             answers.append(AnswerRecord(reading, told.attempt_number, told.answer, told.detail))
         display.feedback(RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=told))

@@ -50,6 +50,7 @@ from safegen_ros.ros import (
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.liveness import Instance
+from safegen_ros.stages import PlanningPhase
 
 ANSWER_S = 10.0
 """How long a service may take to answer [s]; a stop answers when the arm is at rest."""
@@ -274,7 +275,7 @@ class Link:
 
     def _understood(self, id: str, progress: Any) -> None:
         """The problem that a model has written for words."""
-        if progress.phase == 'understood':
+        if progress.phase == PlanningPhase.UNDERSTOOD:
             problem = _problem(msg.Task(problem=progress.problem))
             self._state.goal(id, lambda view: view.with_problem(problem))
 

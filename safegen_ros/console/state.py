@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import AttemptRecord, ReplanRecord
 from safegen_ros.robot.pose import Pose
 from safegen_ros.ros import conversions, record_conversions
+from safegen_ros.stages import ExecutionPhase, PlanningPhase
 from safegen_ros.verdict import Verdict
 
 RUN, PLAN, EXECUTE = 'run_task', 'plan_task', 'execute_plan'
@@ -128,33 +129,28 @@ def planned(view: GoalView, progress: Any) -> GoalView:
         return view  # the result has overtaken it
     view = replace(
         view,
-        stage=_PHASES.get(progress.phase, view.stage),
+        stage=_STAGES.get(progress.phase, progress.phase) or view.stage,
         source=progress.source or view.source,
         attempt=progress.attempt_number or view.attempt,
         max_attempts=progress.max_attempts or view.max_attempts,
         detail=progress.detail,
     )
-    if progress.phase == 'judged':
+    if progress.phase == PlanningPhase.JUDGED:
         attempt = record_conversions.attempt_record(progress.attempt)
         view = with_attempt(view, attempt)
         if attempt.verdict.ok:
             view = replace(view, stage='preparing')
-    elif progress.phase == 'understood':
+    elif progress.phase == PlanningPhase.UNDERSTOOD:
         view = replace(view, reading=progress.reading)
     return view
 
 
-_PHASES = {
-    'waiting': 'waiting',
-    'translating': 'translating',
-    'translated': 'translating',
-    'understood': 'generating',
-    'generating': 'generating',
-    'verifying': 'verifying',
-    'rehearsing': 'rehearsing',
-    'judged': 'generating',
-    'searching': 'searching',
+_STAGES = {
+    PlanningPhase.TRANSLATED: PlanningPhase.TRANSLATING,
+    PlanningPhase.UNDERSTOOD: PlanningPhase.GENERATING,
+    PlanningPhase.JUDGED: PlanningPhase.GENERATING,
 }
+"""The stage that follows the end of a phase; any other phase is the stage itself."""
 
 
 def with_attempt(view: GoalView, attempt: AttemptRecord) -> GoalView:
@@ -172,9 +168,9 @@ def executed(view: GoalView, progress: Any) -> GoalView:
         return view
     return replace(
         view,
-        stage='rehearsing' if progress.phase == 'rehearsing' else 'executing',
+        stage='rehearsing' if progress.phase == ExecutionPhase.REHEARSING else 'executing',
         step=progress.step,
-        moving=progress.phase == 'moving',
+        moving=progress.phase == ExecutionPhase.MOVING,
         detail=progress.phase,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 from safegen_ros.console.wording import CATEGORY_WORDS, step_text_words
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.journal import JournalEntry
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 
 _LONGEST = 300  # of one line [characters]
@@ -118,10 +119,10 @@ def _phase(data: _Data, problem: Problem | None) -> str:
 
 
 _PHASES = {
-    'verifying': 'The executor proves the plan for itself.',
-    'rehearsing': 'The plan is rehearsed on the twin.',
-    'preparing': 'The arm makes ready.',
-    'done': 'Every step is done.',
+    ExecutionPhase.VERIFYING: 'The executor proves the plan for itself.',
+    ExecutionPhase.REHEARSING: 'The plan is rehearsed on the twin.',
+    ExecutionPhase.PREPARING: 'The arm makes ready.',
+    ExecutionPhase.DONE: 'Every step is done.',
 }
 
 

@@ -24,6 +24,7 @@ from safegen_ros.robot.scene import Scene
 from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.ticker import Ticker
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Verdict
 
 PERIOD_S = 0.1
@@ -125,9 +126,11 @@ class CellView(Closing):
 
     def progress(self, progress: ExecutionProgress) -> None:
         """Takes in how far it is."""
-        if progress.phase == 'preparing':
+        if progress.phase == ExecutionPhase.PREPARING:
             self._moving.set()
-        verdict = '' if progress.phase == 'verifying' else 'SUCCESS'  # or it would have ended here
+        verdict = (
+            '' if progress.phase == ExecutionPhase.VERIFYING else 'SUCCESS'
+        )  # or it would have ended here
         with self._lock:
             self._plan = replace(self._plan, done=progress.step, verdict=verdict)
             self._changed = True

@@ -65,6 +65,7 @@ from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import CURE
 from safegen_ros.ros.watchdog import ExecutionWatchdog
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, poses_in
 from safegen_ros.tasks.job import job_of
 from safegen_ros.tasks.task import ActionTask
@@ -317,13 +318,13 @@ class ExecutorNode(SafegenNode):
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
-            if progress.phase == 'preparing':
+            if progress.phase == ExecutionPhase.PREPARING:
                 message.detail = self._known.source(goal)
             # Before the step that it announces, and before anybody is told.
             log.note(message, progress.seen)
-            if progress.phase == 'preparing':
+            if progress.phase == ExecutionPhase.PREPARING:
                 self._stop.begin_motion(f'goal {goal_id.hex()[:8]}, {progress.total} steps')
-            elif progress.phase == 'moving':
+            elif progress.phase == ExecutionPhase.MOVING:
                 self._stop.look()
             self._view.progress(progress)
             self._progress.publish(message)

@@ -18,6 +18,7 @@ from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.stages import PlanningPhase
 from safegen_ros.verdict import Category, Verdict
 
 MODEL = 'model'
@@ -325,7 +326,7 @@ class _Loop:
 
     def _try(self, level: Level) -> Attempt | None:
         """The first proposal of a level that is proved; None when none of them is."""
-        phase = 'searching' if level.name == SEARCH else 'generating'
+        phase = PlanningPhase.SEARCHING if level.name == SEARCH else PlanningPhase.GENERATING
         with closing(level.proposals(self.attempts, self.deadline)) as proposals:
             for _ in range(level.attempts):
                 self._check_time()
@@ -351,17 +352,17 @@ class _Loop:
         number, said = len(self.attempts) + 1, gist(text)
         verdict = self.verdicts.get(said)
         if verdict is None:
-            self.notify(Progress('verifying', source, number))
+            self.notify(Progress(PlanningPhase.VERIFYING, source, number))
             verdict = self.verify(text)
             if verdict.ok and self.rehearse is not None:
-                self.notify(Progress('rehearsing', source, number))
+                self.notify(Progress(PlanningPhase.REHEARSING, source, number))
                 verdict = self.rehearse(parse_plan(text), verdict)
                 if not verdict.ok:
                     self.unrehearsed.add(said)
             self.verdicts[said] = verdict
         attempt = Attempt(number, source, text, verdict, time.monotonic() - started)
         self.attempts.append(attempt)
-        self.notify(Progress('judged', source, number, attempt))
+        self.notify(Progress(PlanningPhase.JUDGED, source, number, attempt))
         if verdict.category is Category.UNKNOWN:
             raise SafegenError(
                 f'the verifier gave no verdict: {verdict.reason}', ErrorCode.VALIDATOR_UNAVAILABLE

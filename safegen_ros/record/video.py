@@ -23,6 +23,7 @@ from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.render import Frame, Renderer
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 
 FRAME_RATE = 25  # [1/s]
@@ -110,12 +111,14 @@ def _caption(kind: str, message: Any) -> dict[str, str]:
     if kind == 'attempts':
         name = Category(message.verdict.category).name.lower().replace('_', ' ')
         text = {'verdict': f'{name} (attempt {message.number}, {message.source})'}
-    elif message.phase == 'moving':
+    elif message.phase == ExecutionPhase.MOVING:
         beside = getattr(message.current, 'beside', ())  # recordings of earlier versions have none
         actions = (message.current, *beside)
         step = ') ('.join(' '.join((each.action, *each.arguments)) for each in actions)
         text = {'step': f'{message.step + 1}/{message.total} ({step})'}
-    elif message.phase == 'observed':  # the step that was shown is over; the next one follows
+    elif (
+        message.phase == ExecutionPhase.OBSERVED
+    ):  # the step that was shown is over; the next one follows
         text = {}
     else:
         text = {'step': message.phase}

@@ -22,6 +22,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.history import task_record
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
 from safegen_ros.ros import conversions
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.pddl3.task import PDDL
 
 _KEPT_OF_TOO_LONG = 1000
@@ -99,9 +100,9 @@ def progress_event(
 
     `seen` is what was observed, which only the executor knows.
     """
-    if message.phase == 'moving':
+    if message.phase == ExecutionPhase.MOVING:
         return StepEvent(message.step, conversions.step_text(message.current), at)
-    if message.phase == 'observed':
+    if message.phase == ExecutionPhase.OBSERVED:
         facts = None if seen is None else tuple(conversions.facts_of(seen))
         return ObservedEvent(message.step, at, facts)
     return PhaseEvent(message.phase, at, message.detail)

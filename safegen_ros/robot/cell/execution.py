@@ -21,6 +21,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.robot.cell.job import ConcurrentStep, Job, Stoppable
+from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.validator import Validator
@@ -281,7 +282,7 @@ class _Execution:
 
     def verify(self) -> None:
         """Refuses everything but a plan that is proved here and now."""
-        self._tell('verifying')
+        self._tell(ExecutionPhase.VERIFYING)
         self.verdict = self.job.verify()
         if not self.verdict.ok:
             raise SafegenError(
@@ -289,7 +290,7 @@ class _Execution:
                 ErrorCode.PLAN_REFUSED,
             )
         if self.rehearse is not None:
-            self._tell('rehearsing')
+            self._tell(ExecutionPhase.REHEARSING)
             self.verdict = self.rehearse(self.verdict)
             if not self.verdict.ok:
                 raise SafegenError(
@@ -302,7 +303,7 @@ class _Execution:
 
     def carry_out(self) -> None:
         """Moves, observes and compares until the plan is done."""
-        self._tell('preparing')
+        self._tell(ExecutionPhase.PREPARING)
         # A new goal is what allows motion again after a stop. Whoever stops sets what `check_stop`
         # asks before it stops the cell, so that a stop of this goal is not lost here.
         self.job.cell.reset_stop()
@@ -312,13 +313,13 @@ class _Execution:
         self._look()
         for index, step in enumerate(self.job.steps):
             self.check_stop()
-            self._tell('moving', step)
+            self._tell(ExecutionPhase.MOVING, step)
             self._take(step)
             self._look()
             self.done = index + 1
-            self._tell('observed', step)
+            self._tell(ExecutionPhase.OBSERVED, step)
         self.job.monitor.finish()
-        self._tell('done')
+        self._tell(ExecutionPhase.DONE)
 
     def _take(self, step: ConcurrentStep) -> None:
         try:
@@ -350,5 +351,5 @@ class _Execution:
             raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED)
 
     def _tell(self, phase: str, step: ConcurrentStep = ()) -> None:
-        seen = self.observed if phase == 'observed' else None
+        seen = self.observed if phase == ExecutionPhase.OBSERVED else None
         self.notify(ExecutionProgress(phase, self.done, len(self.job.steps), step, seen))
