@@ -16,8 +16,8 @@ from safegen_ros.datasets.boxnet.recipe import Block
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import ErrorCode
-from safegen_ros.tasks.boxnet.answers import AnswerError, read_plan
-from safegen_ros.tasks.boxnet.astar import Unsolvable, certificate, plan_as_paper, proves
+from safegen_ros.tasks.boxnet.answers import PlanAnswerError, read_plan
+from safegen_ros.tasks.boxnet.astar import UnsolvableMap, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.model import BoxnetError, Plan, Task, plan_json, task_of
 from safegen_ros.tasks.boxnet.optimal import NoPlan, parallelism, solve
 from safegen_ros.tasks.boxnet.verifier import judge
@@ -45,7 +45,7 @@ class Row:
     lower_bound: int
     paper_steps: int | None
     paper_parallelism: int | None
-    proof: Unsolvable | None = None
+    proof: UnsolvableMap | None = None
 
     def to_line(self) -> str:
         """The row as a line of JSON, which is a task for `model.read_task`, too."""
@@ -129,12 +129,12 @@ def row_of(values: Any, place: str) -> Row:
         plan, proof = values['plan'], values['proof']
         form = task.form(task.start)
         steps = None if plan is None else read_plan(json.dumps(plan), task.robots, form).plan
-        found = proof and Unsolvable(proof['object'], frozenset(proof['carriers']), '')
+        found = proof and UnsolvableMap(proof['object'], frozenset(proof['carriers']), '')
         bound, length, at_once = (
             _whole(values[name], place) for name in ('lower_bound', 'paper_steps', _AT_ONCE)
         )
         return Row(values['split'], task, steps, bound or 0, length, at_once, found or None)
-    except (BoxnetError, AnswerError, KeyError, TypeError) as error:
+    except (BoxnetError, PlanAnswerError, KeyError, TypeError) as error:
         raise DatasetError(f'{place}: is no row: {error}: build it again') from error
 
 

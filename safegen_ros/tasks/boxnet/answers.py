@@ -34,7 +34,7 @@ MoveReader = Callable[[Any, int, str, int], Move]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanAnswer:
     """What an answer says.
 
     Attributes:
@@ -48,7 +48,7 @@ class Answer:
     refused: bool = False
 
 
-class AnswerError(SafegenError):
+class PlanAnswerError(SafegenError):
     """An answer that cannot be read; `fault` says what and where."""
 
     def __init__(self, fault: Fault) -> None:
@@ -60,7 +60,7 @@ class _Pairs(list[tuple[str, Any]]):
     """The fields of an object of JSON as they were written, those given twice among them."""
 
 
-def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> Answer:
+def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> PlanAnswer:
     """The plan of an answer that gives all steps at once.
 
     Args:
@@ -73,7 +73,7 @@ def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = No
     """
     body, formatted = _body(text)
     if _refuses(body):
-        return Answer((), formatted, refused=True)
+        return PlanAnswer((), formatted, refused=True)
     value = _json(body)
     if isinstance(value, _Pairs) or not isinstance(value, list):
         raise unreadable(
@@ -82,10 +82,10 @@ def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = No
     if len(value) > MOST_STEPS:
         raise unreadable(f'the answer has {len(value)} steps: {MOST_STEPS} at most')
     steps = (_step(each, at, robots, form or _move) for at, each in enumerate(value))
-    return Answer(tuple(steps), formatted)
+    return PlanAnswer(tuple(steps), formatted)
 
 
-def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> Answer:
+def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> PlanAnswer:
     """The step of an answer that gives the next one alone, as a plan of one step.
 
     Args:
@@ -98,8 +98,8 @@ def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = No
     """
     body, formatted = _body(text)
     if _refuses(body):
-        return Answer((), formatted, refused=True)
-    return Answer((_step(_json(body), 0, robots, form or _move),), formatted)
+        return PlanAnswer((), formatted, refused=True)
+    return PlanAnswer((_step(_json(body), 0, robots, form or _move),), formatted)
 
 
 def without_strays(text: str, robots: Mapping[str, int]) -> str:
@@ -129,7 +129,7 @@ def has_form(text: str) -> bool:
     """Whether an answer is thoughts between tags and then one fenced text (r_format)."""
     try:
         return _body(text)[1]
-    except AnswerError:
+    except PlanAnswerError:
         return False
 
 
@@ -218,7 +218,7 @@ def coordinate(text: str, place: str, at: int) -> int:
 
 def unreadable(
     reason: str, step: int = -1, finding: Finding = Finding.UNPARSEABLE, robot: int | None = None
-) -> AnswerError:
+) -> PlanAnswerError:
     """What to raise of an answer that cannot be read.
 
     Args:
@@ -227,7 +227,7 @@ def unreadable(
         finding: of what kind.
         robot: who it is about.
     """
-    return AnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))
+    return PlanAnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))
 
 
 def _kind(value: Any) -> str:

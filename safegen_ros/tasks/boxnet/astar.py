@@ -174,7 +174,7 @@ FAR = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class Unsolvable:
+class UnsolvableMap:
     """Why no plan moves an object to its target, whatever the points that are used.
 
     Attributes:
@@ -188,7 +188,7 @@ class Unsolvable:
     reason: str
 
 
-def certificate(task: Task) -> Unsolvable | None:
+def certificate(task: Task) -> UnsolvableMap | None:
     """What proves that a task has no plan; None where it has one.
 
     Where idle arms are ignored, robots may act one after the other, so that a task is solvable
@@ -205,11 +205,11 @@ def certificate(task: Task) -> Unsolvable | None:
                 if carriers
                 else f'no robot reaches it at {point_text(place)}'
             )
-            return Unsolvable(index, carriers, f'{object_name(index)} cannot be brought: {who}')
+            return UnsolvableMap(index, carriers, f'{object_name(index)} cannot be brought: {who}')
     return None
 
 
-def proves(found: Unsolvable, task: Task) -> bool:
+def proves(found: UnsolvableMap, task: Task) -> bool:
     """Whether a certificate holds, checked without the search that made it."""
     place, target = task.start.objects[found.object], task.targets[found.object]
     every = range(len(task.bases))

@@ -13,7 +13,7 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.pddl.plan import Step as Action
 from safegen_ros.robot.cell.job import ConcurrentStep
-from safegen_ros.tasks.boxnet.answers import AnswerError, coordinate
+from safegen_ros.tasks.boxnet.answers import PlanAnswerError, coordinate
 from safegen_ros.tasks.boxnet.geometry import Point, number_text
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, object_name, robot_name
 from safegen_ros.tasks.cells import refused
@@ -87,7 +87,7 @@ def _move(task: Task, action: Action, robots: dict[str, int]) -> Move:
 def _point(x: str, y: str, place: str) -> Point:
     try:
         return coordinate(x, place, 0), coordinate(y, place, 0)
-    except AnswerError as error:
+    except PlanAnswerError as error:
         raise refused(error.message) from None
 
 

@@ -47,7 +47,7 @@ class NoPlan(SafegenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class MapSolution:
     """A plan with what is known of its length.
 
     Attributes:
@@ -70,7 +70,7 @@ def solve(
     *,
     soon: bool = False,
     over: Callable[[], bool] = never,
-) -> Solution:
+) -> MapSolution:
     """A plan of few steps, of the fewest where `certified`; idle arms are ignored.
 
     Args:
@@ -101,7 +101,7 @@ def solve(
     return checked(task, plan, bound, bound + more - 1)
 
 
-def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> Solution:
+def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> MapSolution:
     """A plan that was found, with its bound.
 
     Args:
@@ -124,7 +124,7 @@ def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> Solution:
             f'{task.id}: the search planner and the verifier disagree: {verdict.reason}',
             ErrorCode.PLAN_REFUSED,
         )
-    return Solution(plan, bound)
+    return MapSolution(plan, bound)
 
 
 def _shortest(

@@ -28,7 +28,7 @@ from safegen_ros.planning.loop import (
 )
 from safegen_ros.tasks.boxnet import prompts
 from safegen_ros.tasks.boxnet.answers import (
-    AnswerError,
+    PlanAnswerError,
     has_form,
     read_plan,
     read_step,
@@ -314,7 +314,7 @@ class _Planner:
         try:
             known = without_strays(text, self.task.robots)
             answer = read_plan(known, self.task.robots, self.task.form(self.task.start))
-        except AnswerError:
+        except PlanAnswerError:
             return text
         return _with(text, plan_json(self.admissible.filtered_plan(answer.plan)))
 
@@ -322,7 +322,7 @@ class _Planner:
         try:
             known = without_strays(text, self.task.robots)
             answer = read_step(known, self.task.robots, self.task.form(state))
-        except AnswerError:
+        except PlanAnswerError:
             return text
         return _with(text, step_json(self.admissible.filtered(state, answer.plan[0])))
 

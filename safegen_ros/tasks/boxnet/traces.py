@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from safegen_ros.tasks.boxnet.astar import Routes, Unsolvable
+from safegen_ros.tasks.boxnet.astar import Routes, UnsolvableMap
 from safegen_ros.tasks.boxnet.geometry import Point, number_text, point_text
 from safegen_ros.tasks.boxnet.model import (
     Move,
@@ -45,7 +45,7 @@ def step_thoughts(task: Task, state: State, rest: Plan) -> str:
     return '\n'.join([*lines, *_step(task, state, rest)])
 
 
-def refusal_thoughts(proof: Unsolvable) -> str:
+def refusal_thoughts(proof: UnsolvableMap) -> str:
     """What leads to a refusal."""
     return (
         'I look for the robots that each object can be handed to. '

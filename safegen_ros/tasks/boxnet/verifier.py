@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from safegen_ros.tasks.boxnet.answers import Answer, AnswerError, MoveReader, read_plan, read_step
+from safegen_ros.tasks.boxnet.answers import (
+    MoveReader,
+    PlanAnswer,
+    PlanAnswerError,
+    read_plan,
+    read_step,
+)
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import (
     UNIT,
@@ -304,14 +310,14 @@ def refusal() -> Fault:
 
 
 def _read(
-    read: Callable[[str, Mapping[str, int], MoveReader | None], Answer],
+    read: Callable[[str, Mapping[str, int], MoveReader | None], PlanAnswer],
     text: str,
     task: Task,
     state: State,
-) -> Answer | Fault:
+) -> PlanAnswer | Fault:
     try:
         return read(text, task.robots, task.form(state))
-    except AnswerError as error:
+    except PlanAnswerError as error:
         return error.fault
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.tasks.boxnet.answers import AnswerError, has_form, read_plan, read_step
+from safegen_ros.tasks.boxnet.answers import PlanAnswerError, has_form, read_plan, read_step
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Move, State, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.verifier import verify, verify_step
@@ -62,7 +62,7 @@ BAD = {
 
 @pytest.mark.parametrize(('text', 'finding', 'words'), BAD.values(), ids=BAD)
 def test_what_is_no_plan_is_called_by_name(text: str, finding: Finding, words: str) -> None:
-    with pytest.raises(AnswerError, match=words) as raised:
+    with pytest.raises(PlanAnswerError, match=words) as raised:
         read_plan(text, ROBOTS)
     assert raised.value.fault.finding is finding
     found = verify(TASK, text)

@@ -54,7 +54,7 @@ _Idle = tuple[int, Point]
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class ArmContact:
     """Where something collides.
 
     Attributes:
@@ -135,7 +135,9 @@ class Depth(ABC):
         """By how much an arm may turn in a move, the best first [rad]."""
 
     @abstractmethod
-    def arms_meet(self, family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contact | None:
+    def arms_meet(
+        self, family: ArmFamily, offset: Place, one: Leg, other: Leg
+    ) -> ArmContact | None:
         """Where two arms collide, from the base of the first; None where they do not.
 
         Args:
@@ -146,7 +148,7 @@ class Depth(ABC):
         """
 
     @abstractmethod
-    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> Contact | None:
+    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> ArmContact | None:
         """Where an arm, or what it carries, collides with a box; None where it does not.
 
         Args:
@@ -251,13 +253,13 @@ def others(task: SpatialTask, state: State, step: Sequence[Move], move: Move) ->
             yield index
 
 
-def on_map(task: SpatialTask, robot: int, contact: Contact) -> Meeting:
+def on_map(task: SpatialTask, robot: int, contact: ArmContact) -> Meeting:
     """Where a contact is on the map."""
     base = task.bases[robot]
     return exactly(base[0] / UNIT + contact.x, base[1] / UNIT + contact.y)
 
 
-def _box_fault(task: SpatialTask, robot: int, box: int, found: Contact) -> Fault:
+def _box_fault(task: SpatialTask, robot: int, box: int, found: ArmContact) -> Fault:
     name, point = robot_name(robot), on_map(task, robot, found)
     what = (
         f'the way of {name} passes over it'
@@ -314,13 +316,15 @@ class Analytic(Depth):
         start, end = (task.from_base(move.robot, point) for point in (move.start, move.end))
         return turns(task.family, start, end)
 
-    def arms_meet(self, family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contact | None:
+    def arms_meet(
+        self, family: ArmFamily, offset: Place, one: Leg, other: Leg
+    ) -> ArmContact | None:
         """Where two arms collide."""
         if hypot(*offset) >= 2 * (family.reach[1] + family.radius):
             return None
         return _arcs_meet(family, one[:3], other[:3], offset)
 
-    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> Contact | None:
+    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> ArmContact | None:
         """Where an arm sweeps over a box."""
         return _arc_meets(family, leg[:3], place)
 
@@ -357,16 +361,16 @@ _Arc = tuple[Place, Place, float]
 
 
 @lru_cache(maxsize=65536)
-def _arcs_meet(family: ArmFamily, one: _Arc, other: _Arc, offset: Place) -> Contact | None:
+def _arcs_meet(family: ArmFamily, one: _Arc, other: _Arc, offset: Place) -> ArmContact | None:
     return _meeting(arc(family, *one), arc(family, *other) + offset, 2 * family.radius)
 
 
 @lru_cache(maxsize=65536)
-def _arc_meets(family: ArmFamily, one: _Arc, place: Place) -> Contact | None:
+def _arc_meets(family: ArmFamily, one: _Arc, place: Place) -> ArmContact | None:
     return _meeting(arc(family, *one), np.array([place, place]), 2 * family.radius)
 
 
-def _meeting(one: Floats, other: Floats, apart: float) -> Contact | None:
+def _meeting(one: Floats, other: Floats, apart: float) -> ArmContact | None:
     """Where two lines are closest, if closer than that [m]."""
     for a, b in ((one, other), (other, one)):
         if (a.min(axis=0) - b.max(axis=0) >= apart).any():
@@ -377,7 +381,7 @@ def _meeting(one: Floats, other: Floats, apart: float) -> Contact | None:
     if distance[at] >= apart - _ROUNDING:
         return None
     x, y, _ = middle[at]
-    return Contact(float(x), float(y))
+    return ArmContact(float(x), float(y))
 
 
 _ROUNDING = 1e-9

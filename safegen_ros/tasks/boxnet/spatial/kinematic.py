@@ -21,7 +21,7 @@ from safegen_ros.robot.families.capsules import Floats, closest
 from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily
 from safegen_ros.robot.families.swing import Place, length, swing, turns
 from safegen_ros.tasks.boxnet.model import Move
-from safegen_ros.tasks.boxnet.spatial.depth import Contact, Depth, Leg
+from safegen_ros.tasks.boxnet.spatial.depth import ArmContact, Depth, Leg
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
@@ -54,11 +54,13 @@ class Kinematic(Depth):
         turns = ways(task.family, start, end)
         return tuple(turn for turn in turns if not _meets_itself(task.family, start, end, turn))
 
-    def arms_meet(self, family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contact | None:
+    def arms_meet(
+        self, family: ArmFamily, offset: Place, one: Leg, other: Leg
+    ) -> ArmContact | None:
         """Where two arms collide."""
         return _arms_meet(family, offset, one, other)
 
-    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> Contact | None:
+    def box_met(self, family: ArmFamily, leg: Leg, place: Place) -> ArmContact | None:
         """Where an arm, or what it carries, collides with a box."""
         return _box_met(family, leg, place)
 
@@ -85,7 +87,7 @@ def samples(family: ArmFamily, start: Place, end: Place, turn: float) -> int:
 
 
 @lru_cache(maxsize=16384)
-def _arms_meet(family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contact | None:
+def _arms_meet(family: ArmFamily, offset: Place, one: Leg, other: Leg) -> ArmContact | None:
     count = max(samples(family, *leg[:3]) for leg in (one, other))
     (hull, parts, radii), (opposite, names, against) = (
         _hull(family, leg, count) for leg in (one, other)
@@ -95,18 +97,18 @@ def _arms_meet(family: ArmFamily, offset: Place, one: Leg, other: Leg) -> Contac
     if met is None:
         return None
     x, y, z, part, other_part = met
-    return Contact(x, y, z, (PARTS[parts[part]], PARTS[names[other_part]]))
+    return ArmContact(x, y, z, (PARTS[parts[part]], PARTS[names[other_part]]))
 
 
 @lru_cache(maxsize=16384)
-def _box_met(family: ArmFamily, leg: Leg, place: Place) -> Contact | None:
+def _box_met(family: ArmFamily, leg: Leg, place: Place) -> ArmContact | None:
     hull, parts, radii = _hull(family, leg, samples(family, *leg[:3]))
     ball = np.broadcast_to(np.array([*place, family.box / 2]), (len(hull), 1, 2, 3))
     met = _closest_parts(hull, radii + family.clearance, ball, np.array([family.radius]))
     if met is None:
         return None
     x, y, z, part, _ = met
-    return Contact(x, y, z, (PARTS[parts[part]], 'box'))
+    return ArmContact(x, y, z, (PARTS[parts[part]], 'box'))
 
 
 @lru_cache(maxsize=16384)
