@@ -24,7 +24,7 @@ from safegen_ros.language.expressions import (
     Value,
 )
 from safegen_ros.language.lexicon import lexicon
-from safegen_ros.language.noun_phrases import Noun, Things
+from safegen_ros.language.noun_phrases import Noun, NounPhrases
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.language.reading import (
     MAX_CONJUNCTS,
@@ -78,7 +78,7 @@ def read_attribute_rules(text: str, problem: Problem, source: str = '<rules>') -
         _check_domain(sections['domain'], problem)
     if 'rules' not in sections:
         raise top.error('there are no rules', "add 'rules:'", ErrorCode.EMPTY_TASK)
-    things = Things(problem, lexicon(problem.domain))
+    things = NounPhrases(problem, lexicon(problem.domain))
     attributes = _Attributes(problem, things)
     if 'attributes' in sections:
         attributes.read(sections['attributes'])
@@ -121,7 +121,7 @@ def _check_domain(named: Placed, problem: Problem) -> None:
 class _Attributes:
     """The attributes of a problem's objects."""
 
-    def __init__(self, problem: Problem, things: Things) -> None:
+    def __init__(self, problem: Problem, things: NounPhrases) -> None:
         self._problem = problem
         self._things = things
         self._own: dict[str, dict[str, Value]] = {name: {} for name in problem.objects}
@@ -220,7 +220,7 @@ def _scalar(placed: Placed) -> Scalar:
     )
 
 
-def _noun(word: str, things: Things, placed: Placed) -> Noun:
+def _noun(word: str, things: NounPhrases, placed: Placed) -> Noun:
     found = things.nouns.get(word.lower())
     if found is None:
         known = names_text(sorted(things.nouns))
@@ -241,7 +241,7 @@ class _Rule:
     placed: Placed
 
 
-def _rule(item: Placed, things: Things) -> _Rule:
+def _rule(item: Placed, things: NounPhrases) -> _Rule:
     keys = item.mapping('a rule', _RULE)
     for needed in ('name', 'rule'):
         if needed not in keys:
@@ -263,7 +263,7 @@ def _rule(item: Placed, things: Things) -> _Rule:
 
 
 def _bindings(
-    rule: _Rule, attributes: _Attributes, things: Things
+    rule: _Rule, attributes: _Attributes, things: NounPhrases
 ) -> Iterator[tuple[tuple[str, str], ...]]:
     """The objects for the variables for which a rule is meant."""
     ranges = {name: things.members(noun) for name, noun in rule.variables.items()}
@@ -290,7 +290,7 @@ def _bindings(
 
 
 def _compiled(
-    rule: _Rule, attributes: _Attributes, things: Things, problem: Problem
+    rule: _Rule, attributes: _Attributes, things: NounPhrases, problem: Problem
 ) -> Reading | None:
     """What a rule comes to; None where it applies to no objects."""
     found: list[Reading] = []

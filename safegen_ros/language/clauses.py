@@ -11,14 +11,14 @@ from functools import cached_property
 from safegen_ros.language.lexicon import (
     Lexicon,
     Pattern,
-    Way,
+    Phrasing,
     gerund,
     patterns,
     phrase_table,
     phrases,
     third,
 )
-from safegen_ros.language.noun_phrases import Thing, Things
+from safegen_ros.language.noun_phrases import NounPhrase, NounPhrases
 from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.model import ANY_OF, Problem
 
@@ -41,19 +41,19 @@ class Clause:
         subject: the argument before the verb, -1 if there is none.
     """
 
-    way: Way
-    things: tuple[tuple[int, Thing], ...]
+    way: Phrasing
+    things: tuple[tuple[int, NounPhrase], ...]
     done: bool = False
     subject: int = -1
 
-    def put(self, number: int, thing: Thing) -> Clause:
+    def put(self, number: int, thing: NounPhrase) -> Clause:
         """The clause with another argument."""
         pairs = tuple((n, thing if n == number else own) for n, own in self.things)
         return replace(self, things=pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MainClause:
     """A clause with what is said of it.
 
     Attributes:
@@ -75,13 +75,13 @@ class Again:
         true: whether that is said to be so.
     """
 
-    thing: Thing
+    thing: NounPhrase
     subject: bool
     true: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RuleCondition:
     """What a rule supposes: clauses, each with whether it is true, joined by `and` or by `or`."""
 
     parts: tuple[tuple[Clause | Again, bool], ...]
@@ -94,8 +94,8 @@ class Clauses:
     def __init__(self, problem: Problem, lexicon: Lexicon) -> None:
         self.problem = problem
         self.lexicon = lexicon
-        self.things = Things(problem, lexicon)
-        self._read: dict[int, list[tuple[Thing, int]]] = {}
+        self.things = NounPhrases(problem, lexicon)
+        self._read: dict[int, list[tuple[NounPhrase, int]]] = {}
         self._verbs: dict[tuple[int, str, bool], list[tuple[str, tuple[str, ...], int]]] = {}
         self._sentence: Sentence | None = None
 
@@ -121,13 +121,13 @@ class Clauses:
         assert self._sentence is not None  # noqa: S101 - `begin` comes first
         return self._sentence
 
-    def thing(self, index: int) -> list[tuple[Thing, int]]:
+    def thing(self, index: int) -> list[tuple[NounPhrase, int]]:
         """The things that a word may begin."""
         if index not in self._read:
             self._read[index] = list(dict.fromkeys(self.things.read(self.sentence, index)))
         return self._read[index]
 
-    def fits(self, thing: Thing, kind: str) -> bool:
+    def fits(self, thing: NounPhrase, kind: str) -> bool:
         """Whether a thing may stand where a type, or a predicate that says a kind, is wanted."""
         domain, problem = self.problem.domain, self.problem
         if kind in domain.predicates and kind not in domain.types and kind != 'object':
@@ -138,15 +138,15 @@ class Clauses:
             return False
         return thing.noun is None or domain.is_subtype(thing.noun.kind, kind)
 
-    def wanted(self, way: Way, number: int) -> str:
+    def wanted(self, way: Phrasing, number: int) -> str:
         """What an argument must be: a type, or a predicate that says so."""
         sorts = self.lexicon.sorts.get(way.predicate, {})
         kinds = self.problem.domain.predicates[way.predicate]
         return dict(way.types).get(number) or sorts.get(number) or kinds[number]
 
     def _matched(
-        self, way: Way, words: tuple[str | int, ...], index: int
-    ) -> Iterator[tuple[tuple[tuple[int, Thing], ...], int]]:
+        self, way: Phrasing, words: tuple[str | int, ...], index: int
+    ) -> Iterator[tuple[tuple[tuple[int, NounPhrase], ...], int]]:
         """The arguments among some words of a pattern, where these stand."""
         if not words:
             yield (), index
@@ -216,7 +216,7 @@ class Clauses:
                     for end in sentence.one_of(middle, _STAY if base == 'be' else ()):
                         yield (KEEP if voice == MUST else MAY), (*first, *tags, 'stay'), end
 
-    def told(self, index: int, supposed: bool = False) -> Iterator[tuple[Told, int]]:
+    def told(self, index: int, supposed: bool = False) -> Iterator[tuple[MainClause, int]]:
         """Clauses with a subject and a verb: `b1 must not be on the table`."""
         for pattern in self._patterns:
             if pattern.done:
@@ -227,7 +227,7 @@ class Clauses:
                     for after, end in self._matched(way, pattern.after, start):
                         subject = before[0][0] if before else -1
                         told = Clause(way, (*before, *after), subject=subject)
-                        yield Told(told, voice, tags), end
+                        yield MainClause(told, voice, tags), end
 
     def done(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
         """Clauses that tell what is done: `put b1 on b2`, or `putting b1 on b2`."""
@@ -252,13 +252,13 @@ class Clauses:
                     for after, end in self._matched(way, pattern.after, middle):
                         yield Clause(way, (*before, *after)), end
 
-    def condition(self, index: int) -> Iterator[tuple[Condition, int]]:
+    def condition(self, index: int) -> Iterator[tuple[RuleCondition, int]]:
         """What a rule supposes."""
         for part, after in self._supposed(index):
-            yield Condition((part,)), after
+            yield RuleCondition((part,)), after
             for word in ('and', 'or'):
                 for parts, end in self._joined(after, word):
-                    yield Condition((part, *parts), word == 'and'), end
+                    yield RuleCondition((part, *parts), word == 'and'), end
 
     def _joined(
         self, index: int, word: str

@@ -30,7 +30,7 @@ _CLOSED = ('(', f'{phrases.ALL_PARTS} (', f'{phrases.ANY_PART} (')
 _SENTENCES = {operator: text.split() for operator, text in phrases.SENTENCES.items()}
 
 
-class Clauses:
+class CanonicalClauses:
     """Reads what facts are combined to; whoever reads names of objects adds them to `objects`."""
 
     def __init__(self, tokens: Tokens, own: Phrases) -> None:

@@ -9,7 +9,7 @@ from itertools import permutations
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.language import phrases
-from safegen_ros.language.english_clauses import Clauses, Words
+from safegen_ros.language.english_clauses import CanonicalClauses, Words
 from safegen_ros.language.english_tokens import Tokens
 from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.placed import Place, PlacedWords
@@ -44,7 +44,7 @@ class _Sentences:
         self._tokens = Tokens(text, source)
         self._words = PlacedWords(source)
         self._phrases = own
-        self._clauses = Clauses(self._tokens, own)
+        self._clauses = CanonicalClauses(self._tokens, own)
         self._init: Words = []
 
     def problem(self, domain: Domain) -> Problem:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from safegen_ros.language.clauses import DO, KEEP, Clauses, Condition, Told
+from safegen_ros.language.clauses import DO, KEEP, Clauses, MainClause, RuleCondition
 from safegen_ros.language.lexicon import phrase_table, phrases
 
 _INTROS, _AVOIDED, _THEN = map(phrases, ('intros', 'avoided', 'then'))
@@ -32,7 +32,7 @@ class Modifier:
 
     kind: str
     numbers: tuple[int, ...] = ()
-    condition: Condition | None = None
+    condition: RuleCondition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Parse:
         that: what must never, or always, be true, where there is no main clause.
     """
 
-    main: tuple[Told, ...]
+    main: tuple[MainClause, ...]
     modifiers: tuple[Modifier, ...]
-    that: tuple[str, Condition] | None = None
+    that: tuple[str, RuleCondition] | None = None
 
 
 def parses(clauses: Clauses) -> Iterator[Parse]:
@@ -90,17 +90,17 @@ class _Grammar:
                         if self._ends(end):
                             yield Parse((one, other), ())
 
-    def _main(self, index: int) -> Iterator[tuple[Told, int]]:
+    def _main(self, index: int) -> Iterator[tuple[MainClause, int]]:
         yield from self._clauses.told(index)
         for tag, start in self._sentence.meant(index, _COMMANDS):
             tags = (tag,) if tag else ()
             for clause, end in self._clauses.done(start):
-                yield Told(clause, DO, tags), end
+                yield MainClause(clause, DO, tags), end
             for clause, end in self._clauses.kept(start):
-                yield Told(clause, KEEP, tags), end
+                yield MainClause(clause, KEEP, tags), end
         for start in self._sentence.one_of(index, _AVOIDED):
             for clause, end in self._clauses.done(start, ing=True):
-                yield Told(clause, DO, ('not',)), end
+                yield MainClause(clause, DO, ('not',)), end
 
     def _leading(self, index: int) -> Iterator[tuple[tuple[Modifier, ...], int]]:
         yield (), index
@@ -137,4 +137,7 @@ class _Grammar:
             for condition, end in self._clauses.condition(after):
                 yield Modifier(kind, (), condition), end
         for predicates, clause, end in self._clauses.place(index):
-            yield Modifier(f'place {" ".join(predicates)}', (), Condition(((clause, True),))), end
+            yield (
+                Modifier(f'place {" ".join(predicates)}', (), RuleCondition(((clause, True),))),
+                end,
+            )

@@ -67,7 +67,7 @@ def participle(verb: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Phrasing:
     """One way to speak of a fact.
 
     Attributes:
@@ -104,11 +104,11 @@ class Lexicon:
         where: predicates that may be followed by a place, how the place is told, and its predicate.
     """
 
-    ways: tuple[Way, ...]
+    ways: tuple[Phrasing, ...]
     agents: tuple[str, ...] = ()
     nouns: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     sorts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    where: tuple[tuple[str, ...], Way] | None = None
+    where: tuple[tuple[str, ...], Phrasing] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Pattern:
         done: whether this tells what is done, not how things are.
     """
 
-    way: Way
+    way: Phrasing
     before: tuple[str | int, ...]
     verb: str
     after: tuple[str | int, ...]
@@ -192,7 +192,7 @@ def _read(path: Path, arities: _Arities) -> Lexicon:
     def part(key: str) -> Mapping[str, Placed]:
         return top[key].mapping(repr(key)) if key in top else {}
 
-    ways: list[Way] = []
+    ways: list[Phrasing] = []
     for name, said in part('ways').items():
         if name not in dict(arities):
             raise said.error(f'{name!a} is no predicate of the domain', 'use one of its predicates')
@@ -209,7 +209,7 @@ def _read(path: Path, arities: _Arities) -> Lexicon:
         },
         (
             tuple(each.text('a predicate') for each in where['behind'].items('behind')),
-            Way(where['means'].text('a predicate'), where['say'].text('a pattern')),
+            Phrasing(where['means'].text('a predicate'), where['say'].text('a pattern')),
         )
         if where
         else None,
@@ -221,10 +221,10 @@ def _texts(pairs: Placed) -> Iterator[tuple[str, str]]:
         yield singular, plural.text('a plural')
 
 
-def _ways(predicate: str, said: Placed) -> Iterator[Way]:
+def _ways(predicate: str, said: Placed) -> Iterator[Phrasing]:
     """The ways of one entry: a pattern, or several with what goes for them."""
     if isinstance(said.value, str):
-        yield from (Way(predicate, text) for text in _alternatives(said.value))
+        yield from (Phrasing(predicate, text) for text in _alternatives(said.value))
         return
     own = said.mapping('a way', _SAID)
     agent, goal = (own[key].whole(key) if key in own else None for key in ('agent', 'goal'))
@@ -233,7 +233,7 @@ def _ways(predicate: str, said: Placed) -> Iterator[Way]:
     for each in own['say'].items("'say'"):
         for text in _alternatives(each.text('a pattern')):
             kinds = tuple((n, kind.text('a type')) for n, kind in enumerate(types))
-            yield Way(predicate, text, agent, passing, goal, kinds)
+            yield Phrasing(predicate, text, agent, passing, goal, kinds)
 
 
 def _alternatives(pattern: str) -> Iterator[str]:
@@ -249,28 +249,28 @@ def _choices(word: str) -> list[str]:
 
 def _generic(wording: Wording, arities: _Arities) -> Lexicon:
     """A lexicon for a domain that has none: its own words for facts, or the predicates' names."""
-    ways: list[Way] = []
+    ways: list[Phrasing] = []
     for name, arity in arities:
         if name in wording.facts:
             ways += _from_sentence(name, wording.facts[name][0])
         plain = name.replace('-', ' ').replace('_', ' ')
         slots = [f'{{{number}}}' for number in range(arity)]
         ways.append(
-            Way(name, f'{plain} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
+            Phrasing(name, f'{plain} =hold {" ".join(["for", *slots]) if slots else ""}'.strip())
         )
         if slots:
             # As the domain spells it, too: a hyphen or an underline joins a word.
             for spelt in dict.fromkeys((plain, name)):
-                ways.append(Way(name, ' '.join([slots[0], '=be', spelt, *slots[1:]])))
+                ways.append(Phrasing(name, ' '.join([slots[0], '=be', spelt, *slots[1:]])))
         else:
-            ways.append(Way(name, f'{plain} =be true'))
+            ways.append(Phrasing(name, f'{plain} =be true'))
     return Lexicon(tuple(dict.fromkeys(ways)))
 
 
-def _from_sentence(predicate: str, template: str) -> Iterator[Way]:
+def _from_sentence(predicate: str, template: str) -> Iterator[Phrasing]:
     """A way out of a sentence that tells a fact, where its verb is plain to see."""
     text = re.sub(r'\b(is|are)\b', '=be', template, count=1)
     if '=' not in text:
         text = re.sub(r'\{0\} (\w+)s\b', r'{0} =\1', template, count=1)
     if '=' in text:
-        yield Way(predicate, text)
+        yield Phrasing(predicate, text)

@@ -11,7 +11,7 @@ from safegen_ros.language.clauses import (
     MAY,
     Clause,
     Clauses,
-    Told,
+    MainClause,
 )
 from safegen_ros.language.grammar import Modifier, Parse
 from safegen_ros.language.noun_phrases import (
@@ -31,7 +31,7 @@ from safegen_ros.language.quantities import (
     FORBIDDEN,
     SUPPOSED,
     Quantities,
-    Refused,
+    RuleRefused,
     is_negative,
     negated,
 )
@@ -73,11 +73,13 @@ def meanings(clauses: Clauses, parse: Parse) -> list[ConstraintTree]:
 
 
 def _in_order(
-    clauses: Clauses, quantities: Quantities, first: Told, then: Told
+    clauses: Clauses, quantities: Quantities, first: MainClause, then: MainClause
 ) -> list[ConstraintTree]:
     """`first ..., then ...`: both happen, in this order."""
     if any('not' in told.tags or is_negative(told.clause) for told in (first, then)):
-        raise Refused("'first ..., then ...' with something that must not be", 'say what is first')
+        raise RuleRefused(
+            "'first ..., then ...' with something that must not be", 'say what is first'
+        )
     one, other = (
         quantities.formulas(quantities.complete(told.clause), DEMANDED) for told in (first, then)
     )
@@ -96,7 +98,7 @@ class _Meaning:
     """One main clause with what modifies it."""
 
     def __init__(
-        self, clauses: Clauses, quantities: Quantities, told: Told,
+        self, clauses: Clauses, quantities: Quantities, told: MainClause,
         modifiers: Sequence[Modifier],
     ) -> None:  # fmt: skip
         self._clauses = clauses
@@ -121,19 +123,21 @@ class _Meaning:
     def trees(self) -> list[ConstraintTree]:
         """What the sentence can mean."""
         if self._denied > 1:
-            raise Refused('two negations in one sentence', 'write one of them')
+            raise RuleRefused('two negations in one sentence', 'write one of them')
         if self._stays and (self._denied or self._voice == MAY):
-            raise Refused('it is unclear whether this must never be', "write 'must never be'")
+            raise RuleRefused('it is unclear whether this must never be', "write 'must never be'")
         self._settle()
         if len(self._times) > 1 or len(self._conditions) > 1:
-            raise Refused(
+            raise RuleRefused(
                 'more than one time, or condition, in one sentence', 'write two sentences'
             )
         time = self._times[0] if self._times else None
         if self._conditions:
             return self._under(self._conditions[0], time)
         if self._only:
-            raise Refused("'only' without a condition", "write 'only b1 may ...' or 'only if ...'")
+            raise RuleRefused(
+                "'only' without a condition", "write 'only b1 may ...' or 'only if ...'"
+            )
         return self._plain(time)
 
     def _settle(self) -> None:
@@ -141,7 +145,9 @@ class _Meaning:
         kinds = [m.kind for m in self._times]
         if 'ever' in kinds:
             if not self._denied:
-                raise Refused("'ever' without 'never' or 'not'", "write 'always' or 'at some time'")
+                raise RuleRefused(
+                    "'ever' without 'never' or 'not'", "write 'always' or 'at some time'"
+                )
             self._times = [m for m in self._times if m.kind != 'ever']
         if self._only:
             renamed = {'while': 'only-while', 'after': 'only-after'}
@@ -150,14 +156,18 @@ class _Meaning:
                 for m in self._conditions
             ]
             if [m.kind for m in self._times] == ['end']:
-                raise Refused("'only at the end'", "write when it must not be: 'never ... before'")
+                raise RuleRefused(
+                    "'only at the end'", "write when it must not be: 'never ... before'"
+                )
         for number, each in enumerate(self._conditions):
             kind, *predicates = each.kind.split()
             if kind == 'place':
                 if self._clause.way.predicate not in predicates:
-                    raise Refused('the place does not go with this', 'write it with while ...')
+                    raise RuleRefused('the place does not go with this', 'write it with while ...')
                 if self._clause.way.momentary:
-                    raise Refused('a step at a place leaves no trace', 'write how things must be')
+                    raise RuleRefused(
+                        'a step at a place leaves no trace', 'write how things must be'
+                    )
                 self._conditions[number] = Modifier('while', (), each.condition)
 
     # What is demanded, or forbidden, in some states.
@@ -176,7 +186,7 @@ class _Meaning:
         """Trees of what is said of some state; of several things one by one, or of all at once."""
         clause = self._clause
         if self._limited:
-            raise Refused('a quantity with a moment', "write 'always' or 'at the end' with it")
+            raise RuleRefused('a quantity with a moment', "write 'always' or 'at the end' with it")
         counted = purpose == COUNTED
         hows = {thing.how for _, thing in clause.things}
         several = hows & {*UNIVERSAL, *((ANY, NO, NOR, OR) if counted else ())}
@@ -219,12 +229,14 @@ class _Meaning:
             return self._over(lambda f: _window(f, *numbers))
         if kind == 'more-than-once':
             if not self._denied:
-                raise Refused("'more than once' cannot be demanded", "write 'at least once'")
+                raise RuleRefused("'more than once' cannot be demanded", "write 'at least once'")
             return self._once(lambda f: Constraint('at-most-once', (f,)), COUNTED)
         if kind == 'before-step' and self._denied:
             return self._over(lambda f: _window(f, 0, *numbers))
         if self._denied:
-            raise Refused(f'{_told(kind)} with a negation', "write 'never' or 'not more than once'")
+            raise RuleRefused(
+                f'{_told(kind)} with a negation', "write 'never' or 'not more than once'"
+            )
         if kind == 'most-once':
             return self._once(lambda f: Constraint('at-most-once', (f,)), COUNTED)
         if kind == 'sometime':
@@ -233,7 +245,7 @@ class _Meaning:
             return self._once(lambda f: Constraint('within', (f,), numbers))
         if kind == 'before-step':
             if not self._clause.done or not numbers[0]:
-                raise Refused("'before step ...' of how things are", "write 'by step ...'")
+                raise RuleRefused("'before step ...' of how things are", "write 'by step ...'")
             return self._once(lambda f: Constraint('within', (f,), (numbers[0] - 1,)))
         once = self._once(_exactly_once, COUNTED)
         if kind == 'exactly-once':
@@ -241,12 +253,12 @@ class _Meaning:
         if kind in ('once', 'only-once'):
             less = 'at-most-once' if kind == 'only-once' or self._only else 'sometime'
             return [*self._once(lambda f: Constraint(less, (f,)), COUNTED), *once]
-        raise Refused(f'{_told(kind)} does not go with this', 'write two sentences')
+        raise RuleRefused(f'{_told(kind)} does not go with this', 'write two sentences')
 
     def _without_time(self, kind: str) -> list[ConstraintTree]:
         if self._denied or self._limited or self._voice == KEEP:
             if kind and self._denied:
-                raise Refused("'always' with a negation", "write 'never'")
+                raise RuleRefused("'always' with a negation", "write 'never'")
             return self._over(_always)
         if self._voice == MAY:
             self._refuse_permission()
@@ -254,7 +266,7 @@ class _Meaning:
             return self._once(lambda f: Constraint('sometime', (f,)))
         if self._clause.done and kind:
             cure = "write how things must always be, as in 'b1 must always be on the table'"
-            raise Refused("'always' with what is done", cure)
+            raise RuleRefused("'always' with what is done", cure)
         if kind:
             return self._over(_always)
         moments = self._once(lambda f: Constraint('sometime', (f,)))
@@ -263,7 +275,7 @@ class _Meaning:
 
     @staticmethod
     def _refuse_permission() -> None:
-        raise Refused(
+        raise RuleRefused(
             'what may be is allowed already', "write what must or must not be, or 'may only ... if'"
         )
 
@@ -297,7 +309,7 @@ class _Meaning:
             return self._once(lambda f: Constraint('sometime-after', (when, f)))
         if named not in ('', 'always') or kind == 'within-after':
             what = f'{_told(named or "a negation")} together with a condition'
-            raise Refused(what, 'write two sentences')
+            raise RuleRefused(what, 'write two sentences')
         if kind in ('while', 'unless', 'only-while'):
             return self._in_states(kind, when)
         if kind in ('before', 'until'):
@@ -306,18 +318,18 @@ class _Meaning:
             return self._once(lambda f: Constraint('sometime-before', (f, when)), COUNTED)
         if kind == 'after':
             return self._later(when, named)
-        raise Refused(f'{_told(kind)} does not go with this', 'say it in two sentences')
+        raise RuleRefused(f'{_told(kind)} does not go with this', 'say it in two sentences')
 
     def _in_states(self, kind: str, when: Formula) -> list[ConstraintTree]:
         """What depends on the state alone."""
         if self._clause.way.momentary and (self._denied or kind != 'while'):
-            raise Refused(
+            raise RuleRefused(
                 'a constraint compares states, and cannot tell in which of them a step is made',
                 "write how things must not be: 'b1 must never be on b2 while ...'",
             )
         if kind == 'only-while':
             if self._denied:
-                raise Refused("'only' with a negation", "write 'never ... while ...'")
+                raise RuleRefused("'only' with a negation", "write 'never ... while ...'")
             found = self._quantities.formulas(self._clause, FORBIDDEN)
             return [_always(Imply(formula, when)) for formula in found]
         if kind == 'unless':
@@ -328,7 +340,7 @@ class _Meaning:
                 found = self._quantities.formulas(self._clause, FORBIDDEN)
                 return [_always(Not(And((formula, when)))) for formula in found]
             if self._clause.done:
-                raise Refused("'unless' with what is done", "write 'never ... unless ...'")
+                raise RuleRefused("'unless' with what is done", "write 'never ... unless ...'")
             return self._over(lambda f: _always(Or((f, when))))
         if self._denied:
             found = self._quantities.formulas(self._clause, FORBIDDEN)
@@ -342,11 +354,11 @@ class _Meaning:
         """What must be, or must not be, before something else."""
         if self._denied:
             if named:
-                raise Refused("'always' with a negation", "write 'never ... before ...'")
+                raise RuleRefused("'always' with a negation", "write 'never ... before ...'")
             found = self._quantities.formulas(self._clause, FORBIDDEN)
             return [Constraint('sometime-before', (formula, when)) for formula in found]
         if kind == 'until' and self._clause.done and self._voice != KEEP:
-            raise Refused(
+            raise RuleRefused(
                 "'until' with what is done", "write 'keep ... until', or 'never ... until'"
             )
         kept = self._over(lambda f: Constraint('sometime-before', (negated(f), when)))
@@ -358,13 +370,13 @@ class _Meaning:
     def _later(self, when: Formula, named: str) -> list[ConstraintTree]:
         """What must be after something else."""
         if self._denied or named or self._voice == KEEP:
-            raise Refused(
+            raise RuleRefused(
                 'PDDL3 cannot say what must be so in every state after something',
                 "write 'while ...', or 'never ... before ...' the other way round",
             )
         if self._clause.done:
             return self._once(lambda f: Constraint('sometime-after', (when, f)))
-        raise Refused(
+        raise RuleRefused(
             'it is unclear whether this must be so at some time after that, or from then on',
             "write 'after ..., ... must eventually be ...' for the first; PDDL3 has no second",
         )
@@ -382,7 +394,7 @@ def _told(kind: str) -> str:
 
 def _window(formula: Formula, begin: int, end: int) -> Constraint:
     if begin >= end:
-        raise Refused(
+        raise RuleRefused(
             f'no state lies from step {begin} until before step {end}, so nothing is asked',
             'write the earlier step first; the second one is the first that no longer counts',
         )

@@ -40,7 +40,7 @@ class Noun:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class NounPhrase:
     """What a rule speaks of.
 
     Attributes:
@@ -63,7 +63,7 @@ class Thing:
         return self.how in (NAME, AND, OR, NOR, ONLY)
 
 
-class Things:
+class NounPhrases:
     """Reads them for one problem, with the nouns of a lexicon beside those of the wording."""
 
     def __init__(self, problem: Problem, lexicon: Lexicon) -> None:
@@ -89,47 +89,47 @@ class Things:
         init = self.problem.init
         return tuple(n for n in found if not noun.sort or (noun.sort, n) in init)
 
-    def read(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
+    def read(self, sentence: Sentence, index: int) -> Iterator[tuple[NounPhrase, int]]:
         """Every way to read what stands at a word, with the word behind it."""
         for thing, after in self._read(sentence, index):
             yield replace(thing, index=index), after
 
-    def _read(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
+    def _read(self, sentence: Sentence, index: int) -> Iterator[tuple[NounPhrase, int]]:
         yield from self._listed(sentence, index)
         yield from self._counted(sentence, index)
         for after in sentence.one_of(index, ('only',)):
             for thing, end in self._listed(sentence, after):
-                yield Thing(ONLY, thing.names), end
+                yield NounPhrase(ONLY, thing.names), end
         for how, after in sentence.meant(index, _WITHOUT_NOUN):
-            yield from self._excepting(sentence, Thing(how), after)
+            yield from self._excepting(sentence, NounPhrase(how), after)
         for how, after in sentence.meant(index, _BEFORE_NOUN):
             for noun, end in self._noun(sentence, after):
-                yield from self._excepting(sentence, Thing(how, noun=noun), end)
+                yield from self._excepting(sentence, NounPhrase(how, noun=noun), end)
         for after in sentence.one_of(index, ('the',)):
             for noun, end in self._noun(sentence, after):
                 yield from self._definite(sentence, noun, after, end)
 
     def _definite(
         self, sentence: Sentence, noun: Noun, index: int, end: int
-    ) -> Iterator[tuple[Thing, int]]:
+    ) -> Iterator[tuple[NounPhrase, int]]:
         """`the robot`, where there is only one."""
         members = self.members(noun)
         if len(members) == 1:
-            yield Thing(NAME, members), end
+            yield NounPhrase(NAME, members), end
         elif not any(True for _ in self._name(sentence, end)):
             known = names_text(members) or 'none'
             word = sentence.words[index].text
             sentence.missed(end, 'a name', f'which {word} is meant? there are: {known}')
 
-    def _counted(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
+    def _counted(self, sentence: Sentence, index: int) -> Iterator[tuple[NounPhrase, int]]:
         for after in sentence.one_of(index, ('no two',)):
             for noun, end in self._noun(sentence, after):
-                yield Thing(MOST, noun=noun, number=1), end
+                yield NounPhrase(MOST, noun=noun, number=1), end
         for how, after in sentence.meant(index, _COUNTED):
             number = sentence.number(after)
             if number is not None and 1 <= number <= _MOST_COUNTED:
                 for noun, end in self._noun(sentence, after + 1):
-                    yield Thing(how, noun=noun, number=number), end
+                    yield NounPhrase(how, noun=noun, number=number), end
 
     def _noun(self, sentence: Sentence, index: int) -> Iterator[tuple[Noun, int]]:
         word = sentence.words[index].text if index < len(sentence.words) else ''
@@ -139,14 +139,14 @@ class Things:
             sentence.missed(index, 'a kind of object')
 
     def _excepting(
-        self, sentence: Sentence, thing: Thing, index: int
-    ) -> Iterator[tuple[Thing, int]]:
+        self, sentence: Sentence, thing: NounPhrase, index: int
+    ) -> Iterator[tuple[NounPhrase, int]]:
         yield thing, index
         for after in sentence.one_of(index, _EXCEPT):
             for named, end in self._listed(sentence, after):
                 yield replace(thing, names=named.names), end
 
-    def _listed(self, sentence: Sentence, index: int) -> Iterator[tuple[Thing, int]]:
+    def _listed(self, sentence: Sentence, index: int) -> Iterator[tuple[NounPhrase, int]]:
         """One object, or several with `and` or with `or` between them."""
         for lead, joint in (('', ''), ('both', 'and'), ('either', 'or'), ('neither', 'nor')):
             start = sentence.at(index, lead) if lead else index
@@ -154,11 +154,11 @@ class Things:
                 continue
             for name, after in self._name(sentence, start):
                 if not lead:
-                    yield Thing(NAME, (name,)), after
+                    yield NounPhrase(NAME, (name,)), after
                 for joined in (joint,) if joint else ('and', 'or'):
                     how = {'and': AND, 'or': OR, 'nor': NOR}[joined]
                     for names, end in self._more(sentence, after, joined):
-                        yield Thing(how, (name, *names)), end
+                        yield NounPhrase(how, (name, *names)), end
 
     def _more(
         self, sentence: Sentence, index: int, joined: str

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 
-from safegen_ros.language.clauses import Again, Clause, Clauses, Condition
+from safegen_ros.language.clauses import Again, Clause, Clauses, RuleCondition
 from safegen_ros.language.noun_phrases import (
     ANY,
     MORE,
@@ -20,7 +20,7 @@ from safegen_ros.language.noun_phrases import (
     OR,
     SOME,
     UNIVERSAL,
-    Thing,
+    NounPhrase,
 )
 from safegen_ros.pddl.model import (
     And,
@@ -42,7 +42,7 @@ _MOST_OPTIONS = 64  # ways to understand a condition
 _VARIABLES = ('?x', '?y', '?z', '?u', '?v', '?w')
 
 
-class Refused(Exception):
+class RuleRefused(Exception):
     """A sentence that is understood and cannot be a constraint; another way to read it may be."""
 
     def __init__(self, what: str, cure: str) -> None:
@@ -71,13 +71,13 @@ class Quantities:
                 left_out.append((number, self._from_goal(clause, number)))
                 continue
             kind = self._clauses.wanted(way, number)
-            fitting = [n for n in self._objects if self._clauses.fits(Thing(NAME, (n,)), kind)]
+            fitting = [n for n in self._objects if self._clauses.fits(NounPhrase(NAME, (n,)), kind)]
             one = len(fitting) == 1
-            how = Thing(NAME if one else SOME, tuple(fitting) if one else (), index=-1)
+            how = NounPhrase(NAME if one else SOME, tuple(fitting) if one else (), index=-1)
             left_out.append((number, how))
         return replace(clause, things=(*clause.things, *left_out))
 
-    def _from_goal(self, clause: Clause, number: int) -> Thing:
+    def _from_goal(self, clause: Clause, number: int) -> NounPhrase:
         """The argument that the problem's goal has for the same fact."""
         named = {n: t.names[0] for n, t in clause.things if t.how == NAME}
         predicate = clause.way.predicate
@@ -89,11 +89,11 @@ class Quantities:
         }
         if len(found) != 1:
             who = ' '.join(named.values()) or 'all of them'
-            raise Refused(
+            raise RuleRefused(
                 f'the goal does not say where {who} must go',
                 f"say it: '{_verb(clause)} ... to ...'",
             )
-        return Thing(NAME, tuple(found), index=-1)
+        return NounPhrase(NAME, tuple(found), index=-1)
 
     def formulas(self, clause: Clause, purpose: str) -> list[Formula]:
         """What a clause can mean; several formulas if its words leave that open.
@@ -104,13 +104,13 @@ class Quantities:
             Refused: its quantities do not go together.
         """
         if len(clause.things) < len(self._clauses.problem.domain.predicates[clause.way.predicate]):
-            raise Refused(
+            raise RuleRefused(
                 'it is not said where each must go', f"say it: '{_verb(clause)} ... to ...'"
             )
         special = [t for _, t in clause.things if t.how in (ONLY, MOST, MORE)]
         if special:
             if len(special) > 1 or purpose == SUPPOSED:
-                raise Refused('too many quantities', 'write a sentence for each')
+                raise RuleRefused('too many quantities', 'write a sentence for each')
             return [self._limited(clause, special[0], purpose)]
         given = [pair for pair in clause.things if pair[1].index >= 0]
         rest = [pair for pair in clause.things if pair not in given]
@@ -120,7 +120,7 @@ class Quantities:
         found = [f for order in orders for f in self._nested(clause, [*order, *rest], purpose, {})]
         return list(dict.fromkeys(found))
 
-    def _ways(self, thing: Thing, purpose: str) -> tuple[type[Forall] | type[Exists], ...]:
+    def _ways(self, thing: NounPhrase, purpose: str) -> tuple[type[Forall] | type[Exists], ...]:
         if thing.how in UNIVERSAL:
             return (Forall, Exists) if purpose == FORBIDDEN else (Forall,)
         if thing.how == ANY and purpose == DEMANDED:
@@ -128,7 +128,11 @@ class Quantities:
         return (Exists,)
 
     def _nested(
-        self, clause: Clause, left: list[tuple[int, Thing]], purpose: str, terms: Mapping[int, str]
+        self,
+        clause: Clause,
+        left: list[tuple[int, NounPhrase]],
+        purpose: str,
+        terms: Mapping[int, str],
     ) -> Iterator[Formula]:
         if not left:
             yield self._atom(clause, terms)
@@ -152,7 +156,7 @@ class Quantities:
 
     def _quantified(
         self, way: type[Forall] | type[Exists], variable: str, clause: Clause, number: int,
-        thing: Thing, body: Formula,
+        thing: NounPhrase, body: Formula,
     ) -> Formula:  # fmt: skip
         guards = self._guards(variable, clause, number, thing)
         if guards and way is Forall:
@@ -161,13 +165,15 @@ class Quantities:
             body = And((*guards, body))
         return way(((variable, self._kind(clause, number, thing)),), body)
 
-    def _kind(self, clause: Clause, number: int, thing: Thing) -> str:
+    def _kind(self, clause: Clause, number: int, thing: NounPhrase) -> str:
         if thing.noun is not None:
             return thing.noun.kind
         own = dict(clause.way.types).get(number)
         return own or self._clauses.problem.domain.predicates[clause.way.predicate][number]
 
-    def _guards(self, variable: str, clause: Clause, number: int, thing: Thing) -> list[Formula]:
+    def _guards(
+        self, variable: str, clause: Clause, number: int, thing: NounPhrase
+    ) -> list[Formula]:
         """What must be true of a variable for the clause to be about it."""
         found: list[Formula] = []
         sort = thing.noun.sort if thing.noun is not None else ''
@@ -182,11 +188,11 @@ class Quantities:
         atom = AtomFormula(clause.way.predicate, tuple(terms[n] for n in sorted(terms)))
         return atom
 
-    def _limited(self, clause: Clause, thing: Thing, purpose: str) -> Formula:
+    def _limited(self, clause: Clause, thing: NounPhrase, purpose: str) -> Formula:
         """`only b1 may ...` and `at most one block may ...`, in one state."""
         if (purpose == FORBIDDEN) != (thing.how == MORE):
             what = 'it is unclear what is forbidden' if thing.how != MORE else 'a least number'
-            raise Refused(what, "write 'only ... may ...', 'at most one ...' or 'no ...'")
+            raise RuleRefused(what, "write 'only ... may ...', 'at most one ...' or 'no ...'")
         number = next(n for n, own in clause.things if own is thing)
         count = 1 if thing.how == ONLY else thing.number + 1
         names = [f'?x{n}' for n in range(1, count + 1)] if count > 1 else ['?x']
@@ -195,9 +201,11 @@ class Quantities:
             inner = [(n, t) for n, t in clause.things if n != number]
             whole = list(self._nested(clause, inner, SUPPOSED, {number: name}))
             facts.append(whole[0])
-        kind = self._kind(clause, number, Thing(ANY, noun=thing.noun))
+        kind = self._kind(clause, number, NounPhrase(ANY, noun=thing.noun))
         guards = [
-            g for n in names for g in self._guards(n, clause, number, Thing(ANY, noun=thing.noun))
+            g
+            for n in names
+            for g in self._guards(n, clause, number, NounPhrase(ANY, noun=thing.noun))
         ]
         if thing.how == ONLY:
             same: list[Formula] = [Equals(names[0], name) for name in thing.names]
@@ -220,11 +228,11 @@ class Quantities:
                 split = split or whoever or thing.how in (ANY, NO, NOR, OR)
             if split:
                 members = self._members(clause, number, thing)
-                one = [clause.put(number, Thing(NAME, (name,))) for name in members]
+                one = [clause.put(number, NounPhrase(NAME, (name,))) for name in members]
                 return [e for single in one for e in self.one_by_one(single, counted=counted)]
         return [self.complete(clause)]
 
-    def conditions(self, condition: Condition, main: Clause | None = None) -> list[Formula]:
+    def conditions(self, condition: RuleCondition, main: Clause | None = None) -> list[Formula]:
         """What a condition can mean, as one formula each.
 
         - `main`: the main clause as it was said, which half a sentence refers to.
@@ -237,7 +245,7 @@ class Quantities:
             options = self._supposed(part, true, main)
             found = [(*before, option) for before in found for option in options]
             if len(found) > _MOST_OPTIONS:
-                raise Refused('this can be read in too many ways', 'write whole sentences')
+                raise RuleRefused('this can be read in too many ways', 'write whole sentences')
         if len(condition.parts) == 1:
             return [parts[0] for parts in found]
         return [And(parts) if condition.conjunctive else Or(parts) for parts in found]
@@ -247,7 +255,9 @@ class Quantities:
         if isinstance(part, Again) and main is not None:
             several = self._clauses.again(main, part)
         if not several:
-            raise Refused('half a sentence that goes with no other half', 'write the whole of it')
+            raise RuleRefused(
+                'half a sentence that goes with no other half', 'write the whole of it'
+            )
         found: list[Formula] = []
         for clause in several:
             whole = self.complete(clause)
@@ -255,7 +265,7 @@ class Quantities:
                 found.append(formula if true != is_negative(whole) else negated(formula))
         return found
 
-    def _members(self, clause: Clause, number: int, thing: Thing) -> tuple[str, ...]:
+    def _members(self, clause: Clause, number: int, thing: NounPhrase) -> tuple[str, ...]:
         if thing.listed:
             return thing.names
         noun = thing.noun
@@ -264,7 +274,7 @@ class Quantities:
         return tuple(
             name
             for name in found
-            if name not in thing.names and self._clauses.fits(Thing(NAME, (name,)), kind)
+            if name not in thing.names and self._clauses.fits(NounPhrase(NAME, (name,)), kind)
         )
 
 

@@ -19,7 +19,7 @@ YAML_SUFFIXES = ('.yaml', '.yml')
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GatheredRules:
     """What a person's rules come to for a problem.
 
     Attributes:
@@ -45,7 +45,7 @@ def gather_rules(
     texts: Sequence[str] = (),
     files: Sequence[Path] = (),
     read: Read = read_rules,
-) -> Rules:
+) -> GatheredRules:
     """Reads rules from everywhere.
 
     Args:
@@ -73,4 +73,4 @@ def gather_rules(
             found += read_rules(text, problem, str(path))
     if not found and not idle:
         raise SafegenError('there is no rule: give a sentence or a file', ErrorCode.EMPTY_TASK)
-    return Rules(tuple(found), tuple(idle))
+    return GatheredRules(tuple(found), tuple(idle))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.clauses import Clauses
-from safegen_ros.language.english_clauses import Clauses as CanonicalClauses
+from safegen_ros.language.english_clauses import CanonicalClauses
 from safegen_ros.language.english_tokens import Tokens
 from safegen_ros.language.grammar import parses
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.meaning import meanings
 from safegen_ros.language.phrases import Phrases
-from safegen_ros.language.quantities import Refused
+from safegen_ros.language.quantities import RuleRefused
 from safegen_ros.language.reading import (
     AmbiguousRule,
     Origin,
@@ -123,7 +123,7 @@ def _plain(sentence: Sentence, clauses: Clauses) -> Reading:
     clauses.begin(sentence)
     problem = clauses.problem
     trees: list[ConstraintTree] = []
-    refused: Refused | None = None
+    refused: RuleRefused | None = None
     parsed = set()
     for number, parse in enumerate(parses(clauses)):
         if number >= _MOST_PARSES:
@@ -133,7 +133,7 @@ def _plain(sentence: Sentence, clauses: Clauses) -> Reading:
         parsed.add(parse)
         try:
             trees += meanings(clauses, parse)
-        except Refused as reason:
+        except RuleRefused as reason:
             refused = refused or reason
     unlike = different(trees, problem)
     if not unlike:

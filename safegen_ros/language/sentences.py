@@ -40,7 +40,7 @@ class NotUnderstood(PddlError):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class RuleWord:
     """A word or a mark with its place; a name in quotes is nothing else."""
 
     text: str
@@ -60,7 +60,7 @@ class Sentence:
     """
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[RuleWord, ...]
     place: Place
     source: str
     _furthest: int = 0
@@ -175,7 +175,7 @@ def sentences(text: str, source: str) -> list[Sentence]:
             what, source=source, line=1, column=1, cure='give fewer', code=ErrorCode.TASK_TOO_LARGE
         )
     found: list[Sentence] = []
-    words: list[Word] = []
+    words: list[RuleWord] = []
     start = position = 0
     while position < len(text):
         if not words:
@@ -239,17 +239,17 @@ def _place(text: str, position: int) -> Place:
     return text.count('\n', 0, position) + 1, position - text.rfind('\n', 0, position)
 
 
-def _split(token: str, place: Place) -> list[Word]:
+def _split(token: str, place: Place) -> list[RuleWord]:
     """The words of a token in small letters; `don't` is two."""
     if token[0] == '"':
-        return [Word(token.strip('"').lower(), place, quoted=True)]
+        return [RuleWord(token.strip('"').lower(), place, quoted=True)]
     lower = token.lower().replace('\u2019', "'")
     if lower in _SHORT:
-        return [Word(word, place) for word in _SHORT[lower]]
+        return [RuleWord(word, place) for word in _SHORT[lower]]
     if lower.endswith("n't"):
-        return [Word(lower[:-3], place), Word('not', place)]
-    return [Word(lower, place)]
+        return [RuleWord(lower[:-3], place), RuleWord('not', place)]
+    return [RuleWord(lower, place)]
 
 
-def _sentence(text: str, words: list[Word], start: int, whole: str, source: str) -> Sentence:
+def _sentence(text: str, words: list[RuleWord], start: int, whole: str, source: str) -> Sentence:
     return Sentence(text.rstrip(), tuple(words), _place(whole, start), source)

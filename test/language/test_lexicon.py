@@ -10,7 +10,7 @@ import pytest
 
 from safegen_ros.errors import PddlError
 from safegen_ros.language import vocabulary
-from safegen_ros.language.lexicon import Way, lexicon
+from safegen_ros.language.lexicon import Phrasing, lexicon
 from safegen_ros.language.vocabulary import Vocabulary, Wording
 from safegen_ros.pddl.model import Domain
 from safegen_ros.pddl.reader import read_domain
@@ -29,10 +29,10 @@ def test_a_slash_parts_words_of_which_any_is_said(domain: Domain, tmp_path: Path
     text = "ways:\n  stored: ['{0} =be/lie in {1}', {goal: 1, say: ['put/place {0}']}]\n"
     (tmp_path / 'lexicon.yaml').write_text(text)
     assert lexicon(domain).ways == (
-        Way('stored', '{0} =be in {1}'),
-        Way('stored', '{0} =lie in {1}'),
-        Way('stored', 'put {0}', goal=1),
-        Way('stored', 'place {0}', goal=1),
+        Phrasing('stored', '{0} =be in {1}'),
+        Phrasing('stored', '{0} =lie in {1}'),
+        Phrasing('stored', 'put {0}', goal=1),
+        Phrasing('stored', 'place {0}', goal=1),
     )
 
 

@@ -17,7 +17,7 @@ from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
-from safegen_ros.tasks.planetarium.assess import Assessed, Assessment, assess
+from safegen_ros.tasks.planetarium.assess import AnswerAssessment, Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Compat
 from safegen_ros.tasks.planetarium.explain import explain
@@ -274,7 +274,7 @@ def details(row: Row, assessed: Assessed) -> dict[str, Any]:
     }
 
 
-def _explained(row: Row, found: Assessment) -> str:
+def _explained(row: Row, found: AnswerAssessment) -> str:
     """What to change in a wrong answer; nothing where it cannot be said."""
     if found.correct or found.problem is None:
         return ''

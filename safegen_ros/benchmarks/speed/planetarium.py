@@ -24,7 +24,7 @@ from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.equivalence import Equivalence, compare
 from safegen_ros.tasks.planetarium.graphs import renamed
 
 MOST_MEAN_MS = 5.0
@@ -186,6 +186,6 @@ def _milliseconds(case: Case) -> float:
     read = partial(read_problem, domain=domain, source='<bench>')
     found = compare(read(case.one), read(case.other))
     seconds = time.process_time() - begun
-    if found.answer is Answer.UNKNOWN or case.equivalent not in (None, found.equivalent):
+    if found.answer is Equivalence.UNKNOWN or case.equivalent not in (None, found.equivalent):
         raise RuntimeError(f'{case.domain}: {found.answer.value}, which is wrong: {found.reason}')
     return seconds * 1e3

@@ -3,7 +3,7 @@
 """Reads the problem in what a model wrote, and tolerates what the paper's evaluation tolerates.
 
 Prose, code fences, thoughts, a domain beside the problem, comments, missing requirements, upper
-case and repeated atoms do not matter. Whatever else is wrong has a name (`Finding`).
+case and repeated atoms do not matter. Whatever else is wrong has a name (`Grade`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Domain, Problem
 from safegen_ros.pddl.sexpr import Group, Reader, is_name, read_sexpr
 from safegen_ros.pddl.writer import atom_text, names_text
-from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding, problem_fragment
+from safegen_ros.tasks.planetarium.fragments import (
+    Grade,
+    UnreadableAnswer,
+    problem_fragment,
+)
 
 MAX_OBJECTS = 500
 """Most objects of a problem that is compared; those of the paper have 105 at most."""
@@ -31,7 +35,7 @@ _BEYOND_STRIPS = ('or', 'not', 'imply', 'forall', 'exists', '=', 'when', 'prefer
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ProblemDraft:
     """A STRIPS problem before it is compared with a domain.
 
     Attributes:
@@ -50,7 +54,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadAnswer:
     """A problem that was read out of an answer.
 
     Attributes:
@@ -63,7 +67,7 @@ class Reading:
     retyped: bool
 
 
-def read_draft(answer: str) -> Draft:
+def read_draft(answer: str) -> ProblemDraft:
     """The one STRIPS problem in an answer, whatever its domain.
 
     Raises:
@@ -73,10 +77,10 @@ def read_draft(answer: str) -> Draft:
         reader, top = read_sexpr(problem_fragment(answer), _SOURCE)
         return _Drafting(reader, top).draft()
     except PddlError as error:
-        raise AnswerError(Finding.NOT_PDDL, error.message) from error
+        raise UnreadableAnswer(Grade.NOT_PDDL, error.message) from error
 
 
-def read_answer(answer: str, domain: Domain, *, tolerant: bool = False) -> Reading:
+def read_answer(answer: str, domain: Domain, *, tolerant: bool = False) -> ReadAnswer:
     """The problem in an answer, as one of a domain.
 
     With tolerance, types in a domain without types are left out, and those that name a static
@@ -89,18 +93,18 @@ def read_answer(answer: str, domain: Domain, *, tolerant: bool = False) -> Readi
     return conformed(read_draft(answer), domain, tolerant=tolerant)
 
 
-def conformed(draft: Draft, domain: Domain, *, tolerant: bool = False) -> Reading:
+def conformed(draft: ProblemDraft, domain: Domain, *, tolerant: bool = False) -> ReadAnswer:
     """A draft as a problem of a domain; otherwise as `read_answer`."""
     if draft.domain != domain.name:
-        raise AnswerError(
-            Finding.WRONG_DOMAIN,
+        raise UnreadableAnswer(
+            Grade.WRONG_DOMAIN,
             f'the problem is for domain {draft.domain[:40]!a}: write (:domain {domain.name})',
         )
     for atom in (*draft.init, *draft.goal):
         kinds = domain.predicates.get(atom[0])
         if kinds is None or len(kinds) != len(atom) - 1:
-            raise AnswerError(
-                Finding.UNKNOWN_PREDICATE,
+            raise UnreadableAnswer(
+                Grade.UNKNOWN_PREDICATE,
                 f'{_shown(atom)} is no atom of domain {domain.name}: '
                 f'{suggestion(atom[0], domain.predicates)}it has {_signatures(domain)}',
             )
@@ -119,8 +123,8 @@ def conformed(draft: Draft, domain: Domain, *, tolerant: bool = False) -> Readin
             objects |= _inferred(draft, domain, wrong)
             wrong = [name for name in wrong if objects[name] not in domain.types]
         if wrong:
-            raise AnswerError(
-                Finding.WRONG_TYPES,
+            raise UnreadableAnswer(
+                Grade.WRONG_TYPES,
                 f'{names_text(wrong)} lack a type of domain {domain.name}: declare each with one '
                 f'of {" ".join(domain.types)}',
             )
@@ -128,10 +132,10 @@ def conformed(draft: Draft, domain: Domain, *, tolerant: bool = False) -> Readin
     goal = And(tuple(AtomFormula(atom[0], atom[1:]) for atom in draft.goal))
     problem = Problem(draft.name, domain, objects, init, goal, ())
     _check_types(problem, draft)
-    return Reading(problem, retyped)
+    return ReadAnswer(problem, retyped)
 
 
-def _kind_atoms(draft: Draft, domain: Domain) -> set[Atom]:
+def _kind_atoms(draft: ProblemDraft, domain: Domain) -> set[Atom]:
     """What declared types say in a domain that says it by atoms."""
     empty = Problem('', domain, {}, frozenset(), And(()), ())
     static = domain.predicates.keys() - changed_predicates(empty)
@@ -142,7 +146,7 @@ def _kind_atoms(draft: Draft, domain: Domain) -> set[Atom]:
     }
 
 
-def _inferred(draft: Draft, domain: Domain, names: list[str]) -> dict[str, str]:
+def _inferred(draft: ProblemDraft, domain: Domain, names: list[str]) -> dict[str, str]:
     """The types of objects that follow from the atoms that they stand in."""
     found: dict[str, set[str]] = {name: set() for name in names}
     for atom in (*draft.init, *draft.goal):
@@ -152,13 +156,13 @@ def _inferred(draft: Draft, domain: Domain, names: list[str]) -> dict[str, str]:
     return {name: kinds.pop() for name, kinds in found.items() if len(kinds) == 1}
 
 
-def _check_types(problem: Problem, draft: Draft) -> None:
+def _check_types(problem: Problem, draft: ProblemDraft) -> None:
     domain = problem.domain
     for atom in (*sorted(draft.init), *draft.goal):
         for name, kind in zip(atom[1:], domain.predicates[atom[0]], strict=True):
             if not domain.is_subtype(problem.objects[name], kind):
-                raise AnswerError(
-                    Finding.WRONG_TYPES,
+                raise UnreadableAnswer(
+                    Grade.WRONG_TYPES,
                     f'{name[:40]} in {_shown(atom)} has type {problem.objects[name][:40]}: it takes'
                     f' {_text(domain, atom[0])}',
                 )
@@ -184,7 +188,7 @@ class _Drafting:
         self._top = top
         self._objects: dict[str, str] = {}
 
-    def draft(self) -> Draft:
+    def draft(self) -> ProblemDraft:
         reader, top = self._reader, self._top
         title = reader.group(top, 1, '(problem NAME)')
         if title.head != 'problem' or len(title.items) != 2:
@@ -204,13 +208,13 @@ class _Drafting:
             raise reader.error(goal, ':goal takes one formula', 'join its parts by (and ...)')
         wanted_atoms = tuple(dict.fromkeys(self._conjuncts(goal, 1)))
         if len(init) + len(wanted_atoms) > MAX_ATOMS or len(self._objects) > MAX_OBJECTS:
-            raise AnswerError(
-                Finding.TOO_LARGE,
+            raise UnreadableAnswer(
+                Grade.TOO_LARGE,
                 f'the problem has {len(self._objects):,} objects and '
                 f'{len(init) + len(wanted_atoms):,} propositions: use at most {MAX_OBJECTS} and '
                 f'{MAX_ATOMS:,}',
             )
-        return Draft(
+        return ProblemDraft(
             reader.name(title, 1, 'the problem'), reader.word(named, 1, 'the domain'),
             self._objects, init, wanted_atoms,
         )  # fmt: skip
@@ -285,11 +289,11 @@ class _Drafting:
                     reader.name(group, index, 'an object')
                 place = reader.error_in(group, index, f'object {name[:40]!r} is not declared',
                                         'add it to :objects')  # fmt: skip
-                raise AnswerError(Finding.UNDECLARED_OBJECT, place.message)
+                raise UnreadableAnswer(Grade.UNDECLARED_OBJECT, place.message)
         return tuple(words)
 
-    def _beyond(self, group: Group) -> AnswerError:
+    def _beyond(self, group: Group) -> UnreadableAnswer:
         what = self._reader.error(
             group, f'({group.head} ...) is not STRIPS', 'use atoms, in the goal joined by (and ...)'
         )
-        return AnswerError(Finding.NOT_STRIPS, what.message)
+        return UnreadableAnswer(Grade.NOT_STRIPS, what.message)

@@ -10,10 +10,10 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
-from safegen_ros.tasks.planetarium.answers import Draft, conformed, read_draft
+from safegen_ros.tasks.planetarium.answers import ProblemDraft, conformed, read_draft
 from safegen_ros.tasks.planetarium.domains import rules_for
-from safegen_ros.tasks.planetarium.equivalence import Answer, Compat, compare
-from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding
+from safegen_ros.tasks.planetarium.equivalence import Compat, Equivalence, compare
+from safegen_ros.tasks.planetarium.fragments import Grade, UnreadableAnswer
 from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.soundness import contradiction
@@ -26,7 +26,7 @@ COMPARE_LIMIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class AnswerAssessment:
     """What was found out about an answer.
 
     Attributes:
@@ -35,7 +35,7 @@ class Assessment:
         problem: the problem that was read; None where there is none of the domain.
     """
 
-    finding: Finding
+    finding: Grade
     reason: str
     problem: Problem | None = None
 
@@ -52,7 +52,7 @@ class Assessment:
     @property
     def correct(self) -> bool:
         """Whether that problem is the one that was asked for."""
-        return self.finding is Finding.CORRECT
+        return self.finding is Grade.CORRECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Assessed:
         tolerant: with `read_answer`'s tolerance.
     """
 
-    enforced: Assessment
-    tolerant: Assessment
+    enforced: AnswerAssessment
+    tolerant: AnswerAssessment
 
 
 def assess(
@@ -89,56 +89,56 @@ def assess(
     """
     try:
         draft = read_draft(answer)
-    except AnswerError as error:
-        refused = Assessment(error.finding, error.message)
+    except UnreadableAnswer as error:
+        refused = AnswerAssessment(error.finding, error.message)
         return Assessed(refused, refused)
     limits = plan_limit_s, compare_limit_s
     enforced = _judged(wanted, draft, placeholder, compat, limits, tolerant=False)
-    if enforced.finding not in (Finding.TYPED, Finding.WRONG_TYPES) and not any(
-        draft.objects.values()
-    ):
+    if enforced.finding not in (Grade.TYPED, Grade.WRONG_TYPES) and not any(draft.objects.values()):
         return Assessed(enforced, enforced)
     return Assessed(enforced, _judged(wanted, draft, placeholder, compat, limits, tolerant=True))
 
 
 def _judged(
     wanted: Problem,
-    draft: Draft,
+    draft: ProblemDraft,
     placeholder: bool,
     compat: Compat,
     limits: tuple[float, float],
     *,
     tolerant: bool,
-) -> Assessment:
+) -> AnswerAssessment:
     try:
         reading = conformed(draft, wanted.domain, tolerant=tolerant)
-    except AnswerError as error:
-        return Assessment(error.finding, error.message)
+    except UnreadableAnswer as error:
+        return AnswerAssessment(error.finding, error.message)
     problem = reading.problem
     refused = _unsolved(problem, limits[0])
     if refused is not None:
         return refused
     if reading.retyped and not tolerant:
-        return Assessment(
-            Finding.TYPED,
+        return AnswerAssessment(
+            Grade.TYPED,
             f'the objects have types, and domain {wanted.domain.name} has none: leave them out',
             problem,
         )
     found = compare(wanted, problem, placeholder=placeholder, compat=compat, time_limit_s=limits[1])
     finding = {
-        Answer.EQUIVALENT: Finding.CORRECT,
-        Answer.DIFFERENT: Finding.DIFFERENT,
-        Answer.UNKNOWN: Finding.UNDECIDED,
+        Equivalence.EQUIVALENT: Grade.CORRECT,
+        Equivalence.DIFFERENT: Grade.DIFFERENT,
+        Equivalence.UNKNOWN: Grade.UNDECIDED,
     }[found.answer]
-    return Assessment(finding, found.reason, problem)
+    return AnswerAssessment(finding, found.reason, problem)
 
 
-def _unsolved(problem: Problem, time_limit_s: float) -> Assessment | None:
+def _unsolved(problem: Problem, time_limit_s: float) -> AnswerAssessment | None:
     """Why a problem counts as not solvable; None if it has a plan."""
     wrong = contradiction(problem.domain.name, problem.init)
     if wrong:
-        return Assessment(
-            Finding.INVALID_START, f'the initial state is impossible, for {wrong}: mend it', problem
+        return AnswerAssessment(
+            Grade.INVALID_START,
+            f'the initial state is impossible, for {wrong}: mend it',
+            problem,
         )
     task = StripsTask.of(problem)
     try:
@@ -148,7 +148,7 @@ def _unsolved(problem: Problem, time_limit_s: float) -> Assessment | None:
             plain = replace(problem, constraints=())
             solve_in_process(plain, Budget(time_limit_s, MEMORY_LIMIT_MB))
     except Unsolvable as error:
-        return Assessment(Finding.UNSOLVABLE, error.message, problem)
+        return AnswerAssessment(Grade.UNSOLVABLE, error.message, problem)
     except SearchLimit as error:
-        return Assessment(Finding.PLAN_UNDECIDED, error.message, problem)
+        return AnswerAssessment(Grade.PLAN_UNDECIDED, error.message, problem)
     return None

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from safegen_ros.language.lexicon import lexicon
-from safegen_ros.language.noun_phrases import Things
+from safegen_ros.language.noun_phrases import NounPhrases
 from safegen_ros.pddl.model import (
     Constraint,
     Exists,
@@ -78,7 +78,7 @@ def left_out(request: Request, problem: Problem) -> str:
 def _kind_left_out(text: str, problem: Problem, used: set[str]) -> str:
     """The noun in a text of whose kind nothing is used, or not everything where all is said."""
     words = lexicon(problem.domain)
-    things = Things(problem, words)
+    things = NounPhrases(problem, words)
     doing = ' '.join(words.agents)
     for word, noun in things.nouns.items():
         members = set(things.members(noun))

@@ -26,7 +26,7 @@ from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.generic import Specification, literals_of
 from safegen_ros.tasks.planetarium.graphs import Bijection, renamed
-from safegen_ros.tasks.planetarium.pair import Pair, permuted_goal
+from safegen_ros.tasks.planetarium.pair import ProblemPair, permuted_goal
 from safegen_ros.tasks.planetarium.published import published_specification
 
 Compat = Literal['', 'planetarium']
@@ -40,7 +40,7 @@ _MOST_BIJECTIONS = 200
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Answer(str, Enum):
+class Equivalence(str, Enum):
     """What is known about two problems."""
 
     EQUIVALENT = 'equivalent'
@@ -49,7 +49,7 @@ class Answer(str, Enum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProblemComparison:
     """Whether two problems are equivalent, and why.
 
     Attributes:
@@ -61,7 +61,7 @@ class Comparison:
         goal_objects: likewise for the goals where their objects are placeholders.
     """
 
-    answer: Answer
+    answer: Equivalence
     reason: str
     objects: Bijection | None = None
     goal_objects: Bijection | None = None
@@ -69,7 +69,7 @@ class Comparison:
     @property
     def equivalent(self) -> bool:
         """Whether the problems are known to be equivalent."""
-        return self.answer is Answer.EQUIVALENT
+        return self.answer is Equivalence.EQUIVALENT
 
 
 def compare(
@@ -80,7 +80,7 @@ def compare(
     named: bool = False,
     compat: Compat = '',
     time_limit_s: float = TIME_LIMIT_S,
-) -> Comparison:
+) -> ProblemComparison:
     """Compares two problems.
 
     Args:
@@ -101,15 +101,15 @@ def compare(
         raise SafegenError(f"compat {compat!a} is not known: use '' or 'planetarium'")
     counted = _counted(one, other)
     if counted:
-        return Comparison(Answer.DIFFERENT, counted)
+        return ProblemComparison(Equivalence.DIFFERENT, counted)
     budget = Budget(time_limit_s, MEMORY_LIMIT_MB)
-    pair = Pair(one, other, budget, named)
+    pair = ProblemPair(one, other, budget, named)
     try:
         if compat:
             return _published(pair, placeholder)
         found = _placeholders(pair) if placeholder else _identities(pair)
     except SearchLimit as limit:
-        return Comparison(Answer.UNKNOWN, limit.message)
+        return ProblemComparison(Equivalence.UNKNOWN, limit.message)
     if one.constraints or other.constraints:
         return _constrained(pair, found, placeholder)
     return found
@@ -133,39 +133,43 @@ _PROVED = 'a bijection of the objects maps the initial states and the goal state
 _UNDECIDED = 'it could not be decided in time whether the goal states are the same'
 
 
-def _identities(pair: Pair) -> Comparison:
+def _identities(pair: ProblemPair) -> ProblemComparison:
     """Compares problems whose objects are the same at first and at last (Definition 2)."""
     if None in pair.rules and pair.start is None:  # before any search
-        return Comparison(Answer.DIFFERENT, _SAME_INIT)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_INIT)
     if any(literals_of(problem.goal) is None for problem in pair.problems):
         return _one_by_one(pair, None)
     one, other = pair.specifications
     if one.solvable is not False and other.solvable is not False:
         found = next(pair.whole(one.known, other.known), None)
         if found is not None:
-            return Comparison(Answer.EQUIVALENT, _PROVED, found)
+            return ProblemComparison(Equivalence.EQUIVALENT, _PROVED, found)
     if pair.start is None:
-        return Comparison(Answer.DIFFERENT, _SAME_INIT)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_INIT)
     if one.solvable is False or other.solvable is False:
         return _without_goal_states(one, other, pair.start)
     if one.exact and other.exact:
-        return Comparison(Answer.DIFFERENT, _SAME_GOAL, pair.start)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_GOAL, pair.start)
     return _one_by_one(pair, (one, other))
 
 
-def _without_goal_states(one: Specification, other: Specification, start: Bijection) -> Comparison:
+def _without_goal_states(
+    one: Specification, other: Specification, start: Bijection
+) -> ProblemComparison:
     """Compares problems of which one is known to have no goal state."""
     if one.solvable is other.solvable:
         reason = 'neither problem has a goal state that can be reached'
-        return Comparison(Answer.EQUIVALENT, reason, start, start)
+        return ProblemComparison(Equivalence.EQUIVALENT, reason, start, start)
     if one.solvable is None or other.solvable is None:
-        return Comparison(Answer.UNKNOWN, _UNDECIDED, start)
+        return ProblemComparison(Equivalence.UNKNOWN, _UNDECIDED, start)
     which = 'second' if one.solvable else 'first'
     reason = f'the {which} problem has no goal state that can be reached'
-    return Comparison(Answer.DIFFERENT, reason, start)
+    return ProblemComparison(Equivalence.DIFFERENT, reason, start)
 
 
-def _one_by_one(pair: Pair, found: tuple[Specification, Specification] | None) -> Comparison:
+def _one_by_one(
+    pair: ProblemPair, found: tuple[Specification, Specification] | None
+) -> ProblemComparison:
     """Tries the bijections that map the initial states, as many as there is time for.
 
     A plan to a state that satisfies one goal and not the other refutes a bijection; that there is
@@ -182,17 +186,17 @@ def _one_by_one(pair: Pair, found: tuple[Specification, Specification] | None) -
             try:
                 solve_in_process(replace(other, goal=differs, constraints=()), pair.budget)
             except Unsolvable:
-                return Comparison(Answer.EQUIVALENT, _PROVED, names)
+                return ProblemComparison(Equivalence.EQUIVALENT, _PROVED, names)
             except SearchLimit:
                 decided = False
                 break
     if decided:
-        return Comparison(Answer.DIFFERENT, _SAME_GOAL, pair.start)
-    return Comparison(Answer.UNKNOWN, _UNDECIDED, pair.start)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_GOAL, pair.start)
+    return ProblemComparison(Equivalence.UNKNOWN, _UNDECIDED, pair.start)
 
 
 def _refuted(
-    pair: Pair, found: tuple[Specification, Specification], names: Mapping[str, str]
+    pair: ProblemPair, found: tuple[Specification, Specification], names: Mapping[str, str]
 ) -> bool:
     """Whether a goal state is known that lacks what the other goal asks for."""
     one, other = (literals_of(problem.goal) or frozenset() for problem in pair.problems)
@@ -202,66 +206,78 @@ def _refuted(
     )
 
 
-def _placeholders(pair: Pair) -> Comparison:
+def _placeholders(pair: ProblemPair) -> ProblemComparison:
     """Compares problems where the objects in the second goal stand for any objects."""
     start = pair.start
     if start is None:
-        return Comparison(Answer.DIFFERENT, _SAME_INIT)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_INIT)
     if None in pair.tasks:
         reason = 'only goals that are conjunctions of atoms have placeholders'
-        return Comparison(Answer.UNKNOWN, reason, start)
+        return ProblemComparison(Equivalence.UNKNOWN, reason, start)
     one, other = pair.specifications
     permutes = all(rules is not None and rules.permutes for rules in pair.rules)
     # Where objects of a kind are not alike, a permutation can make a goal one that can be reached.
     if one.solvable is False or (permutes and other.solvable is False):
         return _without_goal_states(one, other, start)
     if not one.exact:
-        return Comparison(Answer.UNKNOWN, _UNDECIDED, start)
+        return ProblemComparison(Equivalence.UNKNOWN, _UNDECIDED, start)
     if permutes:
         found = next(pair.goals(one.known, other.known), None)
     else:
         back = permuted_goal(pair, one.known)
         found = None if back is None else {name: own for own, name in back.items()}
     if found is None:
-        return Comparison(Answer.DIFFERENT, 'no permutation of the goal makes it the other', start)
-    return Comparison(
-        Answer.EQUIVALENT,
+        return ProblemComparison(
+            Equivalence.DIFFERENT, 'no permutation of the goal makes it the other', start
+        )
+    return ProblemComparison(
+        Equivalence.EQUIVALENT,
         'the initial states are the same, and so is a permuted goal',
         start,
         found,
     )
 
 
-def _published(pair: Pair, placeholder: bool) -> Comparison:
+def _published(pair: ProblemPair, placeholder: bool) -> ProblemComparison:
     """The verdict of the published code, whose scenes hold the atoms of goals and nothing else."""
     one, other = pair.tasks
     start = pair.start
     if start is None:
-        return Comparison(Answer.DIFFERENT, _SAME_INIT)
+        return ProblemComparison(Equivalence.DIFFERENT, _SAME_INIT)
     if one is None or other is None:
-        return Comparison(Answer.DIFFERENT, 'the published code reads conjunctions of atoms only')
+        return ProblemComparison(
+            Equivalence.DIFFERENT, 'the published code reads conjunctions of atoms only'
+        )
     if one == other:
-        return Comparison(Answer.EQUIVALENT, 'the problems are literally the same', start)
+        return ProblemComparison(
+            Equivalence.EQUIVALENT, 'the problems are literally the same', start
+        )
     name = pair.problems[0].domain.name
     first, second = (published_specification(name, task) for task in (one, other))
     if first is None or second is None:
-        return Comparison(Answer.DIFFERENT, 'the published code raises an exception here', start)
+        return ProblemComparison(
+            Equivalence.DIFFERENT, 'the published code raises an exception here', start
+        )
     found = next((pair.goals if placeholder else pair.whole)(first, second), None)
     if found is None:
-        return Comparison(Answer.DIFFERENT, 'the graphs of the published code differ', start)
+        return ProblemComparison(
+            Equivalence.DIFFERENT, 'the graphs of the published code differ', start
+        )
     reason = 'the graphs of the published code are isomorphic'
     if placeholder:
-        return Comparison(Answer.EQUIVALENT, reason, start, found)
-    return Comparison(Answer.EQUIVALENT, reason, found)
+        return ProblemComparison(Equivalence.EQUIVALENT, reason, start, found)
+    return ProblemComparison(Equivalence.EQUIVALENT, reason, found)
 
 
-def _constrained(pair: Pair, found: Comparison, placeholder: bool) -> Comparison:
+def _constrained(
+    pair: ProblemPair, found: ProblemComparison, placeholder: bool
+) -> ProblemComparison:
     """The comparison with the trajectory constraints, which are compared as they are written.
 
     Constraints leave fewer goal states to be reached, so what was found without them holds only
     where they are the same.
     """
-    if found.answer is Answer.DIFFERENT and found.objects is None:
+    if found.answer is Equivalence.DIFFERENT and found.objects is None:
         return found
     one, other = pair.problems
     if found.equivalent and not placeholder and found.objects is not None:
@@ -274,7 +290,7 @@ def _constrained(pair: Pair, found: Comparison, placeholder: bool) -> Comparison
             if {_plain(constraint, names) for constraint in one.constraints} == wanted:
                 return replace(found, objects=names)
     reason = 'trajectory constraints are compared as they are written, and they differ'
-    return Comparison(Answer.UNKNOWN, reason, found.objects)
+    return ProblemComparison(Equivalence.UNKNOWN, reason, found.objects)
 
 
 def _plain(

@@ -18,7 +18,7 @@ from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.generic import as_formula, literals_of
 from safegen_ros.tasks.planetarium.graphs import Bijection, Scenes, never_stop, renamed
-from safegen_ros.tasks.planetarium.pair import Pair, natures
+from safegen_ros.tasks.planetarium.pair import ProblemPair, natures
 
 _MOST_ROUNDS = 8
 
@@ -328,7 +328,7 @@ def explain(
     same = compare(wanted, found, placeholder=placeholder, time_limit_s=time_limit_s / 2)
     if same.equivalent and same.objects is not None:
         return Explanation(same.objects, same.goal_objects or same.objects, (), ())
-    pair = Pair(wanted, found, Budget(time_limit_s / 2, MEMORY_LIMIT_MB))
+    pair = ProblemPair(wanted, found, Budget(time_limit_s / 2, MEMORY_LIMIT_MB))
     implied = [
         each.possible | goal if each.solvable else goal
         for each, goal in zip(pair.specifications, (given, asked), strict=True)
@@ -357,14 +357,14 @@ def explain(
     return Explanation(names, goal_names, tuple(_counts(wanted, found)), tuple(differences))
 
 
-def _same_natures(pair: Pair, names: Bijection) -> tuple[Kinds, Kinds]:
+def _same_natures(pair: ProblemPair, names: Bijection) -> tuple[Kinds, Kinds]:
     """What objects are for good, according to the wanted problem, whose initial state is right."""
     wanted = natures(pair.problems[0], pair.kinds[0])
     partners = {partner: wanted[name] for name, partner in names.items()}
     return wanted, {name: partners.get(name, kind) for name, kind in pair.kinds[1].items()}
 
 
-def _align(pair: Pair, kinds: tuple[Kinds, Kinds], *scenes: Sequence[Scenes]) -> Bijection:
+def _align(pair: ProblemPair, kinds: tuple[Kinds, Kinds], *scenes: Sequence[Scenes]) -> Bijection:
     """The best map of objects for the first scenes; the others show what is alike, too."""
     try:
         starts = list(islice(pair.initial(), _MOST_STARTS))

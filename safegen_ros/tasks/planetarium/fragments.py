@@ -11,7 +11,7 @@ from enum import Enum
 from safegen_ros.errors import ErrorCode, SafegenError
 
 
-class Finding(str, Enum):
+class Grade(str, Enum):
     """What became of an answer: the first thing that is wrong with it, or that nothing is."""
 
     TOO_LARGE = 'too large'
@@ -40,21 +40,26 @@ class Finding(str, Enum):
     @property
     def solvable(self) -> bool:
         """Whether the problem has a plan."""
-        return self in (Finding.TYPED, Finding.DIFFERENT, Finding.UNDECIDED, Finding.CORRECT)
+        return self in (
+            Grade.TYPED,
+            Grade.DIFFERENT,
+            Grade.UNDECIDED,
+            Grade.CORRECT,
+        )
 
 
 _UNREADABLE = frozenset(
     {
-        Finding.TOO_LARGE, Finding.NO_PROBLEM, Finding.UNFINISHED, Finding.SEVERAL_PROBLEMS,
-        Finding.NOT_PDDL, Finding.NOT_STRIPS, Finding.UNDECLARED_OBJECT,
+        Grade.TOO_LARGE, Grade.NO_PROBLEM, Grade.UNFINISHED, Grade.SEVERAL_PROBLEMS,
+        Grade.NOT_PDDL, Grade.NOT_STRIPS, Grade.UNDECLARED_OBJECT,
     }
 )  # fmt: skip
 
 
-class AnswerError(SafegenError):
+class UnreadableAnswer(SafegenError):
     """An answer that is no problem of its domain, with what is wrong with it."""
 
-    def __init__(self, finding: Finding, message: str) -> None:
+    def __init__(self, finding: Grade, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)
         self.finding = finding
 
@@ -82,8 +87,8 @@ def problem_fragment(answer: str) -> str:
             or several that differ.
     """
     if len(answer) > MAX_ANSWER:
-        raise AnswerError(
-            Finding.TOO_LARGE,
+        raise UnreadableAnswer(
+            Grade.TOO_LARGE,
             f'the answer has {len(answer):,} characters: write one problem of fewer than '
             f'{MAX_ANSWER:,}',
         )
@@ -100,8 +105,8 @@ def problem_fragment(answer: str) -> str:
         else:
             unfinished = unfinished or f'line {text.count(chr(10), 0, start) + 1}'
     if len(whole) > 1:
-        raise AnswerError(
-            Finding.SEVERAL_PROBLEMS,
+        raise UnreadableAnswer(
+            Grade.SEVERAL_PROBLEMS,
             f'the answer holds {len(whole)} problems that differ: write one',
         )
     if whole:
@@ -109,12 +114,12 @@ def problem_fragment(answer: str) -> str:
         lines = text.count('\n', 0, start)
         return '\n' * lines + text[start:end]
     if unfinished:
-        raise AnswerError(
-            Finding.UNFINISHED,
+        raise UnreadableAnswer(
+            Grade.UNFINISHED,
             f"the problem that begins in {unfinished} lacks a ')': close every parenthesis",
         )
-    raise AnswerError(
-        Finding.NO_PROBLEM, 'the answer holds no (define (problem ...) ...): write one'
+    raise UnreadableAnswer(
+        Grade.NO_PROBLEM, 'the answer holds no (define (problem ...) ...): write one'
     )
 
 

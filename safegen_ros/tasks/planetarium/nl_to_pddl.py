@@ -28,7 +28,7 @@ from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.fragments import (
     MAX_ANSWER,
     THOUGHT,
-    AnswerError,
+    UnreadableAnswer,
     problem_fragment,
 )
 from safegen_ros.tasks.planetarium.planner import find_plan
@@ -271,7 +271,7 @@ class _Reading:
         request = self._request
         try:
             problem = read_problem(problem_fragment(answer), request.domain, '<answer>')
-        except (AnswerError, PddlError) as error:
+        except (UnreadableAnswer, PddlError) as error:
             raise _Refused(error.message) from error
         start = request.start
         if start is not None and (

@@ -34,7 +34,7 @@ from safegen_ros.tasks.planetarium.graphs import (
 )
 
 
-class Pair:
+class ProblemPair:
     """Two problems of a domain with equally many objects of every type.
 
     Attributes:
@@ -149,7 +149,7 @@ _MOST_EMBEDDINGS = 1000
 _Specify = Callable[[frozenset[Atom]], frozenset[Atom] | None]
 
 
-def permuted_goal(pair: Pair, goal: frozenset[Atom]) -> Bijection | None:
+def permuted_goal(pair: ProblemPair, goal: frozenset[Atom]) -> Bijection | None:
     """A way to give the objects of the second goal to the first problem that makes the goals equal.
 
     That is a map p of the objects that the second goal names, such that the goal states of the
@@ -195,7 +195,7 @@ def permuted_goal(pair: Pair, goal: frozenset[Atom]) -> Bijection | None:
     return None
 
 
-def _specifier(pair: Pair) -> _Specify:
+def _specifier(pair: ProblemPair) -> _Specify:
     """Full specification of goals of the first problem."""
 
     def specified(goal: frozenset[Atom]) -> frozenset[Atom] | None:
@@ -210,7 +210,7 @@ def _specifier(pair: Pair) -> _Specify:
 
 
 def _same_where_needed(
-    pair: Pair, given: frozenset[Atom], goal: frozenset[Atom], needed: set[Atom]
+    pair: ProblemPair, given: frozenset[Atom], goal: frozenset[Atom], needed: set[Atom]
 ) -> bool:
     """Whether the part of a goal that must become the needed atoms, and no others, can do so.
 
@@ -230,6 +230,6 @@ def _same_where_needed(
     return isomorphism(first, second, pair.budget.tick) is not None
 
 
-def _both_natures(pair: Pair) -> list[dict[str, str]]:
+def _both_natures(pair: ProblemPair) -> list[dict[str, str]]:
     problems = zip(pair.problems, pair.kinds, strict=True)
     return [natures(problem, kinds) for problem, kinds in problems]

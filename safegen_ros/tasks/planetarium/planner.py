@@ -18,7 +18,7 @@ from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.generic import NOT, as_formula, literals_of
 from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 from safegen_ros.tasks.planetarium.graphs import Bijection
-from safegen_ros.tasks.planetarium.pair import Pair
+from safegen_ros.tasks.planetarium.pair import ProblemPair
 from safegen_ros.verify.validator import verify
 
 
@@ -83,7 +83,7 @@ def find_witness(
     Returns:
         A witness that refutes this bijection; None when there is none, or none was found in time.
     """
-    pair = Pair(one, other, Budget(time_limit_s, MEMORY_LIMIT_MB))
+    pair = ProblemPair(one, other, Budget(time_limit_s, MEMORY_LIMIT_MB))
     back = {second: first for first, second in names.items()}
     for place, goal in ((1, substitute(one.goal, names)), (0, substitute(other.goal, back))):
         problem = replace(pair.problems[place], constraints=())
@@ -100,7 +100,7 @@ def find_witness(
     return None
 
 
-def _plan_without(pair: Pair, place: int, wanted: Problem, part: Formula) -> Plan:
+def _plan_without(pair: ProblemPair, place: int, wanted: Problem, part: Formula) -> Plan:
     """A plan for one goal that leaves a part of the other open; raises as `solve_in_process`."""
     rules = pair.rules[place]
     literals = literals_of(part)

@@ -23,7 +23,7 @@ from safegen_ros.tasks.planetarium.domains import (
     planetarium_domain,
     planetarium_domain_text,
 )
-from safegen_ros.tasks.planetarium.fragments import AnswerError, Finding
+from safegen_ros.tasks.planetarium.fragments import Grade, UnreadableAnswer
 
 WORDS = [
     '(define', '(problem p)', '(:domain blocksworld)', '(:objects a b', '- block', '(:init',
@@ -32,8 +32,8 @@ WORDS = [
 ]  # fmt: skip
 
 
-def refused(answer: str, domain: str = 'blocksworld', tolerant: bool = False) -> AnswerError:
-    with pytest.raises(AnswerError) as caught:
+def refused(answer: str, domain: str = 'blocksworld', tolerant: bool = False) -> UnreadableAnswer:
+    with pytest.raises(UnreadableAnswer) as caught:
         read_answer(answer, planetarium_domain(domain), tolerant=tolerant)
     return caught.value
 
@@ -65,33 +65,33 @@ def test_what_stands_around_a_problem_does_not_matter(answer: str) -> None:
 @pytest.mark.parametrize(
     ('answer', 'finding', 'said'),
     [
-        ('', Finding.NO_PROBLEM, 'write one'),
-        ('I cannot (define) this.', Finding.NO_PROBLEM, 'write one'),
-        (f'<think>{BLOCKS}', Finding.NO_PROBLEM, 'write one'),
-        (planetarium_domain_text('blocksworld'), Finding.NO_PROBLEM, 'write one'),
-        ('x' * (1 << 20) + BLOCKS, Finding.TOO_LARGE, 'characters'),
-        (f'\n\n{BLOCKS.rstrip()[:-1]}', Finding.UNFINISHED, 'begins in line 3'),
-        (BLOCKS + BLOCKS.replace('(on a b)', '(on b a)'), Finding.SEVERAL_PROBLEMS, '2 problems'),
-        (BLOCKS.replace('(:goal', '(:aim'), Finding.NOT_PDDL, '<answer>:5:3'),
-        (BLOCKS.replace('(:init', '(:init)(:init'), Finding.NOT_PDDL, 'a second :init'),
-        (BLOCKS.replace('a b)', 'a b a)', 1), Finding.NOT_PDDL, 'declared twice'),
-        (BLOCKS.replace('(on a b)', '(on ?x b)'), Finding.NOT_PDDL, 'not a name'),
-        (BLOCKS.replace('(:domain blocksworld)', ''), Finding.NOT_PDDL, 'no :domain'),
-        (BLOCKS.replace('(clear a)))', '(not (clear a))))'), Finding.NOT_STRIPS, '(not ...)'),
-        (BLOCKS.replace('(and (on', '(or (on'), Finding.NOT_STRIPS, '<answer>:5:10'),
-        (BLOCKS.replace('(:goal', '(:metric minimize (c)) (:goal'), Finding.NOT_STRIPS, ':metric'),
-        (BLOCKS.replace('(:objects a b)', '(:objects a b - (either x y))'), Finding.NOT_STRIPS,
+        ('', Grade.NO_PROBLEM, 'write one'),
+        ('I cannot (define) this.', Grade.NO_PROBLEM, 'write one'),
+        (f'<think>{BLOCKS}', Grade.NO_PROBLEM, 'write one'),
+        (planetarium_domain_text('blocksworld'), Grade.NO_PROBLEM, 'write one'),
+        ('x' * (1 << 20) + BLOCKS, Grade.TOO_LARGE, 'characters'),
+        (f'\n\n{BLOCKS.rstrip()[:-1]}', Grade.UNFINISHED, 'begins in line 3'),
+        (BLOCKS + BLOCKS.replace('(on a b)', '(on b a)'), Grade.SEVERAL_PROBLEMS, '2 problems'),
+        (BLOCKS.replace('(:goal', '(:aim'), Grade.NOT_PDDL, '<answer>:5:3'),
+        (BLOCKS.replace('(:init', '(:init)(:init'), Grade.NOT_PDDL, 'a second :init'),
+        (BLOCKS.replace('a b)', 'a b a)', 1), Grade.NOT_PDDL, 'declared twice'),
+        (BLOCKS.replace('(on a b)', '(on ?x b)'), Grade.NOT_PDDL, 'not a name'),
+        (BLOCKS.replace('(:domain blocksworld)', ''), Grade.NOT_PDDL, 'no :domain'),
+        (BLOCKS.replace('(clear a)))', '(not (clear a))))'), Grade.NOT_STRIPS, '(not ...)'),
+        (BLOCKS.replace('(and (on', '(or (on'), Grade.NOT_STRIPS, '<answer>:5:10'),
+        (BLOCKS.replace('(:goal', '(:metric minimize (c)) (:goal'), Grade.NOT_STRIPS, ':metric'),
+        (BLOCKS.replace('(:objects a b)', '(:objects a b - (either x y))'), Grade.NOT_STRIPS,
          'either'),
-        (BLOCKS.replace('(on a b)', '(on a c)'), Finding.UNDECLARED_OBJECT, "'c' is not declared"),
-        (BLOCKS.replace('blocksworld', 'blocks'), Finding.WRONG_DOMAIN, '(:domain blocksworld)'),
-        (BLOCKS.replace('(on a b)', '(onn a b)'), Finding.UNKNOWN_PREDICATE, "mean 'on'"),
-        (BLOCKS.replace('(on a b)', '(on a)'), Finding.UNKNOWN_PREDICATE, '(on object object)'),
+        (BLOCKS.replace('(on a b)', '(on a c)'), Grade.UNDECLARED_OBJECT, "'c' is not declared"),
+        (BLOCKS.replace('blocksworld', 'blocks'), Grade.WRONG_DOMAIN, '(:domain blocksworld)'),
+        (BLOCKS.replace('(on a b)', '(onn a b)'), Grade.UNKNOWN_PREDICATE, "mean 'on'"),
+        (BLOCKS.replace('(on a b)', '(on a)'), Grade.UNKNOWN_PREDICATE, '(on object object)'),
         (BLOCKS.replace('(:objects', f'(:objects {" ".join(f"x{n}" for n in range(500))}'),
-         Finding.TOO_LARGE, '502 objects'),
-        (BLOCKS.replace('(:init', f'(:init {"(" * 200}{")" * 200}'), Finding.NOT_PDDL, 'deeper'),
+         Grade.TOO_LARGE, '502 objects'),
+        (BLOCKS.replace('(:init', f'(:init {"(" * 200}{")" * 200}'), Grade.NOT_PDDL, 'deeper'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_has_a_name_and_a_place(answer: str, finding: Finding, said: str) -> None:
+def test_what_is_wrong_has_a_name_and_a_place(answer: str, finding: Grade, said: str) -> None:
     for tolerant in (False, True):
         error = refused(answer, tolerant=tolerant)
         assert error.finding is finding
@@ -116,7 +116,7 @@ def test_types_of_gripper_count_as_atoms_only_with_tolerance() -> None:
 
 
 def test_missing_types_of_floor_tile_follow_from_atoms_only_with_tolerance() -> None:
-    assert refused(TILES, 'floor-tile').finding is Finding.WRONG_TYPES
+    assert refused(TILES, 'floor-tile').finding is Grade.WRONG_TYPES
     found = read_answer(TILES, planetarium_domain('floor-tile'), tolerant=True)
     assert found.problem.objects == {'rob': 'robot', 't1': 'tile', 't2': 'tile', 'red': 'color'}
     assert found.retyped
@@ -125,7 +125,7 @@ def test_missing_types_of_floor_tile_follow_from_atoms_only_with_tolerance() -> 
         TILES.replace('rob t1', 'rob spare t1', 1),
         TILES.replace('rob t1 t2 red', 'rob - tile t1 t2 red', 1),
     ):
-        assert refused(wrong, 'floor-tile', tolerant=True).finding is Finding.WRONG_TYPES
+        assert refused(wrong, 'floor-tile', tolerant=True).finding is Grade.WRONG_TYPES
 
 
 @pytest.mark.parametrize('domain', RULES)
@@ -152,7 +152,7 @@ def test_problems_that_were_written_are_read(domain: str, seed: int) -> None:
 def test_any_text_is_read_or_refused_by_name(text: str, place: int, cut: int) -> None:
     for answer in (text, BLOCKS[:place] + text + BLOCKS[place + cut :]):
         for tolerant in (False, True):
-            with suppress(AnswerError):  # which has a name; any other exception fails
+            with suppress(UnreadableAnswer):  # which has a name; any other exception fails
                 found = read_answer(answer, planetarium_domain('blocksworld'), tolerant=tolerant)
                 assert found.problem.domain.name == 'blocksworld'
 
@@ -160,6 +160,6 @@ def test_any_text_is_read_or_refused_by_name(text: str, place: int, cut: int) ->
 @pytest.mark.parametrize('piece', ['(define ', '(define (problem p) ', '(', '<think>', '```', ';('])
 def test_a_million_characters_take_no_minute(piece: str) -> None:
     started = time.process_time()
-    with pytest.raises(AnswerError):
+    with pytest.raises(UnreadableAnswer):
         read_draft(piece * ((1 << 20) // len(piece)))
     assert time.process_time() - started < 10

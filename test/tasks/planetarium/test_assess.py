@@ -18,34 +18,34 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.assess import Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
-from safegen_ros.tasks.planetarium.fragments import Finding
+from safegen_ros.tasks.planetarium.fragments import Grade
 from safegen_ros.tasks.planetarium.soundness import contradiction
 
 WANTED = read_problem(BLOCKS, planetarium_domain('blocksworld'))
 
 
-def names(found: Assessed) -> tuple[Finding, Finding]:
+def names(found: Assessed) -> tuple[Grade, Grade]:
     return found.enforced.finding, found.tolerant.finding
 
 
 @pytest.mark.parametrize(
     ('old', 'new', 'finding', 'metrics'),
     [
-        ('a b)', 'a b)', Finding.CORRECT, (True, True, True)),
-        ('(clear a)))', '))', Finding.CORRECT, (True, True, True)),
-        ('(on a b) (clear a)', '(on b a)', Finding.CORRECT, (True, True, True)),
-        ('(on a b) ', '', Finding.DIFFERENT, (True, True, False)),
-        ('(on a b) (clear a)', '(on a b) (on b a)', Finding.UNSOLVABLE, (True, False, False)),
-        ('(on-table a)', '(on a b) (on b a)', Finding.INVALID_START, (True, False, False)),
-        ('(arm-empty) ', '', Finding.UNSOLVABLE, (True, False, False)),
-        ('(on a b)', '(over a b)', Finding.UNKNOWN_PREDICATE, (True, False, False)),
-        ('blocksworld', 'blocks', Finding.WRONG_DOMAIN, (True, False, False)),
-        ('(on a b)', '(on a c)', Finding.UNDECLARED_OBJECT, (False, False, False)),
-        ('(and (on', '(or (on', Finding.NOT_STRIPS, (False, False, False)),
+        ('a b)', 'a b)', Grade.CORRECT, (True, True, True)),
+        ('(clear a)))', '))', Grade.CORRECT, (True, True, True)),
+        ('(on a b) (clear a)', '(on b a)', Grade.CORRECT, (True, True, True)),
+        ('(on a b) ', '', Grade.DIFFERENT, (True, True, False)),
+        ('(on a b) (clear a)', '(on a b) (on b a)', Grade.UNSOLVABLE, (True, False, False)),
+        ('(on-table a)', '(on a b) (on b a)', Grade.INVALID_START, (True, False, False)),
+        ('(arm-empty) ', '', Grade.UNSOLVABLE, (True, False, False)),
+        ('(on a b)', '(over a b)', Grade.UNKNOWN_PREDICATE, (True, False, False)),
+        ('blocksworld', 'blocks', Grade.WRONG_DOMAIN, (True, False, False)),
+        ('(on a b)', '(on a c)', Grade.UNDECLARED_OBJECT, (False, False, False)),
+        ('(and (on', '(or (on', Grade.NOT_STRIPS, (False, False, False)),
     ],
 )  # fmt: skip
 def test_the_first_thing_that_is_wrong_decides(
-    old: str, new: str, finding: Finding, metrics: tuple[bool, bool, bool]
+    old: str, new: str, finding: Grade, metrics: tuple[bool, bool, bool]
 ) -> None:
     found = assess(WANTED, BLOCKS.replace(old, new, 1))
     assert names(found) == (finding, finding)
@@ -56,10 +56,10 @@ def test_the_first_thing_that_is_wrong_decides(
 
 def test_types_where_there_are_none_are_wrong_unless_tolerated() -> None:
     found = assess(WANTED, BLOCKS.replace('a b)', 'a b - block)', 1))
-    assert names(found) == (Finding.TYPED, Finding.CORRECT)
+    assert names(found) == (Grade.TYPED, Grade.CORRECT)
     assert found.enforced.solvable
     wrong = BLOCKS.replace('a b)', 'a b - block)', 1).replace('(on a b) ', '')
-    assert names(assess(WANTED, wrong)) == (Finding.TYPED, Finding.DIFFERENT)
+    assert names(assess(WANTED, wrong)) == (Grade.TYPED, Grade.DIFFERENT)
 
 
 def test_types_of_gripper_make_up_for_atoms_only_where_tolerated() -> None:
@@ -67,14 +67,14 @@ def test_types_of_gripper_make_up_for_atoms_only_where_tolerated() -> None:
     text = ROOMS.replace('r1 r2 - room x - ball g - gripper', 'r1 r2 x g')
     text = text.replace('(:init', f'(:init {kinds}')
     wanted = read_problem(text, planetarium_domain('gripper'))
-    assert names(assess(wanted, text)) == (Finding.CORRECT, Finding.CORRECT)
-    assert names(assess(wanted, ROOMS)) == (Finding.UNSOLVABLE, Finding.CORRECT)
+    assert names(assess(wanted, text)) == (Grade.CORRECT, Grade.CORRECT)
+    assert names(assess(wanted, ROOMS)) == (Grade.UNSOLVABLE, Grade.CORRECT)
 
 
 def test_missing_types_of_floor_tile_are_forgiven_only_where_tolerated() -> None:
     text = TILES.replace('rob t1 t2 red', 'rob - robot t1 t2 - tile red - color', 1)
     wanted = read_problem(text, planetarium_domain('floor-tile'))
-    assert names(assess(wanted, TILES)) == (Finding.WRONG_TYPES, Finding.CORRECT)
+    assert names(assess(wanted, TILES)) == (Grade.WRONG_TYPES, Grade.CORRECT)
 
 
 def test_placeholders_may_be_any_objects() -> None:
@@ -83,7 +83,7 @@ def test_placeholders_may_be_any_objects() -> None:
         (:goal (on a b)))"""
     wanted = read_problem(text, planetarium_domain('blocksworld'))
     other = text.replace('(on a b)', '(on c b)')
-    assert assess(wanted, other).enforced.finding is Finding.DIFFERENT
+    assert assess(wanted, other).enforced.finding is Grade.DIFFERENT
     assert assess(wanted, other, placeholder=True).enforced.correct
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_decided_in_time_is_not_correct() -> None:
     odd = replace(problem, init=problem.init - {('clear', 'b0')} - {('arm-empty',)})
     far = And(small.goal_of({('on', 'b1', 'b2'), ('on', 'b2', 'b1')}).parts)
     found = assess(WANTED, problem_text(replace(odd, goal=far)), plan_limit_s=0.001)
-    assert found.enforced.finding in (Finding.PLAN_UNDECIDED, Finding.UNSOLVABLE)
+    assert found.enforced.finding in (Grade.PLAN_UNDECIDED, Grade.UNSOLVABLE)
     assert not found.enforced.solvable
 
 

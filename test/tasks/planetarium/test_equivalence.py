@@ -15,7 +15,7 @@ from support import planetarium_small as small
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.equivalence import Equivalence, compare
 from safegen_ros.tasks.planetarium.graphs import renamed
 
 _BLOCKS = '(arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c)'
@@ -39,7 +39,7 @@ def test_the_verdict_is_that_of_definition_2(domain: str, placeholder: bool, see
     one = small.small(rng, domain)
     other = small.varied(rng, one)
     found = compare(one, other, placeholder=placeholder)
-    assert found.answer is not Answer.UNKNOWN
+    assert found.answer is not Equivalence.UNKNOWN
     assert found.equivalent == small.equivalent(one, other, placeholder)
     if found.objects is not None:
         assert renamed(one.init, found.objects) == other.init
@@ -74,8 +74,8 @@ def test_a_goal_that_admits_other_states_is_different(domain: str, seed: int) ->
         atom = rng.choice(free)
         more = And((*one.goal_conjuncts(), small.goal_of({atom})))
         narrowed = replace(one, goal=more)
-        assert compare(one, narrowed).answer is Answer.DIFFERENT
-        assert compare(narrowed, one).answer is Answer.DIFFERENT
+        assert compare(one, narrowed).answer is Equivalence.DIFFERENT
+        assert compare(narrowed, one).answer is Equivalence.DIFFERENT
 
 
 def test_what_the_goal_implies_may_be_left_out() -> None:
@@ -90,8 +90,8 @@ def test_an_initial_state_that_differs_is_told_apart_from_a_goal_that_does() -> 
     standing = '(arm-empty) (on-table a) (on b a) (clear b) (on-table c) (clear c)'
     init = compare(blocks('(on a b)'), blocks('(on a b)', standing))
     goal = compare(blocks('(on a b)'), blocks('(and (on a b) (on b c))'))
-    assert (init.answer, init.objects) == (Answer.DIFFERENT, None)
-    assert goal.answer is Answer.DIFFERENT
+    assert (init.answer, init.objects) == (Equivalence.DIFFERENT, None)
+    assert goal.answer is Equivalence.DIFFERENT
     assert goal.objects is not None
 
 
@@ -123,7 +123,7 @@ def test_goals_of_every_kind_are_decided(one: str, other: str, equivalent: bool)
 
 def test_no_time_means_unknown() -> None:
     found = compare(blocks('(or (on a b) (on b c))'), blocks('(on a b)'), time_limit_s=0.0)
-    assert found.answer is Answer.UNKNOWN
+    assert found.answer is Equivalence.UNKNOWN
     assert 'time limit' in found.reason
 
 
@@ -134,8 +134,8 @@ def test_trajectory_constraints_must_be_the_same_under_one_bijection() -> None:
     found = compare(one, same)
     assert found.equivalent
     assert found.objects == {'a': 'b', 'b': 'c', 'c': 'a'}
-    assert compare(one, other).answer is Answer.UNKNOWN
-    assert compare(one, blocks('(on b c)')).answer is Answer.UNKNOWN
+    assert compare(one, other).answer is Equivalence.UNKNOWN
+    assert compare(one, blocks('(on b c)')).answer is Equivalence.UNKNOWN
 
 
 def test_a_constant_stands_for_itself_only() -> None:
@@ -145,14 +145,14 @@ def test_a_constant_stands_for_itself_only() -> None:
     )
     text = '(define (problem p) (:domain d) (:objects x) (:init (at {})) (:goal (at {})))'
     one, other = (read_problem(text.format(*names), domain) for names in ('xx', ('home', 'home')))
-    assert compare(one, other).answer is Answer.DIFFERENT
+    assert compare(one, other).answer is Equivalence.DIFFERENT
     assert compare(one, one).equivalent
 
 
 def test_named_objects_stand_for_nothing_but_themselves() -> None:
     one, other = blocks('(and (on a b) (on c a))'), blocks('(and (on b a) (on c b))')
     assert compare(one, other).equivalent
-    assert compare(one, other, named=True).answer is Answer.DIFFERENT
+    assert compare(one, other, named=True).answer is Equivalence.DIFFERENT
     fuller = blocks('(and (on a b) (on c a) (clear c) (not (holding b)))')
     assert compare(one, fuller, named=True).equivalent
     safe, unsafe = (

@@ -18,7 +18,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.budget import Budget
 from safegen_ros.tasks.planetarium import generic
-from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.equivalence import Equivalence, compare
 from safegen_ros.tasks.planetarium.generic import Specification, exactly_one, specify
 
 _LIGHTS = read_domain(
@@ -80,7 +80,7 @@ def test_an_answer_without_rules_is_right_or_unknown(
         patch.setattr(generic, 'MOST_STATES', rng.choice([1, generic.MOST_STATES]))
         for placeholder in (False, True):
             found = compare(one, other, placeholder=placeholder, time_limit_s=seconds)
-            if found.answer is not Answer.UNKNOWN:
+            if found.answer is not Equivalence.UNKNOWN:
                 assert found.equivalent == small.equivalent(one, other, placeholder)
 
 
@@ -109,8 +109,8 @@ def test_a_domain_of_ones_own_needs_no_rules() -> None:
     one = lights('(lit l3)')
     # There is one light, and it can be in one place only.
     assert compare(one, lights('(lit x) (not (lit y))', 'z y x w')).equivalent
-    assert compare(one, lights('(lit y)', 'z y x w')).answer is Answer.DIFFERENT
-    assert compare(one, lights('(lit x) (broken y)', 'z y x w')).answer is Answer.DIFFERENT
+    assert compare(one, lights('(lit y)', 'z y x w')).answer is Equivalence.DIFFERENT
+    assert compare(one, lights('(lit x) (broken y)', 'z y x w')).answer is Equivalence.DIFFERENT
     assert compare(one, lights('(lit x) (not (broken x))', 'z y x w')).equivalent
 
 
@@ -128,7 +128,7 @@ def test_negative_literals_are_common_to_goal_states_too(
 def test_a_goal_that_cannot_be_reached_has_no_specification() -> None:
     found = specify(lights('(lit l1) (lit l2)'), (), budget())
     assert found == Specification(frozenset(), frozenset(), False)
-    assert compare(lights('(lit l1) (lit l2)'), lights('(lit l3)')).answer is Answer.DIFFERENT
+    assert compare(lights('(lit l1) (lit l2)'), lights('(lit l3)')).answer is Equivalence.DIFFERENT
 
 
 def test_without_time_nothing_is_claimed() -> None:

@@ -17,7 +17,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Unsolvable
 from safegen_ros.tasks.planetarium import planner
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.equivalence import Answer, compare
+from safegen_ros.tasks.planetarium.equivalence import Equivalence, compare
 from safegen_ros.tasks.planetarium.planner import find_plan, find_witness
 from safegen_ros.verify.validator import verify
 
@@ -83,7 +83,7 @@ def test_different_goals_have_a_witness(domain: str, seed: int) -> None:
 def test_a_witness_for_goals_of_other_kinds_is_searched() -> None:
     one, other = blocks('(or (on a b) (on a c))'), blocks('(on a b)')
     found = compare(one, other)
-    assert found.answer is Answer.DIFFERENT
+    assert found.answer is Equivalence.DIFFERENT
     assert found.objects is not None
     witness = find_witness(one, other, found.objects)
     assert witness is not None
