@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.bringup.table import argument_values, node_specs
+from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.completion import complete_profile_argument
-from safegen_ros.cli.doctor import parameters
 from safegen_ros.errors import RobotError, SafegenError
 
 if TYPE_CHECKING:

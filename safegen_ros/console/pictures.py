@@ -176,7 +176,8 @@ def _block(
 def _luminance(rgb: tuple[float, float, float]) -> float:
     """About what WCAG calls so, which tells the ink that is read better."""
     weights = (0.2126, 0.7152, 0.0722)
-    return sum(weight * value**2.2 for weight, value in zip(weights, rgb, strict=True))
+    red, green, blue = (float(value**2.2) for value in rgb)
+    return weights[0] * red + weights[1] * green + weights[2] * blue
 
 
 def _hand(

@@ -169,9 +169,7 @@ class StepLink:
             world=world,
             text=answer.observation,
         )
-        *_, seen = record_conversions.observation_events(
-            observation, time.monotonic() - self._began, ''
-        )
-        self._told.note(seen)
+        at = time.monotonic() - self._began
+        self._told.note(record_conversions.observed_event(observation, at))
         self._result.observations = [*self._result.observations, observation]
         self._told.observed(observation)

@@ -108,24 +108,17 @@ def progress_event(
     return PhaseEvent(message.phase, at, message.detail)
 
 
-def observation_events(
-    observation: msg.Observation, at: float, source: str
-) -> tuple[StepEvent | ObservedEvent, ...]:
-    """A look at the world step by step, behind the step that it follows if there is one.
-
-    Args:
-        observation: what was seen.
-        at: from the start of the execution [s].
-        source: who has chosen the step.
-    """
-    done, world = observation.steps_done, observation.world
-    seen = ObservedEvent(
-        done, at, tuple(world.facts), tuple(world.unseen), observation.look, observation.text
+def observed_event(observation: msg.Observation, at: float) -> ObservedEvent:
+    """A look at the world step by step, `at` seconds after the start of the execution [s]."""
+    world = observation.world
+    return ObservedEvent(
+        observation.steps_done,
+        at,
+        tuple(world.facts),
+        tuple(world.unseen),
+        observation.look,
+        observation.text,
     )
-    if not observation.step.action:
-        return (seen,)
-    text = conversions.step_text(observation.step)
-    return StepEvent(done - 1, text, at, source), seen
 
 
 def result_event(result: Any, plan: msg.Plan) -> ResultEvent:
