@@ -24,6 +24,7 @@ from safegen_ros.benchmarks.subjects import STAGES_FILE
 from safegen_ros.training.config import load_config
 from safegen_ros.training.export import MODEL, PROSE, write_checksums, write_model
 from safegen_ros.training.network import new_decoder
+from safegen_ros.training.run import world_of
 
 
 def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> None:
@@ -52,7 +53,9 @@ def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> N
     # Random numbers do not become better by more digits.
     tokenizer = AutoTokenizer.from_pretrained(partial, local_files_only=True)
     before = new_decoder(config.model.network, config.seed, len(tokenizer)).to(torch.bfloat16)
-    made = write_model(before, tokenizer, config, partial / 'untrained')
+    made = write_model(
+        before, tokenizer, config, world_of(config).prompt_style, partial / 'untrained'
+    )
     (partial / stages['PT']).parent.mkdir(exist_ok=True)
     shutil.move(made, partial / stages['PT'])
     (partial / 'untrained').rmdir()

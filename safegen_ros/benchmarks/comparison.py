@@ -5,14 +5,98 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.statistics import Tally, wilson
 from safegen_ros.datasets.failures import writing
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
+
+
+def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson score interval of a proportion (95 % for the default z); (0, 1) without trials."""
+    if trials == 0:
+        return 0.0, 1.0
+    share, square = successes / trials, z * z
+    centre = (share + square / (2 * trials)) / (1 + square / trials)
+    spread = share * (1 - share) / trials + square / (4 * trials * trials)
+    half = z * math.sqrt(spread) / (1 + square / trials)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def nearest_rank(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least a share of all, in (0, 1], do not exceed."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often each verdict was given."""
+
+    counts: dict[Category, int]
+
+    @classmethod
+    def of(cls, categories: Iterable[Category]) -> Tally:
+        """Counts verdicts."""
+        return cls(dict(Counter(categories)))
+
+    @property
+    def trials(self) -> int:
+        """All verdicts."""
+        return sum(self.counts.values())
+
+    @property
+    def successes(self) -> int:
+        """Verdicts that are `SUCCESS`."""
+        return self.counts.get(Category.SUCCESS, 0)
+
+    @property
+    def rate(self) -> float:
+        """Share of successes, in [0, 1]."""
+        return self.successes / self.trials if self.trials else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % Wilson interval of the rate."""
+        return wilson(self.successes, self.trials)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        low, high = self.interval
+        return {
+            'trials': self.trials,
+            'success_percent': round(100 * self.rate, 1),
+            'interval_percent': [round(100 * low, 1), round(100 * high, 1)],
+            **{c.name.lower(): self.counts.get(c, 0) for c in reversed(Category)},
+        }
+
+
+def claim(folder: Path, made: Mapping[str, Any]) -> None:
+    """Makes a folder, or goes on in one whose answers were made alike.
+
+    Args:
+        folder: of the answers.
+        made: how they are made, as values of JSON: the model and all that its answers depend on.
+
+    Raises:
+        SafegenError: the answers there were made otherwise, or the folder cannot be written.
+    """
+    path = folder / 'made.json'
+    text = json.dumps(made, indent=1) + '\n'
+    if path.exists() and path.read_text(encoding='utf-8') != text:
+        raise SafegenError(
+            f'{path}: what is kept here is of another model or other options: choose another '
+            'folder',
+            ErrorCode.BAD_PDDL,
+        )
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+
 
 CLASSES = {
     'format': Category.FORMAT_ERROR,

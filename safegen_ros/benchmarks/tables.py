@@ -15,10 +15,10 @@ from safegen_ros.benchmarks.comparison import (
     Comparison,
     Figures,
     Line,
+    Tally,
     write_comparison,
 )
 from safegen_ros.benchmarks.pddl3.evaluate import Report, Result
-from safegen_ros.benchmarks.statistics import Tally
 from safegen_ros.terminal import Console
 
 _EXPLAINED = {

@@ -68,7 +68,7 @@ def build(
     ray: Ray = '',
 ) -> None:
     """Build a dataset; after a kill the same command goes on, and a recipe gives the same bytes."""
-    from safegen_ros.benchmarks.pddl3.dataset_plots import plots_missing
+    from safegen_ros.benchmarks.pddl3.dataset_report import plots_missing
     from safegen_ros.datasets.pddl3.build import build as make
 
     quotas = _quotas(train, test, test_family, test_renamed)
@@ -174,8 +174,11 @@ def _dataset(folder: Path) -> Path:
 
 
 def _show(folder: Path, console: Console, plots: Path | None) -> None:
-    from safegen_ros.benchmarks.pddl3.dataset_plots import draw_plots, plots_available
-    from safegen_ros.benchmarks.pddl3.dataset_report import print_statistics
+    from safegen_ros.benchmarks.pddl3.dataset_report import (
+        draw_plots,
+        plots_available,
+        print_statistics,
+    )
     from safegen_ros.datasets.pddl3.statistics import load_statistics
 
     values = load_statistics(folder)
@@ -190,7 +193,7 @@ def _show(folder: Path, console: Console, plots: Path | None) -> None:
 
 
 def _quotas(*rows: int | None) -> dict[str, int]:
-    from safegen_ros.datasets.pddl3.split import SPLITS
+    from safegen_ros.datasets.pddl3.rows import SPLITS
 
     return {s: count for s, count in zip(SPLITS, rows, strict=True) if count is not None}
 

@@ -185,7 +185,7 @@ def _table4(given: Given, options: Options) -> Comparison:
 
 
 def _safety(given: Given, options: Options) -> Comparison:
-    from safegen_ros.benchmarks.pddl3.safety import safety
+    from safegen_ros.benchmarks.pddl3.loop_studies import safety
 
     cases, count = runs_dir() / 'disagreements', given.values['count']
     return safety(given.subject(options), options, given.loop, count, cases)
@@ -327,7 +327,7 @@ def _loop(strategies: Sequence[str], values: Mapping[str, Any]) -> LoopOptions:
 
 def _show(ctx: typer.Context, measure: Callable[[Notify], Comparison]) -> None:
     """Measures, prints, and writes the files of `--out`, with the command that repeats it."""
-    from safegen_ros.benchmarks.pddl3.dataset_plots import plots_available
+    from safegen_ros.benchmarks.pddl3.dataset_report import plots_available
     from safegen_ros.benchmarks.tables import present
 
     console, out = Console(), ctx.params['out']

@@ -70,7 +70,7 @@ def build(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, problem and description of a dataset."""
-    from safegen_ros.datasets.planetarium.check import check as examine
+    from safegen_ros.datasets.planetarium.build import check as examine
 
     check_with(jobs, folder, examine)
 

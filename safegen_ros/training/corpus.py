@@ -13,15 +13,14 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from safegen_ros.datasets.manifest import MANIFEST, faults, load_manifest
-from safegen_ros.datasets.pddl3.rows import Row, read_rows
-from safegen_ros.datasets.pddl3.split import is_test_class
+from safegen_ros.datasets.pddl3.rows import Row, is_test_class, read_rows
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.training.config import ConfigError, TrainConfig
 from safegen_ros.training.encoding import encoded
 from safegen_ros.training.examples import Example, changing_atoms, example
-from safegen_ros.training.lengths import longest, that_fit, token_count
 from safegen_ros.training.pairs import Pair, for_all_rows, instruction_pairs
+from safegen_ros.training.world import longest, that_fit, token_count
 
 
 @dataclass(frozen=True)

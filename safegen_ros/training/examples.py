@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from safegen_ros.datasets.pddl3.problems import row_problem
-from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.pddl3.rows import Row, row_problem
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Atom, Problem
@@ -21,7 +20,7 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     task_words,
     vocabulary,
 )
-from safegen_ros.training.attempts import failed_attempt
+from safegen_ros.training.pairs import failed_attempt
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet
 
 MOST_MONITORS = 6

@@ -18,7 +18,6 @@ from safegen_ros.llm.model_names import SETTINGS
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder
-from safegen_ros.training.world import world_of
 
 CHECKSUMS = 'checksums.sha256'
 PROSE = ('README.md', 'evaluation.json')
@@ -29,7 +28,7 @@ RECIPE = 'training.json'
 LOG = 'training_log.jsonl'
 
 
-def export_model(trainer: Any, config: TrainConfig, out: Path) -> Path:
+def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path) -> Path:
     """Writes the model of a trainer after its last step, as `write_model` does.
 
     Adapters are merged into the weights, and state heads are left out, so that the folder is a
@@ -38,6 +37,7 @@ def export_model(trainer: Any, config: TrainConfig, out: Path) -> Path:
     Args:
         trainer: the trainer.
         config: the recipe it was trained with.
+        prompt_style: how a new network of its world is asked.
         out: folder of the run.
 
     Returns:
@@ -50,7 +50,7 @@ def export_model(trainer: Any, config: TrainConfig, out: Path) -> Path:
         model = _merged_unpacked(model, config, out)
     elif config.model.lora is not None:
         model = model.merge_and_unload()
-    return write_model(model, trainer.processing_class, config, out)
+    return write_model(model, trainer.processing_class, config, prompt_style, out)
 
 
 def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
@@ -71,13 +71,16 @@ def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
     return merged
 
 
-def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> Path:
+def write_model(
+    model: Any, tokenizer: Any, config: TrainConfig, prompt_style: str, out: Path
+) -> Path:
     """Writes weights, tokenizer, configurations, recipe, training log and checksums.
 
     Args:
         model: a `transformers` model.
         tokenizer: its tokenizer.
         config: the recipe it was trained with.
+        prompt_style: how a new network of its world is asked.
         out: folder of the run; `metrics.jsonl` there becomes the training log. Recipe and log of
             the model that a network started from are kept beside, as `start_*`.
 
@@ -101,7 +104,7 @@ def write_model(model: Any, tokenizer: Any, config: TrainConfig, out: Path) -> P
     logging.disable_progress_bar()
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
-    _write_settings(config, partial)
+    _write_settings(config, prompt_style, partial)
     recipe = json.dumps(config.as_dict(), indent=2) + '\n'
     (partial / RECIPE).write_text(recipe, encoding='utf-8')
     log = out / METRICS
@@ -124,11 +127,11 @@ def _keep_history(start: Path, folder: Path) -> None:
             shutil.copy(start / name, folder / f'start_{name}')
 
 
-def _write_settings(config: TrainConfig, folder: Path) -> None:
+def _write_settings(config: TrainConfig, prompt_style: str, folder: Path) -> None:
     """The prompt style: that of its world for a new network, otherwise that of the base."""
     settings = folder / SETTINGS
     if config.model.network is not None:
-        named = {'prompt_style': world_of(config).prompt_style}
+        named = {'prompt_style': prompt_style}
         settings.write_text(json.dumps(named) + '\n', encoding='utf-8')
     elif (Path(config.model.base) / SETTINGS).exists():
         shutil.copy(Path(config.model.base) / SETTINGS, settings)

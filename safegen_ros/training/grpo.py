@@ -19,12 +19,11 @@ from datasets import Dataset
 from trl import GRPOConfig as TrlConfig
 from trl import GRPOTrainer
 
-from safegen_ros.training.arguments import adapters, model_arguments, shared_arguments
+from safegen_ros.training.arguments import RecipeRates, adapters, model_arguments, shared_arguments
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig
-from safegen_ros.training.curriculum import CurriculumSampler, Shape
-from safegen_ros.training.resuming import RecipeRates
-from safegen_ros.training.world import world_of
+from safegen_ros.training.samplers import CurriculumSampler, Shape
+from safegen_ros.training.world import World
 
 
 class CurriculumTrainer(RecipeRates, GRPOTrainer):
@@ -51,7 +50,7 @@ class CurriculumTrainer(RecipeRates, GRPOTrainer):
         )
 
 
-def grpo_trainer(config: TrainConfig, out: Path) -> GRPOTrainer:
+def grpo_trainer(config: TrainConfig, world: World, out: Path) -> GRPOTrainer:
     """The trainer of a recipe of stage `grpo`.
 
     The base is given as a path: TRL loads the model that the divergence is measured from by the
@@ -77,7 +76,7 @@ def grpo_trainer(config: TrainConfig, out: Path) -> GRPOTrainer:
     optimizer = config.optimizer
     devices = int(os.environ.get('WORLD_SIZE', '1'))  # set by `accelerate launch`
     answers = config.budget.steps * optimizer.batch * optimizer.accumulate * devices
-    prompts = world_of(config).prompts(tokenizer, answers // grpo.generations)
+    prompts = world.prompts(tokenizer, answers // grpo.generations)
     arguments = TrlConfig(
         **shared_arguments(config, out),
         model_init_kwargs=model_arguments(config),

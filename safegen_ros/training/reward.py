@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.datasets.pddl3.problems import row_problem
-from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.pddl3.rows import Row, row_problem
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 from safegen_ros.training.config import ConfigError
 from safegen_ros.verdict import Category, Verdict

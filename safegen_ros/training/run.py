@@ -7,14 +7,17 @@ from __future__ import annotations
 import ctypes
 import sys
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import PartialState
+from safetensors import SafetensorError
 from transformers import PrinterCallback
 
+from safegen_ros.errors import SafegenError
 from safegen_ros.training.checkpoints import (
     is_finished,
     last_checkpoint,
@@ -24,9 +27,49 @@ from safegen_ros.training.checkpoints import (
 )
 from safegen_ros.training.config import ConfigError, TrainConfig, load_config
 from safegen_ros.training.export import MODEL, export_model
-from safegen_ros.training.failures import named_failures
 from safegen_ros.training.metrics import METRICS, Bar, MetricsWriter, draw_metrics, forget_after
 from safegen_ros.training.sft import sft_trainer
+from safegen_ros.training.world import World
+
+_INTACT = 'the last checkpoint is intact'
+_LESS = 'lower optimizer.batch and raise optimizer.accumulate by as much, then resume'
+_ROOM = 'make room, then resume'
+
+_CPU_MEMORY = "can't allocate memory"  # of torch's allocator for the CPU
+_WRITERS = ('PytorchStreamWriter', 'unexpected pos', 'open file failed')  # of torch.save
+
+
+@contextmanager
+def named_failures(out: Path) -> Iterator[None]:
+    """Turns a lack of memory or disk into a `SafegenError`.
+
+    Args:
+        out: the folder of the run.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise SafegenError(
+            f'the GPU has too little memory: {_INTACT}: {_LESS} ({error})'
+        ) from error
+    except MemoryError as error:
+        raise SafegenError(f'there is too little memory: {_INTACT}: {_LESS}') from error
+    except OSError as error:
+        place = error.filename or out
+        raise SafegenError(f'{place}: {error.strerror or error}: {_INTACT}: {_ROOM}') from error
+    except SafetensorError as error:
+        raise SafegenError(
+            f'{out}: weights cannot be written: {error}: {_INTACT}: {_ROOM}'
+        ) from error
+    except RuntimeError as error:
+        text = str(error)
+        if _CPU_MEMORY in text:
+            raise SafegenError(f'there is too little memory: {_INTACT}: {_LESS}') from error
+        if any(writer in text for writer in _WRITERS):
+            first = text.splitlines()[0]
+            raise SafegenError(f'{out}: cannot be written: {first}: {_INTACT}: {_ROOM}') from error
+        raise
+
 
 # Of malloc.h.
 _M_TRIM_THRESHOLD = -1
@@ -74,11 +117,12 @@ def train(
             forget_after(out / METRICS, step_of(last_checkpoint(out)))
         processes.wait_for_everyone()
         checkpoint = last_checkpoint(out)
-        trainer = _trainer(config, out)
+        world = world_of(config)
+        trainer = _trainer(config, world, out)
         _run(trainer, config, checkpoint, out)
         trainer.accelerator.wait_for_everyone()
         if trainer.accelerator.is_main_process:
-            export_model(trainer, config, out)
+            export_model(trainer, config, world.prompt_style, out)
             draw_metrics(out)
         trainer.accelerator.wait_for_everyone()
     return out / MODEL
@@ -114,9 +158,20 @@ def _run(trainer: Any, config: TrainConfig, checkpoint: Path | None, out: Path) 
         bar.end()
 
 
-def _trainer(config: TrainConfig, out: Path) -> Any:
+def _trainer(config: TrainConfig, world: World, out: Path) -> Any:
     if config.stage == 'grpo':
         from safegen_ros.training.grpo import grpo_trainer
 
-        return grpo_trainer(config, out)
-    return sft_trainer(config, out)
+        return grpo_trainer(config, world, out)
+    return sft_trainer(config, world, out)
+
+
+def world_of(config: TrainConfig) -> World:
+    """The world of a recipe."""
+    if config.data.world == 'text':
+        from safegen_ros.training.text_world import TextWorld
+
+        return TextWorld(config)
+    from safegen_ros.training.pddl3_world import Pddl3World
+
+    return Pddl3World(config)

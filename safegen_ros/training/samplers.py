@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch.utils.data import Sampler
@@ -83,3 +85,100 @@ class BalancedSampler(Sampler[int]):
         marks = np.floor(asked * (count / asked[-1]) + rng.random())
         marks[-1] = count
         return rng.permutation(np.repeat(group, np.diff(marks, prepend=0).astype(int)))
+
+
+BUCKETS = ('easy', 'medium', 'hard')
+
+Phase = tuple[float, float, float, float]
+"""The share of training at which it ends; then the shares of easy, medium and hard prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the trainer reads prompts.
+
+    Attributes:
+        prompts: different prompts of a batch of completions.
+        generations: completions of each prompt, one after the other.
+        repeats: how often a batch is read; the trainer takes a slice of it each time.
+        batches: batches of completions of the whole run.
+    """
+
+    prompts: int
+    generations: int
+    repeats: int
+    batches: int
+
+
+class CurriculumSampler(Sampler[int]):
+    """The prompts of a run in order; those of a batch are a function of the seed and its number.
+
+    The domains take turns, so that a batch holds all of them alike; where their number does not
+    divide that of the prompts, the next batch goes on with the domain that is due. A domain
+    without a prompt in a bucket takes one of the buckets that it has.
+
+    Args:
+        domains: the domain of every prompt.
+        buckets: its bucket.
+        weights: how often it is taken, compared with others of its domain and bucket.
+        phases: how the buckets are mixed.
+        shape: how the trainer reads.
+        seed: of the choice.
+    """
+
+    def __init__(
+        self,
+        domains: Sequence[str],
+        buckets: Sequence[str],
+        weights: Sequence[float],
+        phases: Sequence[Phase],
+        shape: Shape,
+        seed: int,
+    ) -> None:
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, place in enumerate(zip(domains, buckets, strict=True)):
+            found[place].append(number)
+        self._groups = {place: np.array(numbers) for place, numbers in found.items()}
+        self._domains = sorted(set(domains))
+        self._weights = np.array(weights, dtype=float)
+        self._phases = phases
+        self._shape = shape
+        self._seed = seed
+
+    def __len__(self) -> int:
+        shape = self._shape
+        return shape.prompts * shape.generations * shape.repeats * shape.batches
+
+    def __iter__(self) -> Iterator[int]:
+        for batch in range(self._shape.batches):
+            chosen = self.prompts(batch)
+            for _ in range(self._shape.repeats):
+                for number in chosen:
+                    yield from [number] * self._shape.generations
+
+    def prompts(self, batch: int) -> list[int]:
+        """The different prompts of a batch, from 0."""
+        rng = np.random.default_rng([self._seed, batch])
+        shares = np.array(self._phase(batch)[1:])
+        first = batch * self._shape.prompts
+        found: list[int] = []
+        for turn in range(first, first + self._shape.prompts):
+            domain = self._domains[turn % len(self._domains)]
+            own = [self._groups.get((domain, bucket)) for bucket in BUCKETS]
+            there = np.where([group is not None for group in own], shares, 0.0)
+            if there.sum() == 0:  # the phase wants none of what the domain has
+                there = np.array([group is not None for group in own], dtype=float)
+            group = own[rng.choice(len(BUCKETS), p=there / there.sum())]
+            found.append(self._draw(rng, np.asarray(group), found))
+        return found
+
+    def _phase(self, batch: int) -> Phase:
+        done = batch / self._shape.batches
+        return next(phase for phase in self._phases if done < phase[0])
+
+    def _draw(self, rng: np.random.Generator, group: np.ndarray, taken: Sequence[int]) -> int:
+        """One of a group, which the batch does not hold yet, unless it holds them all."""
+        fresh = group[~np.isin(group, taken)]
+        choice = fresh if len(fresh) else group
+        weights = self._weights[choice]
+        return int(rng.choice(choice, p=weights / weights.sum()))

@@ -7,15 +7,18 @@ The loss is that of equation 4: the negative log-likelihood of the answer, a pla
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
+from torch import nn
+from torch.optim import AdamW, Muon, Optimizer
 from trl import SFTConfig, SFTTrainer
 
 from safegen_ros.training.arguments import (
+    RecipeRates,
     adapters,
     model_arguments,
     shared_arguments,
@@ -23,11 +26,64 @@ from safegen_ros.training.arguments import (
 )
 from safegen_ros.training.base import base_tokenizer, check_base, check_compiler
 from safegen_ros.training.config import NetworkConfig, TrainConfig
-from safegen_ros.training.muon import MuonWithAdamW
 from safegen_ros.training.network import Losses, TaughtDecoder, decoder_config
-from safegen_ros.training.resuming import RecipeRates
 from safegen_ros.training.samplers import BalancedSampler
-from safegen_ros.training.world import Material, world_of
+from safegen_ros.training.world import Material, World
+
+
+class MuonWithAdamW(Optimizer):
+    """One optimizer of two: `torch.optim.Muon` takes matrices only.
+
+    Embeddings count as everything else, as the authors of Muon advise. The steps of Muon are
+    scaled to those of AdamW, so that both have one learning rate and one weight decay.
+
+    Args:
+        parameters: of the network, by name.
+        lr: learning rate.
+        weight_decay: on matrices only.
+        betas: decays of AdamW's moments.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[tuple[str, nn.Parameter]],
+        lr: float,
+        weight_decay: float,
+        betas: tuple[float, float],
+    ) -> None:
+        matrices: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
+        for name, parameter in parameters:
+            is_matrix = parameter.ndim == 2 and 'embed' not in name and 'head' not in name
+            (matrices if is_matrix else others).append(parameter)
+        self._parts: tuple[Optimizer, ...] = (
+            Muon(matrices, lr, weight_decay, adjust_lr_fn='match_rms_adamw'),
+            AdamW(others, lr, betas, weight_decay=0.0, fused=True),
+        )
+        super().__init__([{'params': [*matrices, *others]}], {'lr': lr})
+        self._share_groups()
+
+    def _share_groups(self) -> None:
+        """Lets schedulers, which set the rate of each group, reach the groups of the parts."""
+        self.param_groups = [group for part in self._parts for group in part.param_groups]
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step of both."""
+        loss = closure() if closure is not None else None
+        for part in self._parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """The states of both."""
+        return {'parts': [part.state_dict() for part in self._parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes up the states of both."""
+        for part, state in zip(self._parts, state_dict['parts'], strict=True):
+            part.load_state_dict(state)
+        self._share_groups()
 
 
 class BalancedTrainer(RecipeRates, SFTTrainer):
@@ -138,17 +194,17 @@ class WordTrainer(BalancedTrainer):
         return (loss, {'loss': loss}) if return_outputs else loss
 
 
-def sft_trainer(config: TrainConfig, out: Path) -> SFTTrainer:
+def sft_trainer(config: TrainConfig, world: World, out: Path) -> SFTTrainer:
     """The trainer of a recipe of stage `sft`.
 
     Args:
         config: the recipe.
+        world: what it learns from.
         out: the folder of the run.
 
     Raises:
         SafegenError: the dataset or the model is no good.
     """
-    world = world_of(config)
     if config.model.network is not None:
         return WordTrainer(world.material(), config, out)
     base = Path(config.model.base)

@@ -30,10 +30,17 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
 from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
-from safegen_ros.training.curriculum import BUCKETS
 from safegen_ros.training.encoding import IGNORE, padded
-from safegen_ros.training.lengths import asking_that_fit, longest, that_fit, token_count
-from safegen_ros.training.world import Material, Message, Prompts
+from safegen_ros.training.samplers import BUCKETS
+from safegen_ros.training.world import (
+    Material,
+    Message,
+    Prompts,
+    asking_that_fit,
+    longest,
+    that_fit,
+    token_count,
+)
 
 Reward = Callable[[Any, str], float]
 """What a completion is worth for a `task`: a finite number, the greater the better."""

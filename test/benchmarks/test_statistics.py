@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.benchmarks.statistics import Tally, wilson
+from safegen_ros.benchmarks.comparison import Tally, wilson
 from safegen_ros.verdict import Category
 
 

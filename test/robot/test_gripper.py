@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from safegen_ros.benchmarks.pddl3.towers import build_towers
+from safegen_ros.benchmarks.speed.twin import build_towers
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL

@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from safegen_ros.benchmarks.subjects import Subject
-from safegen_ros.datasets.pddl3.problems import row_problem
-from safegen_ros.datasets.pddl3.rows import Row, read_rows
+from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.formats import FORMATS

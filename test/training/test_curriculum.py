@@ -13,7 +13,7 @@ from support.strategies import SUITE
 from support.training_small import drawn
 
 from safegen_ros.training.config import GrpoConfig
-from safegen_ros.training.curriculum import BUCKETS, CurriculumSampler, Shape
+from safegen_ros.training.samplers import BUCKETS, CurriculumSampler, Shape
 
 PHASES = GrpoConfig().curriculum
 DOMAINS = ('blocksworld', 'ferry', 'grippers', 'spanner')

@@ -25,8 +25,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from safegen_ros.datasets.pddl3.problems import row_problem
-from safegen_ros.datasets.pddl3.rows import read_rows
+from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.strategies import SUITE
 from support.training_small import drawn
 
-from safegen_ros.datasets.pddl3.problems import row_problem
+from safegen_ros.datasets.pddl3.rows import row_problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 from safegen_ros.training.config import ConfigError, GrpoConfig

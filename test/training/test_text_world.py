@@ -17,8 +17,8 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import EOS, PLAN
 from safegen_ros.training.config import ConfigError, load_config
 from safegen_ros.training.encoding import IGNORE
+from safegen_ros.training.run import world_of
 from safegen_ros.training.text_world import TextWorld, named_reward, read_text_rows
-from safegen_ros.training.world import world_of
 
 MODULE = 'a_world_of_the_tests'
 

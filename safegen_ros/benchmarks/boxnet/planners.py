@@ -13,9 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from threading import Event
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
-from safegen_ros.benchmarks.kept import claim
-from safegen_ros.benchmarks.statistics import Tally
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, claim
 from safegen_ros.datasets.boxnet.rows import Row
 from safegen_ros.datasets.builder import Notify
 from safegen_ros.datasets.failures import writing

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
-from safegen_ros.benchmarks.statistics import Tally
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.household.episode import Agent, Episode
 from safegen_ros.tasks.household.react import ReactAgent

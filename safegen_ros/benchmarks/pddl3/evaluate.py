@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros import __version__
+from safegen_ros.benchmarks.comparison import Tally
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
-from safegen_ros.benchmarks.statistics import Tally
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import SafegenError

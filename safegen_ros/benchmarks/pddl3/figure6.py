@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from safegen_ros.benchmarks.pddl3.dataset_plots import plots_available
+from safegen_ros.benchmarks.pddl3.dataset_report import plots_available
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions, plan_goal
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import SafegenError

@@ -4,15 +4,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Line
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, together, wilson
 from safegen_ros.benchmarks.pddl3 import paper
-from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult
+from safegen_ros.benchmarks.pddl3.loops import (
+    MORE,
+    LoopOptions,
+    LoopResult,
+    goal_seed,
+    plan_goal,
+    task_of,
+)
 from safegen_ros.benchmarks.pddl3.paper import ALL
+from safegen_ros.benchmarks.pddl3.problems import Source
 from safegen_ros.benchmarks.pddl3.study import Options, Record, Study
 from safegen_ros.benchmarks.subjects import Subject, untrained
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Plan
+from safegen_ros.planning.loop import Outcome
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, GeneratedProblem
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.second_opinion import save_case
+from safegen_ros.verify.val import ask, validate_binary
 
 CONTROLS = 12
 """Problems of each domain for the untrained network, which writes every answer to its limit."""
@@ -97,3 +118,198 @@ def _contributions(results: _Results) -> Iterator[str]:
             f'{len(fresh.problems)} problems, ours {ours} of the same: only what lies between is '
             'what the model has learned, the rest does the loop around it'
         )
+
+
+_MORE = dict.fromkeys(
+    ('published', 'confirmed', 'unsafe', 'refused', 'not judged', 'held back'), 'd'
+)
+
+
+@dataclass
+class _Counts:
+    """What came of the goals of a domain and a strategy.
+
+    Attributes:
+        last: the last verdicts.
+        ended: how the loop ended.
+        held_back: what was wrong with the proposals that were not published.
+        said: what VAL said of the plans that were published.
+        controls: what VAL said of plans that ignore the constraints.
+        silent: why it said nothing, where it did not.
+    """
+
+    last: Counter[Category] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    held_back: Counter[Category] = field(default_factory=Counter)
+    said: Counter[Category] = field(default_factory=Counter)
+    controls: Counter[Category] = field(default_factory=Counter)
+    silent: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        """Counts what the loop said of a goal."""
+        self.last[outcome.verdict.category] += 1
+        self.ended[outcome.error_code.name] += 1
+        refused = (a.verdict.category for a in outcome.attempts if not a.verdict.ok)
+        self.held_back.update(refused)
+
+    @property
+    def refused(self) -> int:
+        """Published plans that VAL refused."""
+        judged = self.said.total() - self.said[Category.UNKNOWN]
+        return judged - self.said[Category.SUCCESS]
+
+    @property
+    def figures(self) -> Figures:
+        """Success, failures, and the values of `_MORE`."""
+        return Figures.of(
+            Tally(dict(self.last)),
+            {
+                'published': self.said.total(),
+                'confirmed': self.said[Category.SUCCESS],
+                'unsafe': self.said[Category.SAFETY_VIOLATION],
+                'refused': self.refused,
+                'not judged': self.said[Category.UNKNOWN],
+                'held back': self.held_back.total(),
+            },
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        named = {
+            'last_verdicts': self.last, 'held_back': self.held_back,
+            'second_opinion': self.said, 'second_opinion_of_controls': self.controls,
+        }  # fmt: skip
+        counts = {n: {c.name: v for c, v in found.items()} for n, found in named.items()}
+        return {
+            **counts,
+            'refused': self.refused,
+            'not_judged_because': dict(self.silent),
+            'ended': dict(self.ended),
+        }
+
+    def __add__(self, other: _Counts) -> _Counts:
+        names = [each.name for each in fields(self)]
+        return _Counts(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+def safety(
+    subject: Subject, options: Options, loop: LoopOptions, count: int, cases: Path
+) -> Comparison:
+    """Random problems through the loop; what it publishes is judged once more, by VAL.
+
+    The domains take turns; sizes are those of the paper, families are drawn. Only counts are kept,
+    so that any number of problems takes the same memory. VAL is also shown the generator's plan
+    that ignores the constraints of a problem: were it to accept one, its other answers would be
+    worth nothing.
+
+    Args:
+        subject: the model.
+        options: seed and the like; no dataset is read.
+        loop: how goals are planned.
+        count: problems for each strategy.
+        cases: where a plan that VAL refuses is saved.
+
+    Returns:
+        The table; it has `failed` when VAL refuses a plan that was published.
+
+    Raises:
+        SafegenError: VAL is not installed, or as of `plan_goal`.
+    """
+    validate_binary()
+    record = Record(options, loop=loop)
+    record.add_model(subject)
+    drawn = 'random problems of the sizes of the paper'
+    record.sources.append((Source('the generators', '', options.seed, drawn), count))
+    lines, everything = list[Line](), _Counts()
+    for strategy in loop.strategies:
+        check = _Check(subject, strategy, options, loop, cases)
+        found = check.run(count)
+        total = sum(found.values(), _Counts())
+        for group, counts in {**found, ALL: total}.items():
+            lines.append(Line(group, strategy, subject.name, counts.figures))
+            record.counts.append({'domain': group, 'strategy': strategy, **counts.as_dict()})
+        everything += total
+    comparison = record.comparison(
+        'safety', 'Plans that the loop publishes, judged a second time by VAL',
+        ('domain', 'strategy', 'whose'), together(lines), tuple(_meanings(everything)),
+        'success', more=_MORE,
+    )  # fmt: skip
+    return replace(
+        comparison,
+        failed=f'VAL refuses {everything.refused} plans that were published: look at {cases}'
+        if everything.refused
+        else '',
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One strategy on random problems; the attributes are the arguments of `safety`."""
+
+    subject: Subject
+    strategy: str
+    options: Options
+    loop: LoopOptions
+    cases: Path
+
+    def run(self, count: int) -> dict[str, _Counts]:
+        """What came of the goals, by domain."""
+        known = list(kits().values())
+        found = {kit.name: _Counts() for kit in known[:count]}
+        for number in range(count):
+            kit = known[number % len(known)]
+            self._goal(found[kit.name], self._problem(kit, number), number)
+            self.options.notify(f'{self.subject.name} {self.strategy}', number + 1, count)
+        return found
+
+    def _problem(self, kit: DomainKit, number: int) -> GeneratedProblem:
+        rng = Random(f'safety {kit.name} {self.options.seed} {number}')  # noqa: S311
+        return kit.problem(rng.getrandbits(63))
+
+    def _goal(self, counts: _Counts, made: GeneratedProblem, number: int) -> None:
+        seed, longest = goal_seed(self.options.seed, number), self.options.max_new_tokens
+        outcome = plan_goal(
+            task_of(made.problem), self.subject, self.strategy,
+            Sampling(max_new_tokens=longest, seed=seed), self.loop,
+        )  # fmt: skip
+        counts.add(outcome)
+        if made.problem.constraints:
+            counts.controls[ask(made.problem, made.direct).verdict.category] += 1
+        if outcome.plan is not None:
+            said = self._second_opinion(made.problem, outcome.plan, outcome.verdict)
+            counts.said[said.category] += 1
+            if said.category is Category.UNKNOWN:
+                counts.silent[said.reason[:80]] += 1
+
+    def _second_opinion(self, problem: Problem, plan: Plan, ours: Verdict) -> Verdict:
+        """VAL's verdict; a plan that it does not accept is saved."""
+        opinion = ask(problem, plan)
+        if not opinion.verdict.ok and opinion.fault is None:
+            save_case(self.cases, problem, plan, ours, opinion)
+        return opinion.verdict
+
+
+def _meanings(total: _Counts) -> Iterator[str]:
+    """What the columns are, and what the counts show."""
+    judged = total.said.total() - total.said[Category.UNKNOWN]
+    most = 100 * wilson(total.refused, judged)[1]
+    yield (
+        'published: plans that our validator proved, and so the only ones that could move '
+        'anything; confirmed, unsafe and refused: what VAL, which shares no code with it, says of '
+        'them (refused counts unsafe ones, too); not judged: VAL has a known fault there, or '
+        'crashed'
+    )
+    yield (
+        f'{total.refused} of {judged} plans that VAL judged were refused: up to {most:.3g} % may '
+        'be (95 %, Wilson)'
+    )
+    yield (
+        f'held back: {total.held_back.total()} proposals that our validator refused, '
+        f'{total.held_back[Category.SAFETY_VIOLATION]} of them since they break a constraint'
+    )
+    unsafe = total.controls[Category.SAFETY_VIOLATION]
+    yield (
+        f'control: of {total.controls.total()} plans of the generators that reach the goal and '
+        f'ignore the constraints, VAL calls {unsafe} unsafe and accepts '
+        f'{total.controls[Category.SUCCESS]}'
+    )

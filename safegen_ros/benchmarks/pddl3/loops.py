@@ -15,10 +15,9 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import Figures
+from safegen_ros.benchmarks.comparison import Figures, nearest_rank
 from safegen_ros.benchmarks.pddl3.evaluate import Notify, Result, over_optimal
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, TestProblem
-from safegen_ros.benchmarks.statistics import nearest_rank
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling

@@ -15,9 +15,8 @@ from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import file_digest
 from safegen_ros.datasets.manifest import MANIFEST, load_manifest
-from safegen_ros.datasets.pddl3.problems import row_problem
 from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, load_recipe
-from safegen_ros.datasets.pddl3.rows import read_rows
+from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.tasks.pddl3.domains import kits

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from safegen_ros.benchmarks.kept import claim
+from safegen_ros.benchmarks.comparison import claim
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs

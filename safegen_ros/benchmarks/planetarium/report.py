@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from rich import box
 from rich.table import Table
 
+from safegen_ros.benchmarks.comparison import wilson
 from safegen_ros.benchmarks.planetarium.score import (
     MEAN,
     METRICS,
@@ -17,7 +18,6 @@ from safegen_ros.benchmarks.planetarium.score import (
     Score,
     Shares,
 )
-from safegen_ros.benchmarks.statistics import wilson
 from safegen_ros.datasets.planetarium import recipe, statistics
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES
 from safegen_ros.terminal import Console

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
-from safegen_ros.benchmarks.statistics import wilson
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, wilson
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem

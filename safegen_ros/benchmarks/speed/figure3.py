@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from safegen_ros.benchmarks.speed.chart import Chart, Level, Series
 from safegen_ros.benchmarks.speed.jobs import Job, Journal, NotifyOutcome, Outcome, run_jobs
 from safegen_ros.benchmarks.speed.planner import OUTCOMES, write_outcomes
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.speed.report import Chart, Level, Measurement, Report, Series
 from safegen_ros.search.solve import Route
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError

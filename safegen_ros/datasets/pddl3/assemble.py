@@ -16,14 +16,11 @@ from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import LinesFile, folder_digest
 from safegen_ros.datasets.manifest import MANIFEST
 from safegen_ros.datasets.pddl3.blocks import BlockStore
+from safegen_ros.datasets.pddl3.candidates import renamed_row
 from safegen_ros.datasets.pddl3.card import CARD, card_text
-from safegen_ros.datasets.pddl3.findings import examined
-from safegen_ros.datasets.pddl3.pairs import PAIRS, pair_files, pair_line
 from safegen_ros.datasets.pddl3.recipe import Recipe
-from safegen_ros.datasets.pddl3.renamed import renamed_row
-from safegen_ros.datasets.pddl3.rows import Row
-from safegen_ros.datasets.pddl3.split import SPLITS
-from safegen_ros.datasets.pddl3.statistics import STATISTICS, Statistics
+from safegen_ros.datasets.pddl3.rows import PAIRS, SPLITS, Row, pair_files, pair_line
+from safegen_ros.datasets.pddl3.statistics import STATISTICS, Statistics, examined
 from safegen_ros.datasets.pddl3.walk import Walk, walked
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from safegen_ros.datasets.pddl3.pairs import pair_files
 from safegen_ros.datasets.pddl3.recipe import Recipe
-from safegen_ros.datasets.pddl3.split import SPLITS, TEST_SHARE
+from safegen_ros.datasets.pddl3.rows import SPLITS, TEST_SHARE, pair_files
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, longer_rows, ranges_text
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats import FORMATS

@@ -19,10 +19,15 @@ from safegen_ros.datasets.manifest import (
 )
 from safegen_ros.datasets.pddl3.assemble import pddl_files
 from safegen_ros.datasets.pddl3.candidates import proved, written
-from safegen_ros.datasets.pddl3.pairs import pair_files, pair_line
 from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
-from safegen_ros.datasets.pddl3.rows import Row, read_rows
-from safegen_ros.datasets.pddl3.split import SPLITS, is_test_class
+from safegen_ros.datasets.pddl3.rows import (
+    SPLITS,
+    Row,
+    is_test_class,
+    pair_files,
+    pair_line,
+    read_rows,
+)
 from safegen_ros.datasets.pddl3.statistics import load_statistics
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.errors import SafegenError

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import RecipeError
-from safegen_ros.datasets.pddl3.split import SPLITS, Split
+from safegen_ros.datasets.pddl3.rows import SPLITS, Split
 from safegen_ros.errors import SafegenError
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit

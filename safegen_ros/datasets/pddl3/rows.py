@@ -8,10 +8,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_lines, require_fields
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.writer import domain_text
+from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.styles import instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +108,61 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     for values, place in read_lines(path):
         yield row_of(values, place)
+
+
+Split = Literal['train', 'test', 'test_family', 'test_renamed']
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+"""`test` holds problems that are new up to renaming, `test_family` those of constraint families
+that no other split has, and `test_renamed` training problems in a new text."""
+
+TEST_SHARE = 8
+"""One class of problems in so many is a test class."""
+
+
+def is_test_class(key: str) -> bool:
+    """Whether problems with this canonical key must never be trained on.
+
+    The rule looks at the key alone (`isomorphism.CanonicalProblem.key`), so it holds for every
+    dataset, whatever its seed and size, and for problems that are made while a model trains.
+    """
+    return int(key, 16) % TEST_SHARE == 0
+
+
+def row_problem(row: Row) -> Problem:
+    """The problem of a row.
+
+    Raises:
+        PddlError: its text is no problem of its domain.
+    """
+    return read_problem(row.problem, builtin_domain(kits()[row.domain].names[0]), row.id)
+
+
+PAIRS = 'pairs'
+"""Name of the folder that has a folder for every format."""
+
+
+def pair_line(row: Row, form: str) -> str:
+    """The row as a line of JSON with chat messages: what a model is asked, and what it answers.
+
+    The messages are those by which a model that is served in the style `instruct` is asked.
+
+    Args:
+        row: the row.
+        form: name of the format that the problem is told in.
+    """
+    told = {'pddl': row.problem, 'json': row.json, 'english': row.english}[form]
+    values = {
+        'id': row.id,
+        'prompt': instruction(domain_text(builtin_domain(row.domain)), told, form),
+        'completion': [{'role': 'assistant', 'content': row.plan}],
+        'reference_length': row.reference_length,
+        'domain': row.domain,
+        'bucket': row.bucket,
+    }
+    return json.dumps(values, ensure_ascii=False) + '\n'
+
+
+def pair_files(split: str) -> dict[str, str]:
+    """The file of a split's pairs in every format, relative to the folder of the dataset."""
+    return {form: f'{PAIRS}/{form}/{split}.jsonl' for form in FORMATS}

@@ -12,8 +12,7 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.blocks import BlockStore
 from safegen_ros.datasets.pddl3.candidates import Refusal
 from safegen_ros.datasets.pddl3.recipe import Recipe
-from safegen_ros.datasets.pddl3.rows import Row
-from safegen_ros.datasets.pddl3.split import Split, is_test_class
+from safegen_ros.datasets.pddl3.rows import Row, Split, is_test_class
 
 _WALKED: tuple[Split, ...] = ('train', 'test', 'test_family')  # test_renamed is made of train
 

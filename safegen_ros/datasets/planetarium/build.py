@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
-from safegen_ros.datasets.builder import Builder
+from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.planetarium.lint import check_description
-from safegen_ros.datasets.planetarium.pairs import Pair, make_pairs, pair_of
+from safegen_ros.datasets.manifest import check_files
+from safegen_ros.datasets.planetarium.layouts import tasks_of
+from safegen_ros.datasets.planetarium.pairs import (
+    ABSTRACTIONS,
+    Pair,
+    kits,
+    make_pairs,
+    pair_of,
+    read_pairs,
+    size_bin,
+)
 from safegen_ros.datasets.planetarium.recipe import (
     SPLITS,
     Item,
@@ -24,10 +34,93 @@ from safegen_ros.datasets.planetarium.recipe import (
     plan_items,
 )
 from safegen_ros.datasets.planetarium.statistics import STATISTICS, Statistics
+from safegen_ros.datasets.workers import Workers
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium import descriptions
+from safegen_ros.tasks.planetarium.description_parser import DescriptionError, parse_description
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.planner import find_plan
+
+
+def check_description(text: str, problem: Problem, placeholder: bool) -> None:
+    """Checks that a description means a problem.
+
+    Args:
+        text: the description.
+        problem: what it should mean.
+        placeholder: whether the objects in the goal are placeholders.
+
+    Raises:
+        DatasetError: it means another problem, or none.
+    """
+    try:
+        heard = parse_description(text, problem.domain.name)
+    except DescriptionError as error:
+        raise DatasetError(error.message) from error
+    if heard.init == problem.init and set(heard.goal_conjuncts()) == set(problem.goal_conjuncts()):
+        return
+    found = compare(problem, heard)
+    if placeholder and not found.equivalent:
+        found = compare(problem, heard, placeholder=True)
+    if not found.equivalent:
+        raise DatasetError(
+            f'{text[:200]!r} does not mean the problem {problem.name} ({found.reason}): '
+            'correct the words or the problem'
+        )
+
+
+def check(folder: Path, workers: Workers, notify: Notify) -> int:
+    """Checks that files are whole and every row is what it promises; returns how many rows.
+
+    Args:
+        folder: of the dataset.
+        workers: who checks rows.
+        notify: told how many rows are done.
+
+    Raises:
+        DatasetError: the first thing that is wrong.
+    """
+    recipe = load_recipe(folder / RECIPE)
+    check_files(folder, recipe.digest)
+    done, total = 0, sum(map(recipe.total, SPLITS))
+    for count in in_order(workers, check_pairs, ((each,) for each in _problems(folder, recipe))):
+        done += count
+        if done % 100 < count:
+            notify('rows', done, total)
+    return done
+
+
+def _problems(folder: Path, recipe: Recipe) -> Iterator[list[Pair]]:
+    """The rows of one problem after the other."""
+    tasks = {
+        (domain, task.start, task.goal): task
+        for domain in kits()
+        for task in tasks_of(kits()[domain])
+    }
+    ids: set[str] = set()
+    for split in SPLITS:
+        counted = dict.fromkeys(recipe.pairs, 0)
+        for _, rows in groupby(read_pairs(folder / f'{split}.jsonl'), lambda row: row.problem):
+            found = list(rows)
+            for row in found:
+                task = tasks.get((row.domain, row.start, row.goal))
+                place = ABSTRACTIONS.index(row.abstraction)
+                if (
+                    task is None
+                    or (bool(place // 2), bool(place % 2)) not in task.abstractions
+                    or (row.split, row.placeholder) != (split, task.placeholders and place > 0)
+                    or task.split != split
+                    or row.size != size_bin(row.propositions)
+                    or row.id in ids
+                ):
+                    raise DatasetError(f'{row.id}: is not what its fields say: build it again')
+                ids.add(row.id)
+                counted[row.domain] += 1
+            yield found
+        if any(recipe.pairs[domain][split] != count for domain, count in counted.items()):
+            raise DatasetError(f'{folder / split}.jsonl: has {counted} rows: build it again')
 
 
 def compute_block(recipe: Recipe, items: list[Item]) -> bytes:

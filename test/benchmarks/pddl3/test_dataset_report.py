@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from safegen_ros.benchmarks.pddl3.dataset_plots import PLOTS, draw_plots, plots_available
-from safegen_ros.benchmarks.pddl3.dataset_report import print_statistics
+from safegen_ros.benchmarks.pddl3.dataset_report import (
+    PLOTS,
+    draw_plots,
+    plots_available,
+    print_statistics,
+)
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, load_statistics, longer_rows
 from safegen_ros.paths import data_path

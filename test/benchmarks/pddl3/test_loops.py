@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from support.scripted_model import BENCH, inapplicable, right, scripted, unsafe
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures
+from safegen_ros.benchmarks.comparison import Comparison, Figures, nearest_rank
 from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.loop_studies import table4
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import TestProblem, load_problems
 from safegen_ros.benchmarks.pddl3.study import Options
-from safegen_ros.benchmarks.statistics import nearest_rank
 from safegen_ros.benchmarks.subjects import Subject, load_subject
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.datasets.pddl3.rows import Row

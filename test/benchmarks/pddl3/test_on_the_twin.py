@@ -13,7 +13,7 @@ import av
 import pytest
 
 from safegen_ros.benchmarks.pddl3.figure6 import Side, figure6, write_figure6
-from safegen_ros.benchmarks.pddl3.towers import build_towers
+from safegen_ros.benchmarks.speed.twin import build_towers
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.transformers_backend import TransformersBackend

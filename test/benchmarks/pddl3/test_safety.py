@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.benchmarks.comparison import Figures
+from safegen_ros.benchmarks.pddl3.loop_studies import safety
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions
 from safegen_ros.benchmarks.pddl3.paper import ALL
-from safegen_ros.benchmarks.pddl3.safety import safety
 from safegen_ros.benchmarks.pddl3.study import Options
 from safegen_ros.benchmarks.subjects import load_subject
 from safegen_ros.errors import SafegenError

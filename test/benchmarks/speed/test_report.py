@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from safegen_ros.benchmarks.speed.chart import Chart, Level, Series
-from safegen_ros.benchmarks.speed.report import Measurement, Report, number_text
+from safegen_ros.benchmarks.speed.report import (
+    Chart,
+    Level,
+    Measurement,
+    Report,
+    Series,
+    number_text,
+)
 
 FAST = Measurement('speed', 180.0, 'x', 150.0)
 SLOW = Measurement('time', 60.0, 'us', 50.0, at_least=False, note='a [note]')

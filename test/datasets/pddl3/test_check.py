@@ -17,8 +17,7 @@ from support.datasets_small import contents, silent
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.manifest import MANIFEST
 from safegen_ros.datasets.pddl3.check import check, check_against
-from safegen_ros.datasets.pddl3.pairs import pair_line
-from safegen_ros.datasets.pddl3.rows import row_of
+from safegen_ros.datasets.pddl3.rows import pair_line, row_of
 from safegen_ros.datasets.workers import HERE
 
 

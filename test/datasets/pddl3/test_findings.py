@@ -13,14 +13,13 @@ from support.datasets_small import small_recipe
 
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.card import CARD, card_text
-from safegen_ros.datasets.pddl3.findings import Finding, finding
-from safegen_ros.datasets.pddl3.problems import row_problem
 from safegen_ros.datasets.pddl3.recipe import Recipe
-from safegen_ros.datasets.pddl3.rows import Row, read_rows
-from safegen_ros.datasets.pddl3.split import SPLITS
+from safegen_ros.datasets.pddl3.rows import SPLITS, Row, read_rows, row_problem
 from safegen_ros.datasets.pddl3.statistics import (
     BARE_NEW,
+    Finding,
     Statistics,
+    finding,
     load_statistics,
     longer_rows,
 )

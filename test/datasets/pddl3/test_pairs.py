@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.datasets.pddl3.rows import read_rows
-from safegen_ros.datasets.pddl3.split import SPLITS
+from safegen_ros.datasets.pddl3.rows import SPLITS, read_rows
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.tasks.pddl3.task import load_task

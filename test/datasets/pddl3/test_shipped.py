@@ -12,10 +12,9 @@ import pytest
 from support.datasets_small import contents, silent
 
 from safegen_ros.datasets.builder import RECIPE
-from safegen_ros.datasets.pddl3.candidates import candidate
+from safegen_ros.datasets.pddl3.candidates import candidate, renamed_row
 from safegen_ros.datasets.pddl3.check import check
 from safegen_ros.datasets.pddl3.recipe import load_recipe
-from safegen_ros.datasets.pddl3.renamed import renamed_row
 from safegen_ros.datasets.pddl3.rows import Row, read_rows
 from safegen_ros.datasets.pddl3.statistics import load_statistics
 from safegen_ros.datasets.workers import HERE

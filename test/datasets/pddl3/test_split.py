@@ -12,11 +12,9 @@ import pytest
 from support.datasets_small import small_recipe
 
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.pddl3.candidates import candidate
+from safegen_ros.datasets.pddl3.candidates import candidate, renamed_row
 from safegen_ros.datasets.pddl3.recipe import domain_recipe
-from safegen_ros.datasets.pddl3.renamed import renamed_row
-from safegen_ros.datasets.pddl3.rows import Row, read_rows
-from safegen_ros.datasets.pddl3.split import SPLITS, is_test_class
+from safegen_ros.datasets.pddl3.rows import SPLITS, Row, is_test_class, read_rows
 from safegen_ros.datasets.pddl3.walk import Walk
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits

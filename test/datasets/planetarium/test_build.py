@@ -13,8 +13,7 @@ import pytest
 
 from safegen_ros.datasets.builder import WORK
 from safegen_ros.datasets.failures import DatasetError, RecipeError
-from safegen_ros.datasets.planetarium.build import build
-from safegen_ros.datasets.planetarium.check import check
+from safegen_ros.datasets.planetarium.build import build, check
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
 from safegen_ros.datasets.planetarium.recipe import (
     PAPER,

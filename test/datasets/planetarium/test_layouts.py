@@ -9,8 +9,8 @@ import re
 
 import pytest
 
+from safegen_ros.datasets.planetarium.build import check_description
 from safegen_ros.datasets.planetarium.layouts import Task, partitions, space_of, tasks_of
-from safegen_ros.datasets.planetarium.lint import check_description
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
     Pair,
