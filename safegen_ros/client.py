@@ -172,7 +172,8 @@ class Client(Closing):
 
     def _spin(self) -> None:
         try:
-            self._executor.spin()
+            while not self._closed.is_set():
+                self._executor.spin_once()
         except ExternalShutdownException:
             return
         except Exception as error:
@@ -333,8 +334,11 @@ class Client(Closing):
         """Ends the client and the goals that it has not seen the end of; safe to call twice."""
         self._closed.set()
         self._heartbeat.close()
-        self._executor.shutdown(timeout_sec=2.0)
-        self._thread.join(timeout=2.0)  # before the context goes, which it still uses
+        self._executor.wake()
+        # Before its executor and its context go: `shutdown` takes from a thread that is about to
+        # wait what would wake it up.
+        self._thread.join(timeout=2.0)
+        self._executor.shutdown()
         if self._context.ok():
             # With its node a participant leaves the domain now, and not with the garbage.
             destroy_actions(self.node)

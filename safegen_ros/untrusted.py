@@ -45,6 +45,14 @@ def numbered(text: str) -> str:
     return match[1] if match else ''
 
 
+def unhidden(text: str) -> str:
+    """A text in which the characters that no message may hold stand as their numbers.
+
+    For the record, where everything that a message may hold stays as it is.
+    """
+    return _HIDING.sub(lambda found: f'\u27e8U+{ord(found[0]):04X}\u27e9', text)
+
+
 def hidden(text: str) -> str:
     """The first character of a text that no message may hold, as `U+202E`; empty without one.
 

@@ -15,6 +15,7 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.kept_runs import with_run
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.errors import SafegenError
+from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import signature_words
 from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
@@ -53,7 +54,12 @@ def when_kept(as_json: bool) -> Callable[[Path], None]:
 def record_state(kept: KeptRun) -> tuple[bool, str]:
     """Whether the signatures of a run are as they should be, and its state in words."""
     good, words = signature_words(kept.signers)
-    return good and all(each.verified is not False for each in kept.record.approvals), words
+    return good and all(_holds(each, kept.record) for each in kept.record.approvals), words
+
+
+def _holds(approval: ApprovalRecord, record: RunRecord) -> bool:
+    """Whether an answer is about a recorded plan, and its signature right where there is one."""
+    return approval.verified is not False and approval.fits(record.plans)
 
 
 def run_json(folder: Path, kept: KeptRun) -> dict[str, Any]:
@@ -120,6 +126,8 @@ def _head(folder: Path, kept: KeptRun) -> Iterator[str]:
         yield f'cell        {record.cell}'
     if record.site:
         yield f'site        rules of digest {escape(record.site)}'
+    for rule in record.unbound:
+        yield f'            [yellow]{escape(rule)}[/]'
     if record.second_opinion:
         yield 'verdicts    with the second opinion of VAL'
 
@@ -175,8 +183,8 @@ def _plan(record: RunRecord) -> Iterator[str]:
             f'before it: {escape(replan.reason)}'
         )
     for approval in record.approvals:
-        colour = 'red' if approval.verified is False else 'default'
-        yield f'[{colour}]{escape(approval.in_words())}[/]'
+        colour = 'default' if _holds(approval, record) else 'red'
+        yield f'[{colour}]{escape(approval.in_words(record.plans))}[/]'
     if record.approved_by and not record.approvals:
         yield f'approved by {escape(record.approved_by)}'
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -23,10 +22,11 @@ from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.approval import ApprovalRecord, looked_at
 from safegen_ros.ros import qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
+from safegen_ros.ros.message_limits import check_sendable
 
 PENDING, APPROVE = 'pending', 'approve'
 
@@ -38,20 +38,17 @@ _POLL_S = 0.05
 
 
 def plan_digest(task: msg.Task, plan: msg.Plan, request: str = '', site: str = '') -> str:
-    """SHA-256 of a task and a plan, by which the plan is approved; 64 hexadecimal digits.
+    """SHA-256 of `plan_looked_at`, by which the plan is approved; 64 hexadecimal digits."""
+    return sha256(plan_looked_at(task, plan, request, site).encode()).hexdigest()
 
-    Args:
-        task: what the plan is for.
-        plan: its steps.
-        request: in plain words, of which a model made the task; empty where it was sent as it is.
-        site: digest of the site file; empty: none.
-    """
+
+def plan_looked_at(task: msg.Task, plan: msg.Plan, request: str, site: str) -> str:
+    """What an operator looks at, as `looked_at` writes it."""
     steps = [
         [step.action, *step.arguments, *([a.action, *a.arguments] for a in step.beside)]
         for step in plan.steps
     ]
-    text = json.dumps([task.domain, task.problem, task.format, steps, request, site])
-    return sha256(text.encode()).hexdigest()
+    return looked_at(task.domain, task.problem, task.format, steps, request, site)
 
 
 def pending_digest(pending: msg.PendingPlan) -> str:
@@ -135,8 +132,9 @@ class ApprovalGate:
                 ErrorCode.PLANNING_CANCELED,
             )
         if waiting.answer is not None:
-            self._node.journal.note(plan, approval_record(self._node, waiting.answer))
-        answer = _approved(waiting.answer, timeout_s)
+            about = plan_looked_at(plan.task, plan.plan, plan.request, plan.site)
+            self._node.journal.note(plan, approval_record(self._node, waiting.answer, about))
+        answer = _approved(waiting.answer, timeout_s, self.always)
         answer.request = plan.request
         self._given[plan_digest(plan.task, plan.plan)] = answer
         return answer.by
@@ -159,6 +157,11 @@ class ApprovalGate:
             response.message = (
                 f'{words:,} characters of name, reason or digest: give at most {MAX_WORDS:,}'
             )
+            return response
+        try:
+            check_sendable(request)
+        except SafegenError as error:
+            response.message = error.message
             return response
         with self._changed:
             open_ones = [each for each in self._line if each.answer is None]
@@ -201,12 +204,20 @@ class ApprovalGate:
         self._publisher.publish(self._line[0].plan if self._line else msg.PendingPlan())
 
 
-def _approved(answer: Approve.Request | None, timeout_s: float) -> msg.Approval:
+def _approved(answer: Approve.Request | None, timeout_s: float, always: bool) -> msg.Approval:
     if answer is None:
+        other = (
+            ''
+            if always
+            else (
+                ', or send the goal without approval, a request in words with the digest of its '
+                'reading (accept_reading)'
+            )
+        )
+        why = ', which the site wants for every plan' if always else ''
         raise SafegenError(
-            f'nobody approved of the plan within {timeout_s:.3g} s, and nothing was executed: give '
-            'it more time, or send the goal without approval, a request in words with the digest '
-            'of its reading (accept_reading)',
+            f'no approval within {timeout_s:.3g} s{why}, and nothing was executed: allow more '
+            f'time{other}',
             ErrorCode.APPROVAL_TIMEOUT,
         )
     by = answer.by or 'an operator'
@@ -220,12 +231,15 @@ def _approved(answer: Approve.Request | None, timeout_s: float) -> msg.Approval:
     )
 
 
-def approval_record(node: SafegenNode, answer: Any, approved: bool | None = None) -> ApprovalRecord:
+def approval_record(
+    node: SafegenNode, answer: Any, about: str, approved: bool | None = None
+) -> ApprovalRecord:
     """An answer about a plan for the journal, with its signature.
 
     Args:
         node: that takes the answer.
         answer: `Approve.Request`, or `Approval` with `approved`.
+        about: as `plan_looked_at`.
         approved: whether the plan is approved.
     """
     signature = answer.signature
@@ -239,6 +253,7 @@ def approval_record(node: SafegenNode, answer: Any, approved: bool | None = None
         nonce=signature.nonce,
         time=signature.time,
         signature=bytes(signature.value).hex(),
+        about=about,
     )
 
 

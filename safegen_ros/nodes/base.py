@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rclpy.action import CancelResponse
@@ -28,7 +29,7 @@ from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
-from safegen_ros.tasks.site import Site, load_site
+from safegen_ros.tasks.site import Site, load_site, require_unchanged
 
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
@@ -57,7 +58,7 @@ class SafegenNode(ManagedNode):
         self.journal = GoalJournal(self)
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health, self.site_health)
-        self.site = Site()
+        self.site, self._site_file = Site(), Path()
         self.commands = CommandServer(self)
         self.commands.add('set_parameters', Role.ENGINEER, self._set_signed)
         for name in ('configure', 'activate'):
@@ -115,7 +116,8 @@ class SafegenNode(ManagedNode):
         """Reads the site file; call it when the node is configured."""
         self.site = Site()
         if file := self.values[SITE_FILE.name]:
-            self.site = load_site(data_path(file))
+            self._site_file = data_path(file)
+            self.site = load_site(self._site_file)
             self.get_logger().info(f'site file {file}, digest {self.site.digest}')
         if self.site.senders is not None and not self.commands.required:
             raise SafegenError(
@@ -123,9 +125,18 @@ class SafegenNode(ManagedNode):
                 'set operators_file, or take senders out'
             )
 
+    def check_site(self) -> None:
+        """Raises `SafegenError` (`SITE_REFUSED`) where the site file has changed since."""
+        if self.site.digest:
+            require_unchanged(self.site, self._site_file)
+
     def site_health(self) -> Health:
         """The site file that binds every goal."""
         digest, keys = self.site.digest, self.commands.required
+        try:
+            self.check_site()
+        except SafegenError as error:
+            return Health('site', diagnostics.ERROR, error.message, {'digest': digest})
         text = f'site file of digest {digest}' if digest else 'no site file'
         keyed = 'goals and commands must be signed' if keys else 'nobody has to sign'
         return Health('site', diagnostics.OK, f'{text}; {keyed}', {'digest': digest})
@@ -219,6 +230,7 @@ class SafegenNode(ManagedNode):
             def served() -> tuple[ErrorCode, str]:
                 begin()
                 check_texts(goal_handle.request)
+                self.check_site()
                 return work()
 
             code, message = self._done(served, explain)

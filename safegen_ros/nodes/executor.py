@@ -55,6 +55,7 @@ from safegen_ros.nodes.sole_executor import SoleExecutor
 from safegen_ros.nodes.stop_server import StopServer
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
+from safegen_ros.record.events import UnboundEvent
 from safegen_ros.record.run import cell_name
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
@@ -305,6 +306,8 @@ class ExecutorNode(SafegenNode):
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
         task = self._bound.task(goal.task, goal.resume)
+        if unbound := self._bound.unbound(goal.task, goal.resume):
+            self.journal.note(goal_handle, UnboundEvent(unbound))
         steps = conversions.steps_from_msg(goal.plan)
         self._view.begin(record_conversions.step_texts(goal.plan))
         if goal.from_current:

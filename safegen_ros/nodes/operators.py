@@ -16,6 +16,7 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.keys.operators import Operator, Role, read_operators
 from safegen_ros.paths import data_path
 from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, stack_name
+from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class CommandServer:
         response.keys = self.required
         response.site = self._node.site.digest
         try:
+            check_sendable(request)
             response.message = self._done(request) if request.command else ''
             response.success = True
         except SafegenError as error:

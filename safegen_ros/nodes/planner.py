@@ -46,7 +46,7 @@ from safegen_ros.nodes.translating import TranslationCallbacks, Translator
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
-from safegen_ros.record.events import GoalEvent
+from safegen_ros.record.events import GoalEvent, UnboundEvent
 from safegen_ros.ros import (
     conversions,
     diagnostics,
@@ -340,6 +340,8 @@ class PlannerNode(SafegenNode):
                 if task.format == msg.Task.WORDS:
                     task = self._translate(goal_handle, task, result, watched, notify)
                 if not replan:
+                    if unbound := self._bound.unbound(task):
+                        self.journal.note(goal_handle, UnboundEvent(unbound))
                     task = self._bound.message(task)
                 goal = goal_handle.request
                 if isinstance(goal, RunTask.Goal) or not goal.translate_only:

@@ -71,12 +71,11 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
 
     def spin() -> None:
         try:
-            executor.spin()
+            while not ended.is_set():
+                executor.spin_once()
         except ExternalShutdownException:
             pass
         except BaseException:
-            if ended.is_set():
-                return  # what became ready while the executor was shut down finds it gone
             # After an error in a callback nothing is known: the node ends, and with it the stack.
             failed.set()
             raise
@@ -98,8 +97,10 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     _on_stop_signals(lambda *_: stop.set())  # not a second time in the middle of the end
     node.end()  # so that clients still get an answer
     ended.set()
-    executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
+    executor.wake()
+    # Before `shutdown`, which takes from a thread that is about to wait what would wake it up.
     spinning.join(CLOSE_TIMEOUT_S)
+    executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
     node.destroy_node()
     rclpy.try_shutdown()
     for number in _STOP_SIGNALS:  # the interpreter would die of one while it ends

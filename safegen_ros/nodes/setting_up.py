@@ -21,6 +21,7 @@ from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.view import ALL
 from safegen_ros.ros import conversions
+from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.tasks.cells import MultiRobotCell, OneRobot, poses_in
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
@@ -131,6 +132,7 @@ class KnownWorld:
     def _serve_world(self, request: GetWorld.Request, response: GetWorld.Response) -> Any:
         response.error_code = int(ErrorCode.UNKNOWN)
         try:
+            check_texts(request)
             self._require_idle()
             response.world.facts = conversions.facts_of(self.state(request.objects))
             response.world.objects = conversions.object_poses(poses_in(self._cell(), self._arm()))

@@ -13,7 +13,12 @@ from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S
 from safegen_ros.keys.operators import Role
-from safegen_ros.nodes.approval import approval_command, approval_record, plan_digest
+from safegen_ros.nodes.approval import (
+    approval_command,
+    approval_record,
+    plan_digest,
+    plan_looked_at,
+)
 from safegen_ros.record.run import TWIN
 from safegen_ros.ros import conversions
 from safegen_ros.ros.commands import signature_from_msg
@@ -60,6 +65,12 @@ class BoundTasks:
         if not self._site.rules or resume or _key(message) in self._rests:
             return task
         return copy(self._bound(_key(message), task).task)
+
+    def unbound(self, message: msg.Task, resume: bool = False) -> tuple[str, ...]:
+        """The rules that do not apply to a task, each with the reason; arguments as for `task`."""
+        self.task(message, resume)
+        bound = self._known.get(_key(message))
+        return () if bound is None or resume else bound.notes
 
     def message(self, message: msg.Task) -> msg.Task:
         """The same task as text, with the rules in it; raises as `task`."""
@@ -126,7 +137,8 @@ class ExecutionGate:
                 nonce=signature.nonce,
                 fresh_s=APPROVAL_S,
             )
-        node.journal.note(goal_handle, approval_record(node, approval, approved=True))
+        about = plan_looked_at(goal.task, goal.plan, approval.request, node.site.digest)
+        node.journal.note(goal_handle, approval_record(node, approval, about, approved=True))
 
 
 def require_keep_out(task: ActionTask, cell: str, site: Site) -> None:

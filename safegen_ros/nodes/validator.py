@@ -101,6 +101,9 @@ class ValidatorNode(SafegenNode):
             response.error_code = int(ErrorCode.NONE)
         except SafegenError as error:
             response.error_code, response.error_msg = int(error.code), error.message
+        except Exception as error:  # the answer must not read as a verdict
+            code, response.error_msg = self.unexpected(error)
+            response.error_code = int(code)
         return response
 
     def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from safegen_ros.keys.authority import Command, signed_bytes
 from safegen_ros.keys.key_pair import PublicKey
@@ -24,6 +27,8 @@ class ApprovalRecord:
         nonce: that was signed.
         time: of the signature, since the epoch [ns].
         signature: hexadecimal; empty without keys.
+        about: JSON text whose SHA-256 is the digest, as `looked_at` makes it; empty in records of
+            an earlier version.
     """
 
     approved: bool
@@ -35,6 +40,22 @@ class ApprovalRecord:
     nonce: str = ''
     time: int = 0
     signature: str = ''
+    about: str = ''
+
+    def fits(self, plans: Collection[tuple[str, ...]]) -> bool:
+        """Whether the digest is that of steps of one of the plans, computed from the record."""
+        if not self.about:
+            return True
+        try:
+            steps = tuple(map(_step_text, json.loads(self.about)[3]))
+        except (ValueError, LookupError, TypeError):
+            return False
+        same = sha256(self.about.encode()).hexdigest() == self.digest
+        return same and any(
+            steps == plan[first : first + len(steps)]
+            for plan in plans
+            for first in range(len(plan) + 1)
+        )
 
     @property
     def verified(self) -> bool | None:
@@ -50,11 +71,36 @@ class ApprovalRecord:
         except ValueError:
             return False
 
-    def in_words(self) -> str:
-        """The answer for a person."""
+    def in_words(self, plans: Collection[tuple[str, ...]]) -> str:
+        """The answer for a person; `plans` are those of the record."""
+        if not self.fits(plans):
+            return f'answer of {self.by}, but the DIGEST IS NOT THAT OF A RECORDED PLAN'
         said = f'{"approved" if self.approved else "refused"} by {self.by}'
         if self.verified is None:
             return f'{said}, not signed'
         if not self.verified:
             return f'{said}, but the SIGNATURE IS WRONG'
         return f'{said}, signed by {PublicKey(self.public).fingerprint}'
+
+
+def looked_at(
+    domain: str, problem: str, form: str, steps: Sequence[object], request: str, site: str
+) -> str:
+    """The text whose SHA-256 is the digest by which a plan is approved.
+
+    Args:
+        domain: text of the task's domain, or its name.
+        problem: text of the task.
+        form: its format.
+        steps: each as a list of action, arguments, and such lists for the actions beside it.
+        request: in plain words, of which a model made the task; empty where it was sent as it is.
+        site: digest of the site file; empty: none.
+    """
+    return json.dumps([domain, problem, form, steps, request, site])
+
+
+def _step_text(step: list[str | list[str]]) -> str:
+    """A step of such a text as a record has it."""
+    words = [each for each in step if isinstance(each, str)]
+    beside = [each for each in step if isinstance(each, list)]
+    return ' '.join(f'({" ".join(each)})' for each in (words, *beside))

@@ -88,6 +88,13 @@ class PassedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class UnboundEvent:
+    """The rules of the site that do not apply to the task, each with the reason."""
+
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StopEvent:
     """The stack was stopped or, where `stopped` is false, reset; of the journal of a node.
 
@@ -202,6 +209,7 @@ Event = (
     TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
     | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
     | AnswerRecord | UnderstoodRecord | ReleaseRecord | PassedEvent | ApprovalRecord
+    | UnboundEvent
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
@@ -212,6 +220,7 @@ EVENTS: dict[str, type] = {
     'understood': UnderstoodRecord,
     'attempt': AttemptRecord,
     'passed': PassedEvent,
+    'unbound': UnboundEvent,
     'replan': ReplanRecord,
     'plan': PlanEvent,
     'approval': ApprovalRecord,
@@ -313,6 +322,8 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
         return _with_understood(record, event)
     if isinstance(event, AttemptRecord):
         return _with_attempt(record, event)
+    if isinstance(event, UnboundEvent):
+        return replace(record, unbound=event.rules)
     if isinstance(event, PassedEvent):
         return replace(record, passed=(*record.passed, event.reason))
     if isinstance(event, ReplanRecord):

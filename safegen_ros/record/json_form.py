@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.untrusted import unhidden
 
 
 class RecordError(SafegenError):
@@ -19,7 +20,12 @@ class RecordError(SafegenError):
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader."""
+    """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader.
+
+    Of a text, only what no message may hold is written otherwise: see `unhidden`.
+    """
+    if isinstance(value, str):
+        return unhidden(value)
     if isinstance(value, IntEnum):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):

@@ -304,6 +304,7 @@ class RunRecord:
         releases: what an operator had the tool let go of, after it and before the next run.
         site: digest of the site file that bound the goal; empty: none, or not known.
         approvals: what operators answered about its plans, in order.
+        unbound: rules of the site that do not apply to the task, each with the reason.
     """
 
     run_id: str
@@ -336,11 +337,21 @@ class RunRecord:
     passed: tuple[str, ...] = ()
     site: str = ''
     approvals: tuple[ApprovalRecord, ...] = ()
+    unbound: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether it was proved, executed to the end, and observed to meet the goal."""
         return self.error_code is ErrorCode.NONE and self.verdict.ok and self.reached is True
+
+    @property
+    def plans(self) -> tuple[tuple[str, ...], ...]:
+        """The steps of the last plan, and of each that the attempts made."""
+        plans, so_far = [self.plan], tuple[str, ...]()
+        for each in self.attempts:
+            so_far = (*so_far[: each.base], *each.steps)
+            plans.append(so_far)
+        return tuple(plans)
 
     def to_json(self) -> str:
         """The record as JSON text; enumerations by name."""

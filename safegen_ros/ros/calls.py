@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for answers, and idempotent requests, sent again until they are answered."""
+"""Requests of services: one request, one bounded wait."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from safegen_ros.ros.message_limits import check_sendable
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
 
-AGAIN_S = 1.0
-"""Time until a request is sent again, doubled each time [s]."""
-
 
 def answer_of(
     client: Any,
@@ -29,13 +26,10 @@ def answer_of(
     code: ErrorCode,
     given_up: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """The first answer to a request, which is sent again while there is none.
-
-    A killed server counts as ready for up to 10 s, the lease of its participant. A request that is
-    sent before its successor is connected is lost without an error.
+    """The answer to a request; call `wait_for_service` of the client before.
 
     Args:
-        client: of a service for which the same request twice does no harm.
+        client: of the service.
         request: of the service.
         timeout_s: longest wait [s].
         what: name of the server, for messages.
@@ -46,30 +40,11 @@ def answer_of(
         SafegenError: with `code`; or as `check_sendable`.
     """
     check_sendable(request)
-    answered: Any = Future()
-    sent: list[Any] = []
-    next_at, pause_s = time.monotonic(), AGAIN_S
-
-    def take(done: Any) -> None:
-        if not answered.done():
-            answered.set_result(done.result())
-
-    def ask() -> bool:
-        nonlocal next_at, pause_s
-        if time.monotonic() >= next_at:
-            sent.append(client.call_async(request))
-            sent[-1].add_done_callback(take)
-            next_at += pause_s
-            pause_s *= 2
-        return given_up()
-
+    sent = client.call_async(request)
     try:
-        ask()
-        return wait_for(answered, timeout_s, what, code, given_up=ask)
+        return wait_for(sent, timeout_s, what, code, given_up=given_up)
     finally:
-        for each in sent:
-            if not each.done():
-                client.remove_pending_request(each)
+        client.remove_pending_request(sent)
 
 
 def wait_for(

@@ -183,17 +183,37 @@ def load_site(path: Path) -> Site:
     Raises:
         SafegenError: it cannot be read, or is wrong, with the place.
     """
-    try:
-        with path.open('rb') as file:
-            data = file.read(4 * MAX_YAML + 1)
-    except OSError as error:
-        raise SafegenError(f'{path}: the site file cannot be read: {error.strerror}') from error
+    data = _bytes_of(path)
     try:
         text = data.decode('utf-8')
     except UnicodeDecodeError:
         raise SafegenError(f'{path}: the site file is not UTF-8: save it as plain text') from None
     site = read_site(text, str(path))
     return replace(site, digest=hashlib.sha256(data).hexdigest())
+
+
+def require_unchanged(site: Site, path: Path) -> None:
+    """Refuses to go on with rules that are no longer those of their file (`SITE_REFUSED`).
+
+    Whoever has edited the file believes that its rules hold.
+    """
+    try:
+        digest = hashlib.sha256(_bytes_of(path)).hexdigest()
+    except SafegenError as error:
+        raise refused(f'{error.message}: put it back, or start the stack again') from error
+    if digest != site.digest:
+        raise refused(
+            f'{path}: the site file has changed since it was loaded: start the stack again to '
+            'load its rules'
+        )
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with path.open('rb') as file:
+            return file.read(4 * MAX_YAML + 1)
+    except OSError as error:
+        raise SafegenError(f'{path}: the site file cannot be read: {error.strerror}') from error
 
 
 def read_site(text: str, source: str) -> Site:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from safegen_ros.keys.key_pair import installation_key, new_key
 from safegen_ros.llm.backend import Completion, Sampling
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.approval import ApprovalRecord, looked_at
 from safegen_ros.record.events import PlanEvent
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
@@ -274,21 +275,33 @@ def test_an_approval_is_shown_with_its_signature(
 ) -> None:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     alice = new_key(tmp_path / 'alice.key')
-    signature = sign(alice, Command('0/', 'approve', 'd' * 64, 'fine'), '1-nonce')
+    about = looked_at('', TASK.problem_text, '', [['pickup', 'a']], '', '')
+    digest = sha256(about.encode()).hexdigest()
+    signature = sign(alice, Command('0/', 'approve', digest, 'fine'), '1-nonce')
     answer = ApprovalRecord(
-        *(True, 'd' * 64, 'alice', 'fine', '0/', alice.public.text, '1-nonce'),
-        *(signature.time, signature.value.hex()),
+        *(True, digest, 'alice', 'fine', '0/', alice.public.text, '1-nonce'),
+        *(signature.time, signature.value.hex(), about),
     )
     forged = replace(answer, by='bob')
-    for folder, each, status in ((FIRST, answer, 0), (SECOND, forged, 1)):
+    other_task = replace(answer, about=about.replace('two', 'three'))
+    about = looked_at('', TASK.problem_text, '', [['pickup', 'b']], '', '')
+    other_plan = replace(answer, about=about, digest=sha256(about.encode()).hexdigest())
+    other_plan = replace(other_plan, signature='')
+    plans = (('(pickup a)',),)
+    cases = ((answer, 0), (forged, 1), (other_task, 1), (other_plan, 1))
+    for number, (each, status) in enumerate(cases):
+        folder = f'2027010{number + 1}T000000Z-ffff'
         with RunLog(kept_folder(tmp_path, folder), task_record(TASK, 'two.pddl', '')) as log:
             log.note(PlanEvent(('(pickup a)',), 'search'))
             log.note(each)
         shown = safegen('show', folder, '--no-events')
         assert shown[0] == status, shown
-        assert each.in_words() in shown[1]
-    assert answer.in_words() == f'approved by alice, signed by {alice.public.fingerprint}'
-    assert forged.in_words() == 'approved by bob, but the SIGNATURE IS WRONG'
+        assert each.in_words(plans) in shown[1]
+        assert safegen('replay', folder, '--no-execute')[0] == status
+    assert answer.in_words(plans) == f'approved by alice, signed by {alice.public.fingerprint}'
+    assert forged.in_words(plans) == 'approved by bob, but the SIGNATURE IS WRONG'
+    for each in (other_task, other_plan):
+        assert 'DIGEST IS NOT THAT OF A RECORDED PLAN' in each.in_words(plans)
 
 
 def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -> None:

@@ -44,5 +44,5 @@ def test_every_fault_of_the_matrix_is_in_the_safety_case() -> None:
 
 def test_the_rows_of_every_day_are_representative() -> None:
     assert set(MATRIX) >= EVERY_DAY
-    assert {row.transport for row in EVERY_DAY} == set(TRANSPORTS)
+    assert {row.transport for row in EVERY_DAY} >= set(TRANSPORTS)
     assert {row.phase for row in EVERY_DAY} == set(PHASES)

@@ -7,14 +7,9 @@ from __future__ import annotations
 import io
 import threading
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from builtin_interfaces.msg import Time
-from rcl_interfaces.msg import ParameterValue
-from rcl_interfaces.srv import GetParameters
-from rclpy.task import Future
 from rich.console import Console
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -35,7 +30,6 @@ from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.ros import calls as asking
 from safegen_ros.ros import record_conversions
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
@@ -236,41 +230,6 @@ def test_joints_of_an_earlier_moment_are_none(
     session.measured(check)
     assert ('joints' in check.problem) is not arrived
     assert not session.record.ok
-
-
-class _DeafAtFirst:
-    """Stands for the client of a service whose first answer does not arrive."""
-
-    def __init__(self) -> None:
-        self.requests: list[Any] = []
-
-    def wait_for_service(self, timeout_sec: float) -> bool:
-        return True
-
-    def call_async(self, request: Any) -> Any:
-        self.requests.append(request)
-        answer: Any = Future()
-        if len(self.requests) > 1:
-            values = [ParameterValue(string_value=name) for name in request.names]
-            answer.set_result(GetParameters.Response(values=values))
-        return answer
-
-    def remove_pending_request(self, answer: Any) -> None:
-        """There is nothing to forget here."""
-
-
-def test_a_node_whose_answer_is_lost_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, 'AGAIN_S', 0.01)
-    service, asked = _DeafAtFirst(), []
-
-    def create_client(kind: Any, name: str) -> _DeafAtFirst:
-        asked.append((kind, name))
-        return service
-
-    client: Any = SimpleNamespace(node=SimpleNamespace(create_client=create_client))
-    values = session_module._parameters(client, 'executor', ['cell', 'world'])
-    assert [value.string_value for value in values] == ['cell', 'world']
-    assert asked == [(GetParameters, 'executor/get_parameters')]
 
 
 @pytest.mark.parametrize(

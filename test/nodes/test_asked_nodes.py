@@ -1,16 +1,20 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a node makes of single messages of another one, without ROS between them."""
+"""What a node makes of single messages of another one, mostly without ROS between them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.blocks_small import THREE_TEXT
+from support.single_nodes import SingleNodes
 
 from safegen_msgs import msg
 from safegen_msgs.srv import Approve, ValidatePlan
+from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import remote
 from safegen_ros.nodes.approval import MAX_WORDS, ApprovalGate
@@ -63,3 +67,13 @@ def test_no_text_of_an_approval_is_of_any_length(field: str) -> None:
     assert not any(each.success for each in said.values())
     assert said[MAX_WORDS].message == 'no plan waits for approval'
     assert 'give at most 1,000' in said[MAX_WORDS + 1].message
+
+
+def test_a_server_that_was_started_again_answers_a_client_that_goes_on(
+    ros_domain: int, tmp_path: Path
+) -> None:
+    with SingleNodes(ros_domain, tmp_path, {}, names=('validator',)) as nodes, Client() as client:
+        for _ in range(2):
+            nodes.mend(client)
+            assert client.validate(THREE_TEXT, '(pickup a)').error_code == ErrorCode.NONE
+            nodes.kill('validator')

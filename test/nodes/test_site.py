@@ -139,6 +139,28 @@ def test_a_plan_waits_for_approval_whatever_its_goal_says(client: Client) -> Non
     assert (ErrorCode(result.error_code), result.approved_by) == (ErrorCode.NONE, 'ann')
 
 
+def test_no_goal_is_taken_once_the_site_file_has_changed(client: Client, site_file: Path) -> None:
+    text = site_file.read_text()
+    commands, digest = CommandClient(client.node, 'executor'), load_site(site_file).digest
+    assert commands.wait(WAIT_S)
+    try:
+        site_file.write_text(text.replace('approval: always', ''))
+        for result in (
+            client.execute(ON_C, parse_plan('(pickup a)')),
+            client.run(ON_C, options=BY_SEARCH),
+        ):
+            assert ErrorCode(result.error_code) is ErrorCode.SITE_REFUSED, result.error_msg
+            assert 'has changed since it was loaded' in result.error_msg
+        site_file.unlink()
+        result = client.run(ON_C, options=BY_SEARCH)
+        assert ErrorCode(result.error_code) is ErrorCode.SITE_REFUSED, result.error_msg
+        assert commands.ask(WAIT_S).site == digest
+    finally:
+        site_file.write_text(text)
+    result = client.execute(ON_C, parse_plan('(pickup a)'))
+    assert ErrorCode(result.error_code) is ErrorCode.APPROVAL_REFUSED, result.error_msg
+
+
 def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
     rules = '{blocksworld: {objects: [b7], constraints: ["(always (not (holding b7)))"]}}'
     notes: list[str] = []
@@ -146,6 +168,8 @@ def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
     for _ in range(2):
         bound.task(Task(problem=THREE))
     (note,) = notes
+    (unbound,) = bound.unbound(Task(problem=THREE))
+    assert note.endswith(unbound)
     assert note.endswith(': does not apply: the task has no b7')
     assert 'site.yaml:1:' in note
 

@@ -4,63 +4,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.goals import WAIT_S
+from support.message_texts import fill, texts
+from support.stopping import Operator
+from support.waiting import wait_until
 
-from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
-from safegen_msgs.msg import Plan, Step, WorldState
-from safegen_msgs.srv import Approve, MonitorStep, ValidatePlan
+from safegen_msgs.msg import Heartbeat, Plan, Step, StopState, Verdict, WorldState
+from safegen_msgs.srv import Approve, GetWorld, MonitorStep, Operate, RehearsePlan, ValidatePlan
+from safegen_ros.bringup.supervisor import Supervisor
+from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.paths import share_dir
+from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT
 from safegen_ros.pddl.sexpr import MAX_TEXT
-from safegen_ros.ros.message_limits import (
-    MAX_ITEMS,
-    MAX_NAME,
-    check_sendable,
-    check_texts,
-)
+from safegen_ros.record.journal import JOURNAL, load_journal
+from safegen_ros.ros import qos
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.message_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts
+from safegen_ros.ros.rclpy_compat import GoalClient
 
+SERVICES = {
+    'planner/approve': Approve,
+    'get_world': GetWorld,
+    'executor/operate': Operate,
+    'rehearse_plan': RehearsePlan,
+    'monitor_step': MonitorStep,
+    'planner/operate': Operate,
+    'validate_plan': ValidatePlan,
+    'validator/operate': Operate,
+}
+ACTIONS = {'plan_task': PlanTask, 'run_task': RunTask, 'execute_plan': ExecutePlan}
 INCOMING = (
-    PlanTask.Goal,
-    RunTask.Goal,
-    ExecutePlan.Goal,
-    ValidatePlan.Request,
-    MonitorStep.Request,
-    Approve.Request,
+    *dict.fromkeys(each.Request for each in SERVICES.values()),
+    *(each.Goal for each in ACTIONS.values()),
     WorldState,
 )
 
 
 LONG = {f'task.{name}' for name in ('domain', 'problem', 'constraints', 'start', 'request')}
-
-
-def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:
-    """Every text field: the message that has it, its name and its place."""
-    for name, kind in message.get_fields_and_field_types().items():
-        here = f'{place}.{name}' if place else name
-        value = getattr(message, name)
-        if kind == 'string':
-            yield message, name, here
-        elif hasattr(value, 'get_fields_and_field_types'):
-            yield from texts(value, here)
-        elif kind == 'sequence<string>':
-            value.append('')
-            yield value, '', f'{here}[0]'
-        elif kind.startswith('sequence<') and '/' in kind:
-            inner = getattr(msg, kind[:-1].split('/')[-1])
-            value.append(inner())
-            yield from texts(value[0], f'{here}[0]')
-
-
-def fill(holder: Any, name: str, text: str) -> None:
-    if name:
-        setattr(holder, name, text)
-    else:
-        holder[0] = text
 
 
 @pytest.mark.parametrize('kind', INCOMING, ids=lambda kind: kind.__name__)
@@ -112,3 +97,56 @@ def test_the_limits_are_those_of_the_documentation() -> None:
     text = (share_dir() / 'docs' / 'security.md').read_text(encoding='utf-8')
     for limit in (MAX_TEXT, MAX_PLAN_TEXT, MAX_NAME, MAX_ITEMS):
         assert f'{limit:,} ' in text.replace('\n', ' ')
+
+
+HIDING = 'a\x1b[2J\u202eb'
+
+
+def refused(answer: Any) -> bool:
+    """Whether an answer says no."""
+    if hasattr(answer, 'status'):
+        return not answer.status.ok
+    return bool(getattr(answer, 'error_code', 0)) or not getattr(answer, 'success', True)
+
+
+def test_no_hidden_character_passes_a_running_node(client: Client, stack: Supervisor) -> None:
+    """Each text of each request, one by one; NUL and lone surrogates are not sent by rclpy."""
+
+    def active() -> set[bytes]:
+        return {each.id for each in client.heartbeats.instances() if each.state == 'active'}
+
+    wait_until(lambda: len(active()) == 3, 'the nodes')
+    nodes = active()
+    for name, kind in SERVICES.items():
+        caller: Any = client.node.create_client(kind, name)
+        assert caller.wait_for_service(WAIT_S)
+        request = kind.Request()
+        for holder, field, place in list(texts(request)):
+            fill(holder, field, HIDING)
+            answer = wait_for(caller.call_async(request), WAIT_S, place, ErrorCode.SERVER_LOST)
+            assert refused(answer) or answer.verdict.category == Verdict.FORMAT_ERROR, (name, place)
+            fill(holder, field, '')
+    for name, kind in ACTIONS.items():
+        sender = GoalClient(client.node, kind, name)
+        assert sender.wait_for_server(WAIT_S)
+        goal = kind.Goal()
+        for holder, field, place in list(texts(goal)):
+            fill(holder, field, HIDING)
+            sent = wait_for(sender.send_goal_async(goal), WAIT_S, place, ErrorCode.SERVER_LOST)
+            done = wait_for(sent.get_result_async(), WAIT_S, place, ErrorCode.SERVER_LOST)
+            assert refused(done.result), (name, place)
+            fill(holder, field, '')
+    stop = client.node.create_publisher(StopState, 'stopped', qos.LATCHED)
+    stop.publish(StopState(stopped=True, reason=HIDING))
+    beat = client.node.create_publisher(Heartbeat, 'heartbeat', qos.HEARTBEATS_OUT)
+    beat.publish(Heartbeat(node=HIDING, state=HIDING))
+    operator = Operator(client)
+    operator.wait_stopped('a')
+    stop.publish(StopState())
+    operator.reset()
+    assert active() == nodes
+    written = repr([load_journal(path) for path in runs_dir().glob(f'nodes/*/*/{JOURNAL}')])
+    assert 'U+001B' in written
+    assert '\\x1b' not in written
+    assert '\\u202e' not in written
+    assert b'\x1b' not in stack.log_file.read_bytes()

@@ -29,6 +29,7 @@ from safegen_ros.record.run import (
     TaskRecord,
     new_run_dir,
 )
+from safegen_ros.untrusted import unhidden
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 TASK = TaskRecord('two', 'two.pddl', 'blocksworld', '', '(define (problem two))')
@@ -233,7 +234,7 @@ def test_json_gives_the_same_record_back():
     assert json.loads(RECORD.to_json())['attempts'][0]['verdict']['category'] == 'SAFETY_VIOLATION'
 
 
-TEXT = st.text(st.characters(exclude_categories=('Cs',)))
+TEXT = st.text(st.characters(exclude_categories=('Cs',))).map(unhidden)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 VERDICTS = st.builds(
     Verdict,

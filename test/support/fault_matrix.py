@@ -37,6 +37,8 @@ from support.fault_stack import (
     PICK,
     SERIAL,
     SSH,
+    SUPERVISED,
+    SUPERVISED_TWIN,
     TCP,
     TOWER,
     TRANSPORTS,
@@ -216,6 +218,19 @@ FAULTS: dict[str, Fault] = {
     'planner_frozen': _node('planner', True, _WATCHDOG_S, _UNHEARD, 'heartbeat'),
     'validator_killed': _node('validator', False, _WATCHDOG_S, _UNWATCHED, 'validator'),
     'validator_frozen': _node('validator', True, _WATCHDOG_S, _UNWATCHED, 'validator'),
+    'supervisor_killed': Fault(
+        strike=lambda stack: stack.nodes.kill('supervisor'), bound_s=2 * PERIOD_S,
+        codes=(
+            *STOPPED, *_GONE, *_UNHEARD, ErrorCode.EXECUTION_CANCELED, ErrorCode.PLANNING_CANCELED
+        ),
+        cause='supervisor|heartbeat|was deactivated or ended', node='supervisor',
+        transports=SUPERVISED,
+    ),
+    'supervisor_frozen': Fault(
+        strike=lambda stack: stack.nodes.pause('supervisor'), bound_s=_WATCHDOG_S,
+        codes=(ErrorCode.EXECUTION_STOPPED,), cause='supervisor', node='supervisor', freezes=True,
+        transports=SUPERVISED, phases=_IN_MOTION,
+    ),
     'client_killed': _client(False),
     'client_frozen': _client(True),
     'operator_stop': Fault(
@@ -252,6 +267,7 @@ MATRIX = tuple(
 
 EVERY_DAY = frozenset({
     Row('operator_stop', HOLDING, TWIN),
+    Row('supervisor_killed', MOVING, SUPERVISED_TWIN),
     Row('block_moved', MOVING, TWIN),
     Row('store_unwritable', MOVING, TWIN),
     Row('executor_frozen', MOVING, TWIN),
@@ -440,7 +456,7 @@ def _assert_held(stack: Stack, row: Row, fault: Fault, since: float) -> None:
     for later in motions[1:]:
         assert later.ended(0.0) == 0.0, 'a new process has moved before the reset'
     # Until a watchdog's time is over the plan goes on, and may put the block down.
-    if row.phase == HOLDING and fault.node in ('', 'executor'):
+    if row.phase == HOLDING and fault.node in ('', 'executor', 'supervisor') and not fault.freezes:
         assert stack.watch.tool_on(), 'the block was let go'
     if stack.site is not None:
         emulator = stack.site.emulator
@@ -463,6 +479,8 @@ def _assert_recorded(stack: Stack, goal: str, fault: Fault) -> None:
     outcomes = {code.name for code in fault.codes}
     if fault.codes == _UNHEARD:  # the planner itself could not write it down, or only later
         outcomes = {CUT_OFF, *(code.name for code in STOPPED), 'PLANNING_CANCELED'}
+    elif fault.node == 'supervisor':
+        outcomes |= {CUT_OFF, 'PLANNING_CANCELED'}
     assert outcome() in outcomes
 
 

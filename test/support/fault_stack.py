@@ -27,10 +27,13 @@ from safegen_ros.tasks.pddl3.task import load_task
 from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import Operator
+from support.supervised import SupervisedNodes
 from support.waiting import wait_until
 from support.watched_executor import LOOK, VARIABLE
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
+SUPERVISED_TWIN, SUPERVISED_SERIAL = SUPERVISED = ('supervised_twin', 'supervised_serial')
+"""The same with a supervisor in a process of its own, as `safegen up` is."""
 SCENE = load_scene()
 TOWER = """
 (define (problem tower) (:domain blocksworld) (:objects a b c)
@@ -197,25 +200,27 @@ def _values(site: EmulatedSite, folder: Path) -> dict[str, object]:
 @contextmanager
 def fault_stack(transport: str, domain: int, folder: Path) -> Iterator[Stack]:
     """Such a stack, released by its operator."""
-    if transport == SSH and not has_sshd():
+    kind = SupervisedNodes if transport in SUPERVISED else SingleNodes
+    link = transport.removeprefix('supervised_')
+    if link == SSH and not has_sshd():
         pytest.skip('FAULTS OVER SSH ARE NOT TESTED HERE: apt-get install openssh-server')
     parameters = folder / 'parameters.yaml'
     parameters.write_text(PARAMETERS, encoding='utf-8')
     with ModelServer() as server, MujocoTwin(SCENE, _poses()) as arm:
         values = {'params_file': parameters, 'model': f'{server.url}#{MODEL}'}
-        if transport == TWIN:
+        if link == TWIN:
             values['real_time_factor'] = 2.0
-            started = SingleNodes(
+            started = kind(
                 domain, folder, values, executor='support.watched_executor',
                 variables={VARIABLE: str(folder)},
             )  # fmt: skip
             with started as nodes, Watch(None, folder) as watch, Client() as client:
                 yield _ready(Stack(transport, nodes, client, watch, None, folder))
             return
-        with EmulatedSite(arm, transport, folder) as site:
+        with EmulatedSite(arm, link, folder) as site:
             values |= _values(site, folder)
             with (
-                SingleNodes(domain, folder, values, profile='mycobot') as nodes,
+                kind(domain, folder, values, profile='mycobot') as nodes,
                 Watch(arm, folder) as watch,
                 Client() as client,
             ):

@@ -35,6 +35,7 @@ class SingleNodes(Closing):
         profile: its name.
         executor: module of the tests that runs in place of that node.
         variables: of the environment, in addition.
+        names: of the nodes.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class SingleNodes(Closing):
         profile: str = 'sim',
         executor: str = '',
         variables: Mapping[str, str] = MappingProxyType({}),
+        names: tuple[str, ...] = NODES,
     ) -> None:
-        self._folder = folder
+        self._folder, self._names = folder, names
         self._specs: dict[str, NodeSpec] = {s.name: s for s in node_specs(profile, dict(values))}
         if executor:
             self._specs['executor'] = replace(self._specs['executor'], module=executor)
@@ -62,7 +64,7 @@ class SingleNodes(Closing):
         self._running: dict[str, ManagedProcess] = {}
         self._paused: set[str] = set()
         self._writing = threading.Lock()
-        self.start(*NODES)
+        self.start(*names)
 
     @property
     def runs(self) -> Path:
@@ -120,13 +122,13 @@ class SingleNodes(Closing):
         """Brings all nodes back that are paused or gone, and waits until they are active."""
         self.resume()
         since = boottime()
-        self.start(*(name for name in NODES if name not in self._running))
+        self.start(*(name for name in self._names if name not in self._running))
 
         def active(name: str) -> bool:
             alive = [each for each in client.heartbeats.instances(name) if each.at > since]
             return [each.state for each in alive] == ['active']
 
-        for name in NODES:
+        for name in self._names:
             wait_until(lambda name=name: active(name), f'an active {name}')
 
     def close(self) -> None:
