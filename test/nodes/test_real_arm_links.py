@@ -13,12 +13,12 @@ from support.model_server import MODEL, ModelServer
 from support.stopping import BY_SEARCH, Operator
 from support.waiting import patient_arm_file, wait_until
 
+from safegen_ros.benchmarks.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene

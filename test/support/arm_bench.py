@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from safegen_ros.benchmarks.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalAgent, LocalChannel
-from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, has_sshd
 from safegen_ros.robot.agent_client.ssh_link import SshAddress
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene

@@ -18,12 +18,12 @@ import pytest
 from support import waiting
 from support.arm_bench import SLACK_S, Bench, Turning, held_after, ready
 
+from safegen_ros.benchmarks.loopback_ssh import LoopbackSsh
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import LINK_TIMEOUT_S, SerialPort
 from safegen_ros.robot.agent_client import ssh_link
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.agent_link import AgentLink
-from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh
 from safegen_ros.robot.agent_client.ssh_link import SshAddress, connect
 
 pytestmark = pytest.mark.filterwarnings('error::pytest.PytestUnhandledThreadExceptionWarning')

@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.random_blocks import gaussian, random_state, run_episode, successors
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin.bench import gaussian, random_state, run_episode, successors
 
 SCENE = load_scene()
 NOISE = 0.0005

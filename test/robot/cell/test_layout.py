@@ -7,13 +7,13 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.random_blocks import random_state, successors
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.cell.layout import free_slot, initial_layout
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin.bench import random_state, successors
 
 SCENE = load_scene()
 PARKED = Tool((0.0, -0.175, 0.195), on=False)

@@ -12,9 +12,9 @@ import pytest
 from pymycobot.robot_info import RobotLimit
 from support.waiting import wait_until
 
+from safegen_ros.benchmarks.fault_runs import STOP_LIMIT
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
-from safegen_ros.robot.emulator.fault_runs import STOP_LIMIT
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import (

@@ -9,6 +9,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+from safegen_ros.benchmarks.loopback_ssh import LoopbackSsh, agent_process
 from safegen_ros.closing import Closing
 from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
@@ -18,7 +19,6 @@ from safegen_ros.robot.agent.messages import (
     TcpPort,
 )
 from safegen_ros.robot.agent_client.channel import AgentAddress, LocalAgent
-from safegen_ros.robot.agent_client.loopback_ssh import LoopbackSsh, agent_process
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.twin.twin import MujocoTwin
 

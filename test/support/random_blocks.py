@@ -1,13 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Random Blocksworld episodes on the twin: success, simulated and processor time per action.
-
-`python -m safegen_ros.robot.twin.bench --episodes 30 --blocks 6 --noise-mm 0.5`
-"""
+"""Random Blocksworld episodes on the twin: success, simulated and processor time per action."""
 
 from __future__ import annotations
 
-import argparse
 import random
 import time
 from collections.abc import Callable
@@ -17,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.cell.blocks import BlocksworldCell, Offset
-from safegen_ros.robot.scene import Scene, load_scene
+from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
 if TYPE_CHECKING:
@@ -87,7 +83,7 @@ def run_episode(
         actions: number of random actions.
         tower: build one tower of all blocks from the table instead, in a random order.
     """
-    rng = random.Random(seed)  # noqa: S311 - a benchmark, not a secret
+    rng = random.Random(seed)
     objects = [f'b{index + 1}' for index in range(blocks)]
     state = flat_state(objects) if tower else random_state(rng, blocks)
     choose = tower_builder(rng, objects) if tower else random_walk(rng, actions)
@@ -133,45 +129,3 @@ def tower_builder(rng: random.Random, objects: list[str]) -> Callable[[State], C
 def gaussian(rng: random.Random, sigma: float) -> Callable[[], Offset]:
     """Errors of a target [m]: sigma in x and y, half of it in z."""
     return lambda: (rng.gauss(0, sigma), rng.gauss(0, sigma), rng.gauss(0, sigma / 2))
-
-
-def main() -> None:
-    """Runs the episodes and prints what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--episodes', type=int, default=30)
-    parser.add_argument('--blocks', type=int, default=6)
-    parser.add_argument('--actions', type=int, default=10)
-    parser.add_argument('--noise-mm', type=float, default=0.5)
-    parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--tower', action='store_true', help='build one tower of all blocks')
-    options = parser.parse_args()
-    scene = load_scene()
-    episodes = []
-    for seed in range(options.seed, options.seed + options.episodes):
-        episode = run_episode(
-            scene,
-            seed,
-            options.blocks,
-            options.noise_mm / 1000,
-            actions=options.actions,
-            tower=options.tower,
-        )
-        episodes.append(episode)
-        if episode.fault:
-            print(f'seed {seed}, action {episode.actions}: {episode.fault}')
-    count = sum(episode.actions for episode in episodes)
-    simulated = sum(episode.simulated for episode in episodes)
-    cpu = sum(episode.cpu for episode in episodes)
-    succeeded = sum(not episode.fault for episode in episodes)
-    print(
-        f'episodes without a fault: {succeeded}/{len(episodes)} ({options.blocks} blocks, '
-        f'{count} actions, noise {options.noise_mm} mm)'
-    )
-    print(
-        f'per action: {simulated / count:.2f} s simulated, {cpu / count:.3f} s of processor time '
-        f'({simulated / cpu:.0f} times real time)'
-    )
-
-
-if __name__ == '__main__':
-    main()

@@ -24,16 +24,16 @@ from pathlib import Path
 
 import numpy as np
 
+from safegen_ros.benchmarks.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
+from safegen_ros.benchmarks.loopback_ssh import has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalChannel
-from safegen_ros.robot.agent_client.loopback_ssh import has_sshd
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.emulator.faults import KNOBS, Fault
-from safegen_ros.robot.emulator.site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
