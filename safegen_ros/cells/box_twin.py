@@ -11,7 +11,7 @@ from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
 from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.boxnet.atoms import atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.model import object_name, robot_name

@@ -13,7 +13,7 @@ from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.fault_runs import FaultRun
+    from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 
 
 def faults(
@@ -26,7 +26,7 @@ def faults(
     After each stop nothing may move or be powered before a reset, and the repaired arm must move
     after it.
     """
-    from safegen_ros.benchmarks.fault_runs import run_all
+    from safegen_ros.benchmarks.stack.fault_runs import run_all
     from safegen_ros.robot.scene import load_scene
 
     console = Console()

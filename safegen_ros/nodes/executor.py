@@ -59,7 +59,7 @@ from safegen_ros.record.events import UnboundEvent
 from safegen_ros.record.run import cell_name
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
-from safegen_ros.robot.cell.job import Stoppable
+from safegen_ros.robot.cell.execution import Stoppable
 from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS
 from safegen_ros.robot.scene import Scene, load_scene
 from safegen_ros.ros import conversions, qos, record_conversions

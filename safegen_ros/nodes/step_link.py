@@ -18,7 +18,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import Event, StepEvent
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
 

@@ -20,8 +20,7 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.robot.cell.execution import ExecutionProgress
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.pddl3.task import PDDL, WORDS, plan_of

@@ -12,8 +12,7 @@ from typing import Protocol
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import State
-from safegen_ros.robot.cell.execution import Cell
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import Cell, ConcurrentStep
 from safegen_ros.robot.pose import Pose
 
 SYMBOLIC, TWIN = 'symbolic', 'twin'

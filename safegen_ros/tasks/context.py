@@ -14,7 +14,7 @@ from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.model import State
 from safegen_ros.planning.levels import feedback_named
 from safegen_ros.planning.loop import MODEL, Attempt, Skipped, Verify
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.verdict import Category, Verdict
 
 if TYPE_CHECKING:

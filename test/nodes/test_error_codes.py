@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
+from support.executed import execute_plan
 from support.goals import WAIT_S, Feedback
 from support.one_process import Stack, one_process_stack
 from support.stopping import THREE_PLAN
@@ -30,7 +31,6 @@ from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
 from safegen_ros.robot.cell.blocks import simulated_cell
-from safegen_ros.robot.cell.execution import execute_plan
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.kinematics import inverse_top_down

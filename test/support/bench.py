@@ -12,11 +12,12 @@ import pytest
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
-from safegen_ros.robot.cell.execution import ExecutionOutcome, execute_plan
+from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
+from support.executed import execute_plan
 
 SCENE = load_scene()
 WAIT_S = 30.0

@@ -18,7 +18,7 @@ from typing import Any
 from safegen_ros.nodes.executor import ExecutorNode
 from safegen_ros.nodes.running import run_node
 from safegen_ros.robot.cell.blocks import BlocksworldCell
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.cells import OneRobot
 

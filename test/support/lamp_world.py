@@ -14,7 +14,7 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.planning.loop import MODEL, Deadline, History, Level
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
 from safegen_ros.tasks.context import PlanningContext, Steps, answers
 from safegen_ros.tasks.task import OtherWorld

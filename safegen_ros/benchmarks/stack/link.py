@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.benchmarks.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalChannel

@@ -14,17 +14,85 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
-from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Plan
-from safegen_ros.robot.cell.job import ConcurrentStep, Job, Stoppable
+from safegen_ros.pddl.model import State
+from safegen_ros.pddl.plan import Step
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Verdict
-from safegen_ros.verify.run_monitor import RunMonitor
-from safegen_ros.verify.validator import Validator
+
+ConcurrentStep = tuple[Step, ...]
+"""What is done at once: an action of each robot that does something."""
+
+
+class Stoppable(Protocol):
+    """What moves, and can be told not to."""
+
+    def stop(self) -> None:
+        """Ends all motion at once, from any thread, and latches."""
+        ...
+
+    def reset_stop(self) -> None:
+        """Allows motion again."""
+        ...
+
+
+class Monitor(Protocol):
+    """Follows the observed states of one execution, such as `RunMonitor`.
+
+    Attributes:
+        looks: how many were observed; the first one is the initial state.
+    """
+
+    looks: int
+
+    def look(self, observed: State) -> None:
+        """Takes in the initial state, then that after each step; raises where one is not right."""
+        ...
+
+    def finish(self) -> None:
+        """Raises where the state after the last step is not what was asked for."""
+        ...
+
+
+class Job(Protocol):
+    """A plan for a task of some world, and the cell that carries it out."""
+
+    @property
+    def steps(self) -> Sequence[ConcurrentStep]:
+        """Of the plan."""
+        ...
+
+    @property
+    def cell(self) -> Stoppable:
+        """What moves."""
+        ...
+
+    @property
+    def monitor(self) -> Monitor:
+        """Judges what is observed."""
+        ...
+
+    def verify(self) -> Verdict:
+        """The verdict on the plan, found here and now."""
+        ...
+
+    def prepare(self) -> None:
+        """Brings the cell into the initial state, or raises."""
+        ...
+
+    def take(self, step: ConcurrentStep) -> None:
+        """Carries out one step, or raises."""
+        ...
+
+    def observe(self) -> State:
+        """What is observed to hold now, or raises."""
+        ...
+
+    def remaining(self) -> object | None:
+        """What is left of the task, as its world says it; None where that cannot be said."""
+        ...
 
 
 class Cell(Stoppable, Protocol):
@@ -96,49 +164,6 @@ class Watch(Protocol):
         ...
 
 
-def execute_plan(
-    problem: Problem,
-    plan: Plan,
-    cell: Cell,
-    *,
-    time_budget_s: float,
-    cancelled: Callable[[], bool] = lambda: False,
-    notify: Callable[[ExecutionProgress], None] = lambda progress: None,
-    resume: bool = False,
-    watch: Watch | None = None,
-    rehearse: Callable[[Plan, Verdict], Verdict] | None = None,
-) -> ExecutionOutcome:
-    """Verifies a plan, then carries it out.
-
-    Args:
-        problem: the task; its initial state is what the cell is prepared to.
-        plan: the plan, from anybody.
-        cell: the robot cell, or a symbolic one.
-        time_budget_s: the cell is stopped after this time [s].
-        cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
-            calls `cell.stop()`, which ends the motion under way.
-        notify: told of each phase and step.
-        resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
-            state of the task.
-        watch: a second monitor.
-        rehearse: what else a proved plan has to pass before anything moves; returns the verdict
-            that it is given, or one that refuses the plan.
-
-    Returns:
-        The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
-        moved.
-    """
-    return carry_out(
-        PddlJob(problem, plan, cell),
-        time_budget_s=time_budget_s,
-        cancelled=cancelled,
-        notify=notify,
-        resume=resume,
-        watch=watch,
-        rehearse=None if rehearse is None else partial(rehearse, plan),
-    )
-
-
 def carry_out(
     job: Job,
     *,
@@ -149,16 +174,23 @@ def carry_out(
     watch: Watch | None = None,
     rehearse: Callable[[Verdict], Verdict] | None = None,
 ) -> ExecutionOutcome:
-    """Verifies a plan of any world, then carries it out.
+    """Verifies a plan, then carries it out.
 
     Args:
         job: the plan, its task and its cell.
-        time_budget_s: as in `execute_plan`, and so are all others [s].
-        cancelled: whether the caller wants to stop.
+        time_budget_s: the cell is stopped after this time [s].
+        cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
+            calls `cell.stop()`, which ends the motion under way.
         notify: told of each phase and step.
-        resume: whether the cell is taken as it is.
+        resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
+            state of the task.
         watch: a second monitor.
-        rehearse: what else a proved plan has to pass; takes its verdict and returns one.
+        rehearse: what else a proved plan has to pass before anything moves; takes its verdict, and
+            returns that or one that refuses the plan.
+
+    Returns:
+        The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
+        moved.
     """
     start = time.monotonic()
 
@@ -190,43 +222,6 @@ def carry_out(
         rest if code in (ErrorCode.NONE, ErrorCode.STATE_MISMATCH) else None,
         max(job.monitor.looks - 1, 0),
     )
-
-
-class PddlJob:
-    """A plan for a PDDL problem, in a cell that takes its actions one by one.
-
-    Args:
-        problem: the task.
-        plan: the plan, from anybody.
-        cell: the robot cell, or a symbolic one.
-    """
-
-    def __init__(self, problem: Problem, plan: Plan, cell: Cell) -> None:
-        self.problem = problem
-        self.cell = cell
-        self.plan = plan
-        self.steps = tuple((step,) for step in plan.steps)
-        self.monitor = RunMonitor(problem, plan)
-
-    def verify(self) -> Verdict:
-        """The validator's verdict on the plan."""
-        return Validator(self.problem).verify(self.plan)
-
-    def prepare(self) -> None:
-        """Brings the cell into the initial state of the problem; raises as the cell does."""
-        self.cell.prepare(tuple(self.problem.objects), self.problem.init)
-
-    def take(self, step: ConcurrentStep) -> None:
-        """Carries out one action; raises as the cell does."""
-        self.cell.execute(*step[0])
-
-    def observe(self) -> State:
-        """What the cell observes."""
-        return self.cell.observe()
-
-    def remaining(self) -> Problem | None:
-        """What is left of the problem behind what was observed last."""
-        return self.monitor.remaining()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.pddl.plan import Step as Action
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.answers import PlanAnswerError, coordinate
 from safegen_ros.tasks.boxnet.geometry import Point, number_text
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, object_name, robot_name

@@ -14,7 +14,7 @@ from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.planning.loop import Level
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.geometry import point_text
 from safegen_ros.tasks.boxnet.model import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from safegen_ros.llm.backend import Message
 from safegen_ros.pddl.model import State as Atoms
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
 from safegen_ros.tasks.boxnet.model import State, Step, Task
 from safegen_ros.tasks.boxnet.prompts import feedback, observation, step_prompt

@@ -12,7 +12,7 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.robot.cell.job import ConcurrentStep
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
 from safegen_ros.tasks.context import StepAnswer, StepExecutor, Steps
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb

@@ -8,11 +8,12 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from support.executed import execute_plan
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
-from safegen_ros.robot.cell.execution import ExecutionOutcome, execute_plan
+from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task

@@ -12,7 +12,7 @@ import pytest
 from pymycobot.robot_info import RobotLimit
 from support.waiting import wait_until
 
-from safegen_ros.benchmarks.fault_runs import STOP_LIMIT
+from safegen_ros.benchmarks.stack.fault_runs import STOP_LIMIT
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.limits import JOINT_LIMITS

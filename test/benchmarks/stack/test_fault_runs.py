@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from safegen_ros.benchmarks.fault_runs import FAULTS, run_all
+from safegen_ros.benchmarks.stack.fault_runs import FAULTS, run_all
 from safegen_ros.robot.scene import load_scene
 
 

@@ -9,7 +9,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-from safegen_ros.benchmarks.loopback_ssh import LoopbackSsh, agent_process
+from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh, agent_process
 from safegen_ros.closing import Closing
 from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
