@@ -173,11 +173,7 @@ class BoxCell(Closing):
             )
 
     def picture(self, width: int = 640, height: int = 480) -> Frame:
-        """The cell as it is now, RGB, shape (height, width, 3).
-
-        Raises:
-            RenderError: nothing can be drawn here.
-        """
+        """The cell as it is now, RGB, shape (height, width, 3)."""
         from safegen_ros.cells.pictures import CellRenderer
 
         with CellRenderer(self.task, width=width, height=height) as renderer:

@@ -42,11 +42,7 @@ class BoxTwin(MultiRobotCell, Closing):
         self._cell = BoxCell(task, real_time_factor=real_time_factor, sample=self._sample)
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Puts arms and boxes where the task has them.
-
-        Raises:
-            RobotError: it begins elsewhere (`UNSUPPORTED_SCENE`).
-        """
+        """Puts arms and boxes where the task has them."""
         if state_of(self._task, init) != self._task.start:
             raise RobotError(
                 'the task begins in another state than its map', ErrorCode.UNSUPPORTED_SCENE

@@ -51,12 +51,7 @@ def hold(robot: int, index: int) -> str:
 
 
 def build(task: SpatialTask, gap: float) -> str:
-    """The MJCF document of a task.
-
-    Args:
-        task: whose arms and boxes.
-        gap: distance from which on contacts are listed [m].
-    """
+    """The MJCF document of a task; contacts are listed from `gap` [m] on."""
     family = task.family
     root = ET.Element('mujoco', model='boxnet3d')
     ET.SubElement(root, 'compiler', angle='radian', autolimits='true')

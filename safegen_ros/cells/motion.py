@@ -108,12 +108,9 @@ class Motion:
         self._family = world.task.family
 
     def way(self, joints: Floats, asked: Errand, plan: bool = True) -> Way | Touch:
-        """A way from joints (robots, 6) [rad], or what the swing of the arms touches.
+        """The way of an errand from joints (robots, 6) [rad], or what the swing touches.
 
-        Args:
-            joints: where all arms are.
-            asked: what they are to do.
-            plan: whether another way is looked for where the swing touches something.
+        Another way than the swing is looked for where `plan` is true.
         """
         found: Touch | None = None
         robots = list(asked.legs)
@@ -136,12 +133,7 @@ class Motion:
         return found
 
     def swung(self, joints: Floats, asked: Errand) -> Floats:
-        """The way of a swing, whatever it touches, shape (n, robots, 6) [rad].
-
-        Args:
-            joints: where all arms are.
-            asked: what they are to do; the joints of each allow it.
-        """
+        """The way of a swing, whatever it touches, shape (n, robots, 6) [rad]."""
         turns = {robot: turns[0] for robot, turns in asked.turns.items()}
         return self._swing(joints, asked, turns)
 

@@ -60,13 +60,7 @@ class Physics(Kinematic):
 
 
 def fault_of(task: SpatialTask, touch: Touch, more: str = '') -> Fault:
-    """What to say of two things that touch.
-
-    Args:
-        task: whose robots and boxes.
-        touch: what touches what.
-        more: what else is to be said of it.
-    """
+    """What to say of two things that touch."""
     robots = len(task.bases)
     x, y, z = touch.place
     point = exactly(x, y)

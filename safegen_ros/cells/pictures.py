@@ -33,16 +33,7 @@ _COLUMNS = 3
 
 
 class CellRenderer(Closing):
-    """Draws moments of the cell of a task; all calls from the thread that created it.
-
-    Args:
-        task: of the cell.
-        width: of a frame [pixels].
-        height: of a frame [pixels].
-
-    Raises:
-        RenderError: no offscreen OpenGL works here.
-    """
+    """Draws moments of the cell of a task; all calls from the thread that created it."""
 
     def __init__(self, task: SpatialTask, *, width: int = 640, height: int = 480) -> None:
         self._world = World(task, 0.0)
@@ -59,13 +50,7 @@ class CellRenderer(Closing):
         caption: Mapping[str, str] | None = None,
         mark: Sequence[float] | None = None,
     ) -> Frame:
-        """An RGB picture, shape (height, width, 3).
-
-        Args:
-            sample: the cell at a moment.
-            caption: lines in the lower left corner, each a title and a text.
-            mark: x, y, z of a red ball, and its radius [m].
-        """
+        """An RGB picture, shape (height, width, 3); `mark`: x, y, z and radius of a red ball [m]."""
         data = self._world.data
         data.qpos[self._world.joints] = sample.joints
         for place, pose in zip(self._world.box_poses, sample.boxes, strict=True):
@@ -78,13 +63,7 @@ class CellRenderer(Closing):
 
 
 def still(task: SpatialTask, state: State, joints: Floats | None = None) -> CellSample:
-    """A state at rest.
-
-    Args:
-        task: of the state.
-        state: where tips and boxes are.
-        joints: of the arms, shape (robots, 6) [rad]; those of the state by default.
-    """
+    """A state at rest."""
     family = task.family
     if joints is None:
         joints = np.concatenate(
@@ -95,12 +74,7 @@ def still(task: SpatialTask, state: State, joints: Floats | None = None) -> Cell
 
 
 def draw_task(task: SpatialTask, path: Path) -> None:
-    """Draws the first state of a task.
-
-    Raises:
-        SafegenError: the name does not end in .png, the file cannot be written, or nothing can
-            be drawn here.
-    """
+    """Draws the first state of a task."""
     _draw(task, [(still(task, task.start), None, task.id)], path)
 
 
@@ -109,9 +83,6 @@ def draw_judged(task: SpatialTask, judged: Judged, path: Path) -> None:
 
     A step that may not be taken comes last, at the moment when the arms are closest to where they
     collide; a red ball is there.
-
-    Raises:
-        SafegenError: as of `draw_task`.
     """
     panels: list[tuple[CellSample, Sequence[float] | None, str]] = [
         (still(task, state), None, f'after step {at}' if at else 'start')
@@ -126,19 +97,7 @@ def draw_judged(task: SpatialTask, judged: Judged, path: Path) -> None:
 
 
 def write_film(task: SpatialTask, samples: Sequence[CellSample], path: Path) -> int:
-    """Writes a run as H.264 in MP4, in the time of the simulation.
-
-    Args:
-        task: of the cell.
-        samples: of the run, one for each 40 ms.
-        path: the file.
-
-    Returns:
-        The number of frames.
-
-    Raises:
-        SafegenError: the file cannot be written, or nothing can be drawn here.
-    """
+    """Writes a run, a sample each 40 ms, as H.264 in MP4; returns the number of frames."""
     from safegen_ros.record.video import write_mp4
 
     with CellRenderer(task) as renderer:

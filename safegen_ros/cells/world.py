@@ -43,12 +43,7 @@ class Touch:
 
 
 class World:
-    """A compiled task.
-
-    Args:
-        task: whose arms and boxes.
-        gap: distance below which things touch [m].
-    """
+    """A compiled task, in which things touch that are nearer than `gap` [m]."""
 
     def __init__(self, task: SpatialTask, gap: float) -> None:
         self.task = task

@@ -68,12 +68,7 @@ class PublicKey:
 
 
 class KeyPair:
-    """A key that signs.
-
-    Args:
-        name: of the key in the operators file.
-        key: the private part.
-    """
+    """A key that signs."""
 
     def __init__(self, name: str, key: Ed25519PrivateKey) -> None:
         self.name = name
@@ -135,11 +130,7 @@ def new_key(path: Path) -> KeyPair:
 
 
 def installation_key() -> KeyPair:
-    """The key of the nodes of this user on this computer, made when it is used first.
-
-    Raises:
-        SafegenError: it can be neither read nor made.
-    """
+    """The key of the nodes of this user on this computer, made when it is used first."""
     path = state_dir() / f'{INSTALLATION}.key'
     try:
         if not path.exists():

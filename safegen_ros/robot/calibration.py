@@ -55,11 +55,7 @@ class Measured:
 
 
 def flange(joints: Joints) -> tuple[float, float, float]:
-    """Position of the flange in the base frame [m].
-
-    Raises:
-        RobotError: it does not point down.
-    """
+    """Position of the flange in the base frame [m]; raises `RobotError` unless it points down."""
     pose = forward(joints)
     tilt = math.acos(float(np.clip(-pose[2, 2], -1.0, 1.0)))
     if tilt > MAX_TILT:
@@ -108,11 +104,7 @@ def measure(table: Sequence[Joints], blocks: Mapping[str, Joints], scene: Scene)
 
 
 def scene_text(source: Path, measured: Measured) -> str:
-    """The text of a scene file: that of `source` with what was measured in its place.
-
-    Raises:
-        SceneError: a slot that was measured is not in it.
-    """
+    """The text of a scene file: that of `source` with what was measured in its place."""
     document: dict[str, Any] = yaml.safe_load(source.read_text(encoding='utf-8'))
     document['tool_length_m'] = round(measured.tool_length, 4)
     slots = {slot['name']: slot for slot in document['slots']}
@@ -133,9 +125,6 @@ def scene_text(source: Path, measured: Measured) -> str:
 
 def write_scene(path: Path, text: str) -> Scene:
     """Writes a scene file, once every slot and tower height in it is known to be reachable.
-
-    Returns:
-        The scene; what was at the path before is replaced only by one that loads.
 
     Raises:
         SceneError: it is no scene that can be used; nothing is written.

@@ -68,12 +68,7 @@ def dh_matrix(row: DhRow, theta: float) -> Matrix:
 
 
 def forward(joints: ArrayLike, tool_length: float = 0.0) -> Matrix:
-    """Pose of the tool tip (of the flange when the length is 0) in the base frame, shape (4, 4).
-
-    Args:
-        joints: six angles [rad].
-        tool_length: flange to tip along the flange's z axis [m].
-    """
+    """Pose of the tip, `tool_length` [m] beyond the flange, in the base frame, shape (4, 4)."""
     pose = np.eye(4)
     for row, theta in zip(DH, np.asarray(joints, dtype=np.float64), strict=True):
         pose = pose @ dh_matrix(row, float(theta))
@@ -93,14 +88,7 @@ def top_down_solutions(
     """Every joint vector (6,) [rad] that puts the tip at x, y, z [m] pointing straight down.
 
     The branches are shoulder front or back, elbow up or down, and the four quarter turns under
-    which a cube looks the same. Limits are not applied.
-
-    Args:
-        x: base frame [m].
-        y: base frame [m].
-        z: height of the tip above the base plane [m].
-        yaw: yaw of the block that the tool is aligned with [rad], modulo 90 deg.
-        tool_length: flange to tip [m].
+    which a cube of this yaw [rad] looks the same. Limits are not applied.
     """
     square = x * x + y * y - _LATERAL * _LATERAL
     if not square >= 0.0:
@@ -119,18 +107,10 @@ def top_down_solutions(
 def inverse_top_down(
     x: float, y: float, z: float, yaw: float, *, tool_length: float, seed: ArrayLike
 ) -> Joints:
-    """The top-down solution within the limits that is nearest to a seed, shape (6,) [rad].
+    """The solution of `top_down_solutions` within the limits that is nearest to a seed (6,) [rad].
 
     Nearest is Euclidean over the joints, so that a long swing of joint 1, which all branches share,
     never hides a flip of the elbow.
-
-    Args:
-        x: base frame [m].
-        y: base frame [m].
-        z: height of the tip above the base plane [m].
-        yaw: yaw of the block [rad], modulo 90 deg.
-        tool_length: flange to tip [m].
-        seed: the configuration to stay near, usually the measured one [rad].
 
     Raises:
         RobotError: `OUT_OF_REACH`, naming the point, its radius and the cure.

@@ -59,11 +59,7 @@ def check_joints(target: ArrayLike) -> Joints:
 
 
 def check_speed(speed: float) -> float:
-    """Returns the speed when it is a fraction of the highest joint speed, in (0, 1].
-
-    Raises:
-        RobotError: `LIMIT_VIOLATION` for anything else, NaN included.
-    """
+    """Returns the speed when it is a fraction of the highest joint speed, in (0, 1]."""
     if not 0.0 < speed <= 1.0:
         raise _violation(f'speed {speed} is not a fraction in (0, 1] of the highest joint speed')
     return float(speed)
@@ -78,13 +74,9 @@ def within_limits(joints: Joints) -> bool:
 
 
 def move_duration(distance: Joints, speed: float) -> float:
-    """Shortest time [s] of a smoothstep move that keeps the speed and acceleration caps.
+    """Shortest time [s] of a smoothstep move of joints (6,) [rad] that keeps both caps.
 
     The smoothstep 3s^2 - 2s^3 peaks at 1.5 times its mean speed and at 6 times distance / time^2.
-
-    Args:
-        distance: joint travel, shape (6,) [rad].
-        speed: fraction of `MAX_SPEED` in (0, 1].
     """
     longest = float(np.max(np.abs(distance)))
     return max(1.5 * longest / (speed * MAX_SPEED), float(np.sqrt(6 * longest / MAX_ACCELERATION)))

@@ -122,17 +122,7 @@ def parse_program(data: bytes) -> Program:
 
 
 def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
-    """Carries a program out.
-
-    Args:
-        program: what to do.
-        arm: the driver.
-        done: told after each step how many are done.
-
-    Raises:
-        RobotError: as the arm says; what follows the failed step is not done.
-        Canceled: the arm was stopped.
-    """
+    """Carries a program out; raises as the arm, and does nothing after a failed step."""
     for index, step in enumerate(program.steps):
         if isinstance(step, Move):
             arm.move_joints(step.target, step.speed)
@@ -144,12 +134,7 @@ def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda c
 
 
 class Recorder(Closing, Arm):
-    """An arm that arrives at once and writes down what it is told.
-
-    Args:
-        joints: where the real arm is now, shape (6,) [rad].
-        tool_on: whether its tool is on.
-    """
+    """An arm that arrives at once and writes down what it is told."""
 
     def __init__(self, joints: Joints, tool_on: bool) -> None:
         self._joints = np.array(joints, dtype=np.float64)

@@ -155,11 +155,7 @@ class Scene:
     def joints_above(
         self, x: float, y: float, z: float, yaw: float, seed: Joints | None = None
     ) -> Joints:
-        """Joints (6,) [rad] with the tip at x, y, z [m], pointing down, aligned with yaw [rad].
-
-        Raises:
-            RobotError: `OUT_OF_REACH`.
-        """
+        """Joints (6,) [rad] with the tip at x, y, z [m], pointing down, aligned with yaw [rad]."""
         return inverse_top_down(
             x,
             y,

@@ -29,18 +29,7 @@ class Target:
 
 
 def pick(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> None:
-    """Picks a block from above and lifts it to travel height.
-
-    Args:
-        arm: any driver.
-        scene: geometry and speeds.
-        target: the block where it stands now.
-        others: measured poses of all other blocks, to travel above them.
-
-    Raises:
-        RobotError: `OUT_OF_REACH`, a limit, a collision or a fault of the arm.
-        Canceled: the arm was stopped.
-    """
+    """Picks a block from above and lifts it to travel height; raises as the arm does."""
     motion = scene.motion
     others = list(others)
     arm.expect_contacts((TOOL, target.block))
@@ -55,18 +44,7 @@ def pick(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> None
 
 
 def place(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> None:
-    """Places the carried block from above, lets go, and retreats to travel height.
-
-    Args:
-        arm: any driver, holding the block.
-        scene: geometry and speeds.
-        target: the block where it shall stand.
-        others: measured poses of all other blocks.
-
-    Raises:
-        RobotError: `OUT_OF_REACH`, a limit, a collision or a fault of the arm.
-        Canceled: the arm was stopped.
-    """
+    """Places the carried block from above, lets go and retreats to travel height."""
     motion = scene.motion
     others = list(others)
     arm.expect_contacts((TOOL, target.block), (target.block, target.support))
@@ -79,12 +57,7 @@ def place(arm: Arm, scene: Scene, target: Target, others: Iterable[Pose]) -> Non
 
 
 def home(arm: Arm, scene: Scene, blocks: Iterable[Pose], carrying: bool = False) -> None:
-    """Rises above every tower and parks beside the slots.
-
-    Raises:
-        RobotError: a limit, a collision or a fault of the arm.
-        Canceled: the arm was stopped.
-    """
+    """Rises above every tower and parks beside the slots."""
     height = max(travel_height(scene, blocks, carrying=carrying), scene.home_height)
     _travel(
         arm, scene, Pose.upright(scene.home.x, scene.home.y, height, scene.home.azimuth), height
@@ -92,24 +65,13 @@ def home(arm: Arm, scene: Scene, blocks: Iterable[Pose], carrying: bool = False)
 
 
 def approach(arm: Arm, scene: Scene, over: Pose, height: float, others: Iterable[Pose]) -> None:
-    """Brings the tip over a pose at a height [m], from above everything else.
-
-    Raises:
-        RobotError: `OUT_OF_REACH`, a limit, a collision or a fault of the arm.
-        Canceled: the arm was stopped.
-    """
+    """Brings the tip over a pose at a height [m], from above everything else."""
     _travel(arm, scene, over, max(height, travel_height(scene, others, carrying=False)))
     _vertical(arm, scene, over, height)
 
 
 def travel_height(scene: Scene, blocks: Iterable[Pose], *, carrying: bool) -> float:
-    """Height of the tip at which nothing is touched [m].
-
-    Args:
-        scene: geometry and clearances.
-        blocks: every block that is not carried.
-        carrying: whether the tool holds a block.
-    """
+    """Height of the tip at which nothing is touched [m]."""
     tops = [block.position[2] + scene.block_size / 2 for block in blocks]
     load = scene.tip_over_centre + scene.block_size / 2 if carrying else 0.0
     clear = max(tops, default=0.0) + scene.motion.travel_clearance_m + load
@@ -143,13 +105,9 @@ def _vertical(arm: Arm, scene: Scene, over: Pose, height: float) -> None:
 def _straight(
     scene: Scene, over: Pose, start: tuple[float, Joints], end: tuple[float, Joints]
 ) -> list[Joints]:
-    """Fewest joint targets, by halving, between which the cup strays little from the vertical.
+    """Fewest joint targets, by halving, between which the tip strays little from the vertical.
 
-    Args:
-        scene: gives the tool and `straightness_m`.
-        over: the pose through which the vertical runs.
-        start: height of the tip [m] and joints there; where the arm is.
-        end: the same, where it shall go; becomes the last target.
+    A start and an end are the height of the tip [m] and the joints there.
     """
     middle = forward((start[1] + end[1]) / 2, scene.tool_length)[:3, 3]
     x, y, _ = over.position

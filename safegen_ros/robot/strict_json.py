@@ -51,82 +51,50 @@ class Fields:
         return FieldError(f'{self._path}{name}: {what}')
 
     def take(self, name: str) -> Any:
-        """Any value.
-
-        Raises:
-            FieldError: there is none.
-        """
+        """Any value."""
         if name not in self._rest:
             raise self.fail(name, 'is missing')
         return self._rest.pop(name)
 
     def text(self, name: str, longest: int = 200) -> str:
-        """A text of printable characters.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A text of printable characters."""
         value = self.take(name)
         if not isinstance(value, str) or len(value) > longest or not value.isprintable():
             raise self.fail(name, f'must be a printable text of at most {longest} characters')
         return value
 
     def integer(self, name: str, low: int, high: int) -> int:
-        """A whole number in a range.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A whole number in a range."""
         value = self.take(name)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise self.fail(name, f'must be a whole number from {low} to {high}')
         return value
 
     def flag(self, name: str) -> bool:
-        """True or false.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """True or false."""
         value = self.take(name)
         if not isinstance(value, bool):
             raise self.fail(name, 'must be true or false')
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
-        """A finite number in a range.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A finite number in a range."""
         return self._number(name, self.take(name), low, high)
 
     def optional_number(self, name: str, low: float, high: float) -> float | None:
-        """A finite number in a range, or None for null.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A finite number in a range, or None for null."""
         value = self.take(name)
         return None if value is None else self._number(name, value, low, high)
 
     def numbers(self, name: str, count: int, low: float, high: float) -> tuple[float, ...]:
-        """A list of so many finite numbers, each in the range.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A list of so many finite numbers, each in the range."""
         value = self.take(name)
         if not isinstance(value, list) or len(value) != count:
             raise self.fail(name, f'must be a list of {count} numbers')
         return tuple(self._number(name, each, low, high) for each in value)
 
     def objects(self, name: str, most: int) -> list[Fields]:
-        """A list of at most so many objects.
-
-        Raises:
-            FieldError: it is missing or something else.
-        """
+        """A list of at most so many objects."""
         value = self.take(name)
         if not isinstance(value, list) or len(value) > most:
             raise self.fail(name, f'must be a list of at most {most} objects')
@@ -138,11 +106,7 @@ class Fields:
         return found
 
     def end(self) -> None:
-        """Refuses what was not taken.
-
-        Raises:
-            FieldError: there is such a field.
-        """
+        """Refuses what was not taken."""
         for name in self._rest:
             raise self.fail(ascii(name)[:80], 'is not a field of this object')
 

@@ -81,10 +81,9 @@ class Guard:
         os.close(end)
 
     def run(self) -> int:
-        """Waits for the end of the other process, and holds the arm where it has not done so.
+        """Waits for the end of the other process; returns its exit status, 1 when it was killed.
 
-        Returns:
-            Its exit status, 1 when it was killed.
+        Where it has not held the arm, this does.
         """
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, self._tell)
@@ -134,9 +133,6 @@ def hold(port: ArmPort) -> None:
 
     More than once: the dead process may have left half a frame, and what follows is taken for the
     rest of it.
-
-    Raises:
-        OSError: the port cannot be opened, or takes nothing.
     """
     with _opened(port) as write:
         for _ in range(_STOPS):

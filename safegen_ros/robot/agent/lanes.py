@@ -86,11 +86,7 @@ class Lane:
             return self._unfinished > 0
 
     def submit(self, number: int, work: Callable[[], Any]) -> None:
-        """Has a request worked off.
-
-        Raises:
-            AgentError: `busy`: too many wait.
-        """
+        """Has a request worked off; raises `AgentError` (`busy`) where too many wait."""
         with self._lock:
             if self._unfinished >= _MAX_WAITING:
                 raise AgentError('busy', f'{_MAX_WAITING} requests wait: send them more slowly')

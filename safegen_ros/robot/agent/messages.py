@@ -168,11 +168,7 @@ def _request(op: str, number: int, fields: Fields) -> Request:
 
 
 def port_of(fields: Fields) -> ArmPort:
-    """The port of an arm in fields: `host` and `tcp_port`, or else `port` and `baud`.
-
-    Raises:
-        FieldError: it is neither.
-    """
+    """The port of an arm: `host` and `tcp_port`, or else `port` and `baud`; else `FieldError`."""
     if 'host' in fields:
         return TcpPort(fields.text('host'), fields.integer('tcp_port', 1, 65535))
     return SerialPort(fields.text('port', 4000), fields.integer('baud', 1200, 4_000_000))
@@ -182,9 +178,6 @@ class LineReader:
     """Cuts a stream of bytes into lines, in bounded memory.
 
     A line that is too long is passed over up to its end and reported once.
-
-    Args:
-        longest: length of a line, its end included [bytes].
     """
 
     def __init__(self, longest: int = MAX_LINE) -> None:

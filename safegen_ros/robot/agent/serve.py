@@ -26,15 +26,9 @@ PORT_PATIENCE_S = 8.0
 
 
 def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> Arm:
-    """Opens what a client asks for.
+    """Opens what a client asks for; may raise `RobotError`.
 
-    Args:
-        request: the arm.
-        sample: called with each reading of the arm.
-        tell: told of a port before anything is sent to it, and when it is free again.
-
-    Raises:
-        RobotError: it cannot be opened.
+    `tell` takes news of a port before anything is sent to it, and when it is free again.
     """
     if request.arm == 'twin':
         return _open_twin(sample)
@@ -65,15 +59,9 @@ def _open_twin(sample: Sampler) -> Arm:
 
 
 def serve(news: int, end: int, link_timeout_s: float) -> int:
-    """Serves the client on standard input and output.
+    """Serves the client on standard input and output; returns the exit status.
 
-    Args:
-        news: descriptor for the guard's news.
-        end: descriptor at whose end this process ends.
-        link_timeout_s: see `Session`.
-
-    Returns:
-        The exit status.
+    `news` is the descriptor for the news of the guard; at the end of `end` this process ends.
     """
 
     def tell(line: bytes) -> None:

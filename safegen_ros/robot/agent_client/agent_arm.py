@@ -112,11 +112,7 @@ class AgentArm(Closing, ProgramArm):
         return self._link.channel
 
     def joint_positions(self) -> Joints:
-        """Measured joint angles, shape (6,) [rad], asked for now.
-
-        Raises:
-            RobotError: the link or the arm has failed.
-        """
+        """Measured joint angles, shape (6,) [rad], asked for now."""
         return self._asked('joints', _joints)
 
     def tool_on(self) -> bool:
@@ -307,20 +303,12 @@ class AgentArm(Closing, ProgramArm):
 
 
 def _joints(fields: Fields) -> Joints:
-    """The reading in a field `joints`, shape (6,) [rad].
-
-    Raises:
-        FieldError: it is not six angles that this arm can have.
-    """
+    """The reading in a field `joints`, shape (6,) [rad]."""
     return np.array(fields.numbers('joints', 6, -_FARTHEST, _FARTHEST), dtype=np.float64)
 
 
 def _opening(fields: Fields) -> float | None:
-    """The distance between the fingers in a field `opening` [m]; None where it is null.
-
-    Raises:
-        FieldError: it is none that the gripper can have.
-    """
+    """The distance between the fingers in a field `opening` [m]; None where it is null."""
     return fields.optional_number('opening', -_SLACK_M, MAX_OPENING + _SLACK_M)
 
 

@@ -74,12 +74,7 @@ class AgentAddress(Protocol):
         ...
 
     def open(self) -> Channel:
-        """Starts the agent.
-
-        Raises:
-            RobotError: `ARM_UNREACHABLE`, with what is wrong and the cure.
-            OSError: it cannot be started.
-        """
+        """Starts the agent; raises `RobotError` (`ARM_UNREACHABLE`) or `OSError`."""
         ...
 
 
@@ -121,14 +116,8 @@ class LocalAgent:
 class LocalChannel:
     """An agent on this computer, at a pair of sockets.
 
-    Args:
-        address: its timeouts.
-
     Attributes:
         pid: process of its guard.
-
-    Raises:
-        OSError: it cannot be started.
     """
 
     def __init__(self, address: LocalAgent) -> None:

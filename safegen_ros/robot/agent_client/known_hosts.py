@@ -27,14 +27,9 @@ class KnownKeys:
 
 
 def read_known_hosts(path: Path, host: str) -> KnownKeys:
-    """Reads a file; lines that cannot be read, and those of certificate authorities, are skipped.
+    """The keys of a host, named as in the file, such as `[arm]:2222`; may raise `OSError`.
 
-    Args:
-        path: the file.
-        host: as the file names it, such as `[arm]:2222`.
-
-    Raises:
-        OSError: there is no such file.
+    Lines that cannot be read, and those of certificate authorities, are skipped.
     """
     known = KnownKeys()
     for line in path.read_text(encoding='utf-8', errors='replace').splitlines():

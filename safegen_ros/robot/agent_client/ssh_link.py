@@ -90,11 +90,7 @@ def fingerprint(key: paramiko.PKey) -> str:
 
 
 def connect(address: SshAddress) -> paramiko.SSHClient:
-    """Connects and logs in.
-
-    Raises:
-        RobotError: `ARM_UNREACHABLE`, with what is wrong and the cure.
-    """
+    """Connects and logs in; raises `RobotError` (`ARM_UNREACHABLE`) with the cure."""
     if not _COMMAND.fullmatch(address.command):
         raise _unreachable(
             address, f'the command {address.command!r} of the agent is not a plain path: mend it'

@@ -80,11 +80,7 @@ class BlocksworldCell(Closing):
             )
 
     def start_of(self, objects: Sequence[str], init: State) -> tuple[dict[str, Pose], str | None]:
-        """Where the blocks will stand when a task begins, and the one that the arm takes first.
-
-        Raises:
-            RobotError: as `prepare`; nothing moves.
-        """
+        """Where the blocks will stand when a task begins, and the one that the arm takes first."""
         layout = initial_layout(self.scene, objects, init)
         return self.world.expect(layout.poses), layout.held
 
@@ -94,10 +90,6 @@ class BlocksworldCell(Closing):
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
         """Executes one action and checks its effect on the measured blocks.
-
-        Args:
-            action: pickup, putdown, stack or unstack.
-            arguments: names of blocks, as in the domain.
 
         Raises:
             RobotError: the action or a block is unknown, the arm failed or collided, or
@@ -127,21 +119,13 @@ class BlocksworldCell(Closing):
             )
 
     def observe(self) -> State:
-        """The measured state.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when the poses make no Blocksworld state.
-        """
+        """The measured state."""
         return ground(
             self.world.block_poses(), self._tool(), self.scene.block_size, self._tolerance
         )
 
     def known(self, names: Collection[str] = ()) -> State:
-        """The last known state, between goals; raises as `observe`.
-
-        Args:
-            names: of the blocks, for a cell that sees other objects, too; none for all.
-        """
+        """The last known state, between goals; raises as `observe`. No names: all blocks."""
         return self.observe()
 
     def look(self) -> Sample | None:
@@ -160,15 +144,7 @@ class BlocksworldCell(Closing):
         self._perform(lambda arm: skills.home(arm, self.scene, resting, carrying=bool(held)))
 
     def release(self) -> str:
-        """Has the tool let go where the arm stands; no joint moves, and what it holds falls.
-
-        Returns:
-            What was done, as a sentence.
-
-        Raises:
-            RobotError: the arm is not fit for it, or the tool does not confirm.
-            Canceled: the arm was stopped.
-        """
+        """Has the tool let go where the arm stands, and says so; what it holds falls."""
         self.arm.reset_stop()
         held = self.arm.tool_on()
         if isinstance(self.arm, World):  # an arm that sees its blocks feels how they fall

@@ -64,12 +64,6 @@ def ground(
     it is one edge higher and less than half an edge aside; it is on the table when
     its centre is half an edge high.
 
-    Args:
-        poses: measured pose of each block by name.
-        tool: the suction cup, or the gripper.
-        block_size: edge of the cubes [m].
-        tolerance: of the measured poses.
-
     Raises:
         RobotError: `STATE_MISMATCH`, listing every block that no relation explains.
     """

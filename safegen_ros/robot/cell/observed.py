@@ -52,9 +52,6 @@ class AssumedWorld(World):
 
     At first nothing is known. A person says that the blocks are set up (`confirm`); from then on
     the last known world is what each task has to begin with.
-
-    Args:
-        scene: geometry of the blocks and the tool.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -93,11 +90,7 @@ class AssumedWorld(World):
             self._held, self._confirmed = None, False
 
     def expect(self, blocks: Mapping[str, Pose]) -> dict[str, Pose]:
-        """Where the blocks are believed to be when a task begins with them at these poses.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when they stand otherwise, or nobody knows how.
-        """
+        """Where the blocks are believed to be when a task begins with them at these poses."""
         with self._lock:
             return self._expected(blocks)
 
@@ -132,11 +125,7 @@ class AssumedWorld(World):
         return f'nobody knows where the blocks are, as {self._unknown}'
 
     def block_poses(self) -> dict[str, Pose]:
-        """Believed pose of each block.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when nobody knows.
-        """
+        """Believed pose of each block."""
         with self._lock:
             if self._poses is None:
                 raise RobotError(f'{self._nowhere()}: {SAY_SO}', ErrorCode.STATE_MISMATCH)
@@ -205,11 +194,7 @@ class PerceivedWorld(World):
         self.others: dict[str, Pose] = {}
 
     def expect(self, blocks: Mapping[str, Pose]) -> dict[str, Pose]:
-        """Where the blocks are measured, when they stand on each other as in these poses.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when they do not.
-        """
+        """Where the blocks are measured, when they stand on each other as in these poses."""
         measured, others = self._seen(frozenset(blocks))
         wanted, seen = self.state_of(blocks), self.state_of(measured)
         if wanted != seen:
@@ -229,11 +214,7 @@ class PerceivedWorld(World):
             self._require_known(self.others, before)
 
     def block_poses(self) -> dict[str, Pose]:
-        """Measured pose of each block of the task, seen after this call.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when one is not seen in time, or an obstacle is new.
-        """
+        """Measured pose of each block of the task, seen after this call."""
         poses, others = self._seen(self._blocks)
         self._require_known(others, self.others)
         return poses

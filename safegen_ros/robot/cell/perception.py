@@ -185,9 +185,7 @@ def _text(seconds: float) -> str:
 def median_poses(pictures: Sequence[Picture], still: Collection[str]) -> dict[str, Pose]:
     """One pose of each object that more than half of the pictures show.
 
-    Args:
-        pictures: of one question.
-        still: names of those that must not move meanwhile; none for all.
+    Those named in `still`, or all where none is, must not move meanwhile.
 
     Raises:
         RobotError: `STATE_MISMATCH` when one of them does.
@@ -236,11 +234,7 @@ def _median(poses: Sequence[Pose]) -> Pose:
 def read_picture(stamp: float, frame: str, poses: Sequence[tuple[str, Pose]], base: str) -> Picture:
     """The picture of a message; names do not differ by case, as in PDDL.
 
-    Args:
-        stamp: of the message [s].
-        frame: of its poses; none is taken for `base`.
-        poses: with their names.
-        base: the frame that they have to be in.
+    No frame is taken for `base`, in which the poses have to be.
     """
     named = {name.lower(): pose for name, pose in poses}
     if frame.lstrip('/') not in ('', base):

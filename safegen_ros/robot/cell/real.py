@@ -118,11 +118,7 @@ class MyCobotCell(BlocksworldCell):
         super().prepare(objects, init)
 
     def known(self, names: Collection[str] = ()) -> State:
-        """The last known state, with an empty tool; the arm is not asked.
-
-        Raises:
-            RobotError: `STATE_MISMATCH` when nobody knows, or the tool holds on to a block.
-        """
+        """The last known state, with an empty tool; the arm is not asked."""
         if self._perceived is not None:
             return self._perceived.state(names)
         if self._assumed is not None:
@@ -164,11 +160,7 @@ class MyCobotCell(BlocksworldCell):
 
 
 def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
-    """Opens the arm that the settings name; it holds until `rearm` and `reset_stop`.
-
-    Raises:
-        RobotError: there is no such transport, or the arm cannot be reached.
-    """
+    """Opens the arm that the settings name; it holds until `rearm` and `reset_stop`."""
     from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 
     remote = RemoteArm(arm_port(settings), settings.tool)
@@ -178,11 +170,7 @@ def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
 
 
 def arm_port(settings: ArmSettings) -> ArmPort:
-    """The port of the arm, as its agent sees it.
-
-    Raises:
-        RobotError: there is no such transport, or its host is not named.
-    """
+    """The port of the arm, as its agent sees it."""
     if settings.transport not in TRANSPORTS:
         raise RobotError(
             f'transport {settings.transport!r} does not exist: use one of {" ".join(TRANSPORTS)}'
@@ -194,11 +182,7 @@ def arm_port(settings: ArmSettings) -> ArmPort:
 
 
 def agent_address(settings: ArmSettings) -> AgentAddress:
-    """Where the agent runs: on this computer, or at the other end of SSH.
-
-    Raises:
-        RobotError: the host or the user is not named.
-    """
+    """Where the agent runs: on this computer, or at the other end of SSH."""
     if settings.transport == 'ssh':
         return ssh_address(settings)
     from safegen_ros.robot.agent_client.channel import LocalAgent
@@ -212,11 +196,7 @@ def agent_address(settings: ArmSettings) -> AgentAddress:
 
 
 def ssh_address(settings: ArmSettings) -> SshAddress:
-    """Where the agent is that the settings name.
-
-    Raises:
-        RobotError: the host or the user is not named.
-    """
+    """Where the agent is that the settings name."""
     from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
     _require(settings, 'host', 'the computer at the arm')

@@ -71,11 +71,7 @@ class SymbolicCell:
         return self._time
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Makes the atoms of the initial state true and all others false.
-
-        Raises:
-            Canceled: the cell was stopped.
-        """
+        """Makes the atoms of the initial state true and all others false."""
         self._check_ready()
         self._time = 0.0
         self._become(init)

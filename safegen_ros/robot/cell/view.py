@@ -50,11 +50,7 @@ class ViewedCell:
         self.unseen: tuple[str, ...] = ()
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Sets the blocks up as they stand, and forgets what was seen.
-
-        Raises:
-            RobotError: they are not those of the task (`UNSUPPORTED_SCENE`), or as the cell does.
-        """
+        """Sets the blocks up as they stand, and forgets what was seen."""
         stands = init if self._start is None else self._start
         others = {name for atom in stands for name in atom[1:]} ^ set(objects)
         if others:
@@ -80,12 +76,7 @@ class ViewedCell:
         self._seen.update(arguments[:1])
 
     def look(self, name: str) -> None:
-        """Looks at the tower of a block that is in view, from the side.
-
-        Raises:
-            RobotError: it is not the top of a tower (`UNSUPPORTED_SCENE`), and as the cell does.
-            Canceled: the cell was stopped.
-        """
+        """Looks at the tower of a block that is in view, from the side."""
         state = self.cell.observe()
         if ('clear', name) not in state:
             raise RobotError(

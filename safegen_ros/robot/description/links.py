@@ -83,11 +83,7 @@ def links() -> tuple[Link, ...]:
 
 
 def link_frames(joints: ArrayLike) -> list[NDArray[np.float64]]:
-    """The frame of each moving link in the base frame, shape (4, 4).
-
-    Args:
-        joints: six angles [rad].
-    """
+    """The frame of each moving link in the base frame, shape (4, 4), at six angles [rad]."""
     frames = []
     carried = np.eye(4)
     for row, theta in zip(DH, np.asarray(joints, dtype=np.float64), strict=True):

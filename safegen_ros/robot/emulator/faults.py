@@ -82,11 +82,7 @@ class Fault:
 
 
 def parse_fault(text: str) -> Fault:
-    """Reads `name`, `name=value`, `name@seconds` or `name=value@seconds`.
-
-    Raises:
-        FaultError: it is nothing of these, or out of range.
-    """
+    """Reads `name`, `name=value`, `name@seconds` or `name=value@seconds`."""
     rest, at, after = text.partition('@')
     name, equals, value = rest.partition('=')
     if name not in KNOBS:
@@ -100,12 +96,7 @@ def parse_fault(text: str) -> Fault:
 
 
 class Line:
-    """What the faults make of frames on their way to and from an arm.
-
-    Args:
-        faults: which there are.
-        rng: decides which frames are hit.
-    """
+    """What the faults make of frames on their way to and from an arm."""
 
     def __init__(self, faults: Iterable[Fault], rng: random.Random) -> None:
         self._faults = {fault.name: fault for fault in faults}

@@ -40,11 +40,7 @@ _Answer = Callable[[bytes], bytes | None]
 
 
 class Firmware:
-    """The controller of one emulated arm. Not for several threads at once.
-
-    Args:
-        twin: the arm that it moves.
-    """
+    """The controller of one emulated arm. Not for several threads at once."""
 
     def __init__(self, twin: MujocoTwin) -> None:
         self.twin = twin

@@ -19,9 +19,6 @@ class Trajectory:
     """Set-points of all joints, which arrive together.
 
     The law of speed is assumed: the vendor publishes the highest speed and acceleration only.
-
-    Args:
-        joints: where the arm stands, shape (6,) [rad].
     """
 
     def __init__(self, joints: Joints) -> None:
@@ -54,12 +51,7 @@ class Trajectory:
         self._time = self._duration = 0.0
 
     def advance(self, seconds: float, free: Joints) -> Joints:
-        """The set-point after some time.
-
-        Args:
-            seconds: since the last call [s].
-            free: 1 for each joint that follows, 0 for one that stays, shape (6,).
-        """
+        """The set-point after some seconds, of the joints whose `free` is 1 and not 0."""
         if not self.paused:
             self._time += seconds
             if self._time >= self._duration and self._queue:

@@ -15,11 +15,7 @@ _TINY = 1e-12
 def closest(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[Floats, Floats]:
     """The least distance [m] of segments a-b and c-d, and the point halfway between them [m].
 
-    Args:
-        a: one end, shape (..., 3); so are the others, as far as numpy broadcasts them.
-        b: the other end.
-        c: one end of the other segment.
-        d: its other end.
+    Ends have shape (..., 3), as far as numpy broadcasts them.
     """
     u, v, w = b - a, d - c, a - c
     uu, vv, uv = _dot(u, u), _dot(v, v), _dot(u, v)

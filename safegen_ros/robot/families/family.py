@@ -143,11 +143,7 @@ class ArmFamily:
         return tuple(link for link, part in enumerate((self.base, *self.hull)) for _ in part)
 
     def capsules(self, joints: ArrayLike) -> Floats:
-        """Both ends of all capsules in the base frame, shape (n, m, 2, 3) [m].
-
-        Args:
-            joints: shape (n, 6) [rad].
-        """
+        """Both ends of all capsules in the base frame, (n, m, 2, 3) [m], at joints (n, 6) [rad]."""
         turns = np.asarray(joints, dtype=np.float64).reshape(-1, JOINTS)
         rotation = np.broadcast_to(np.eye(3), (len(turns), 3, 3))
         origin = np.zeros((len(turns), 3))
@@ -161,11 +157,7 @@ class ArmFamily:
         return np.concatenate(found, axis=1)
 
     def tip(self, joints: ArrayLike) -> Floats:
-        """Where the tip is in the base frame, shape (3,) [m].
-
-        Args:
-            joints: shape (6,) [rad].
-        """
+        """Where the tip is in the base frame, shape (3,) [m], at joints (6,) [rad]."""
         pose = np.eye(4)
         for row, turn in zip(self.rows, np.asarray(joints, dtype=np.float64), strict=True):
             step = np.eye(4)

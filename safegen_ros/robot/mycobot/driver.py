@@ -120,11 +120,7 @@ class MyCobot(Closing, Arm):
         )
 
     def joint_positions(self) -> Joints:
-        """Measured joint angles, shape (6,) [rad].
-
-        Raises:
-            RobotError: no plausible reading could be had.
-        """
+        """Measured joint angles, shape (6,) [rad]."""
         return self._read()
 
     def tool_on(self) -> bool:

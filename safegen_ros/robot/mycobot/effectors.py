@@ -34,21 +34,13 @@ GRIPPER_POLL = 0.1
 
 
 class BasicOutputPump:
-    """A pump box at the pins of an M5 base.
-
-    Args:
-        ask: calls a method of the vendor's library by name.
-    """
+    """A pump box at the pins of an M5 base."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     def switch(self, on: bool) -> None:
-        """Pump on, or off and the vent opened for a second.
-
-        Raises:
-            RobotError: the base does not confirm a pin.
-        """
+        """Pump on, or off and the vent opened for a second."""
         if on:
             self._set(VENT_PIN, 1)
             self._set(PUMP_PIN, 0)
@@ -67,21 +59,13 @@ class BasicOutputPump:
 
 
 class AdaptiveGripper:
-    """The vendor's adaptive gripper at the flange.
-
-    Args:
-        ask: calls a method of the vendor's library by name.
-    """
+    """The vendor's adaptive gripper at the flange."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     def switch(self, on: bool) -> float:
-        """Closes on a block, or opens, and waits until the measured opening rests; returns it [m].
-
-        Raises:
-            RobotError: the gripper does not confirm, does not move, or closed on nothing.
-        """
+        """Closes on a block, or opens, and returns the opening once it rests [m]."""
         target = GRIPPER_CLOSED if on else GRIPPER_OPEN
         if self._ask('set_gripper_value', target, GRIPPER_SPEED) != 1:
             raise RobotError('the gripper does not confirm: look at its cable at the flange')

@@ -113,11 +113,7 @@ class Frame:
     payload: bytes = b''
 
     def encode(self) -> bytes:
-        """The bytes on the wire.
-
-        Raises:
-            ValueError: the command is no byte, or the payload is too long.
-        """
+        """The bytes on the wire."""
         if not 0 <= self.command <= 0xFF or len(self.payload) > MAX_PAYLOAD:
             raise ValueError(f'no frame: command {self.command}, {len(self.payload)} bytes')
         body = bytes((len(self.payload) + 2, self.command)) + self.payload
@@ -166,11 +162,7 @@ class FrameReader:
 
 
 def pack(values: Sequence[int]) -> bytes:
-    """Signed 16-bit numbers, high byte first, as angles and coordinates are sent.
-
-    Raises:
-        ValueError: a number does not fit into 16 bits.
-    """
+    """Signed 16-bit numbers, high byte first, as angles and coordinates are sent."""
     try:
         return struct.pack(f'>{len(values)}h', *values)
     except struct.error as error:

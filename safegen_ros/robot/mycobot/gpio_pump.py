@@ -22,9 +22,6 @@ class GpioPump:
     """Pump and valve on the pins of this computer; both are off when it is made.
 
     It is an `Effector` of `MyCobot`.
-
-    Raises:
-        RobotError: there are no pins here, or no library for them.
     """
 
     def __init__(self) -> None:

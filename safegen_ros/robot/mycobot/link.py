@@ -140,11 +140,7 @@ class Wire:
         return b''
 
     def wait_quiet(self) -> None:
-        """Waits until no late answer comes any more, for a second at most.
-
-        Raises:
-            RobotError: the other side is gone.
-        """
+        """Waits until no late answer comes any more, for a second at most."""
         end = time.monotonic() + 1.0
         while time.monotonic() < end:
             readable = select.select([self._fd, self._woken], [], [], QUIET)[0]
@@ -275,15 +271,9 @@ class TcpRobot(MyCobot280Socket):
 
 
 def open_serial(port: str, baud: int, patience_s: float = 0.0) -> SerialRobot:
-    """Opens a serial port, for this process alone.
+    """Opens a serial port for this process alone; raises `RobotError` (`ARM_UNREACHABLE`).
 
-    Args:
-        port: its name.
-        baud: its rate [1/s].
-        patience_s: another program gets this time to let go of it [s].
-
-    Raises:
-        RobotError: `ARM_UNREACHABLE`, with the cure.
+    Another program gets `patience_s` to let go of it.
     """
     try:
         return SerialRobot(port, baud, patience_s)
@@ -298,11 +288,7 @@ def open_serial(port: str, baud: int, patience_s: float = 0.0) -> SerialRobot:
 
 
 def open_tcp(host: str, port: int) -> TcpRobot:
-    """Connects to a server that passes bytes to the arm's serial port.
-
-    Raises:
-        RobotError: `ARM_UNREACHABLE`, with the cure.
-    """
+    """Connects to a server that passes bytes to the arm's serial port."""
     try:
         return TcpRobot(host, port)
     except socket.gaierror as error:

@@ -25,11 +25,7 @@ READ_TRIES = 5
 
 
 class PortOwner(Closing):
-    """The vendor's library, used by one thread.
-
-    Args:
-        robot: from `open_serial` or `open_tcp`; this object closes it.
-    """
+    """The vendor's library, used by one thread."""
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot

@@ -46,13 +46,7 @@ def joints_of(answer: Any) -> Joints | str:
 
 
 def jump(before: Joints, after: Joints, seconds: float) -> str:
-    """What is wrong with a change between two readings; empty when a motion explains it.
-
-    Args:
-        before: the earlier reading [rad].
-        after: the later one [rad].
-        seconds: time between them [s].
-    """
+    """What is wrong with a change between two readings [rad]; empty when a motion explains it."""
     change = np.abs(after - before)
     worst = int(np.argmax(change))
     if change[worst] <= SPEED_MARGIN * MAX_SPEED * seconds + JUMP_MARGIN:

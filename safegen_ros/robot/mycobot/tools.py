@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def effector_of(tool: str) -> Callable[[Ask], Effector]:
-    """What makes a tool for `MyCobot`; pins of this computer are taken here, before the port.
-
-    Raises:
-        RobotError: there is no such tool, or it needs pins that are not here.
-    """
+    """What makes a tool for `MyCobot`; pins of this computer are taken here, before the port."""
     if tool == 'basic-pump':
         return BasicOutputPump
     if tool == 'gripper':
@@ -40,11 +36,7 @@ def scene_for(tool: str) -> tuple[str, str]:
 
 
 def check_tool(tool: str, scene: Scene) -> None:
-    """Compares the tool at the arm with the one that the skills reckon with.
-
-    Raises:
-        RobotError: `UNSUPPORTED_SCENE`, when the scene is made for another tool.
-    """
+    """Raises `RobotError` (`UNSUPPORTED_SCENE`) when the scene is made for another tool."""
     wanted, file = scene_for(tool)
     if scene.tool != wanted:
         raise RobotError(

@@ -44,14 +44,7 @@ class Progress(enum.Enum):
 
 
 class MotionTracker:
-    """Judges one motion to an absolute target.
-
-    Args:
-        start: measured joints before it, shape (6,) [rad].
-        goal: its target, shape (6,) [rad].
-        percent: its speed, as a share of the highest [%].
-        now: when the target was sent [s].
-    """
+    """Judges one motion from joints (6,) to a target (6,) [rad], at a share of the speed [%]."""
 
     def __init__(self, start: Joints, goal: Joints, percent: int, now: float) -> None:
         self._start, self._goal = start, goal
@@ -66,12 +59,7 @@ class MotionTracker:
         self._still = min(STILL, max(STILL_SLOW, 0.5 * percent / 100 * MAX_SPEED * POLL))
 
     def look(self, joints: Joints, now: float) -> Progress:
-        """Judges a reading.
-
-        Args:
-            joints: measured, shape (6,) [rad].
-            now: when they were measured [s].
-        """
+        """Judges a reading."""
         change = float(np.abs(joints - self._last).max())
         self._last = joints
         near = float(np.abs(self._goal - joints).max()) <= ARRIVAL_ANGLE

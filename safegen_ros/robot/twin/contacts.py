@@ -52,12 +52,7 @@ class Collision:
 
 
 class CollisionError(RobotError):
-    """The arm or what it carries touched what it should not, and holds.
-
-    Args:
-        message: what the person at the cell reads.
-        collision: what touched what.
-    """
+    """The arm or what it carries touched what it should not, and holds."""
 
     def __init__(self, message: str, collision: Collision) -> None:
         super().__init__(message)
@@ -101,12 +96,7 @@ class ContactRules:
         self._depth = np.zeros(square)
 
     def begin(self, data: Any, expected: Iterable[ContactPair]) -> None:
-        """Starts a phase: allows what rests together now (blocks and table), and the given pairs.
-
-        Args:
-            data: the `MjData` whose contacts count as resting.
-            expected: pairs of names as given to the constructor.
-        """
+        """Starts a phase: allows what rests together now, and the given pairs."""
         self._allowed[:] = False
         for one, other in zip(*self._pairs(data), strict=True):
             if self._names[one] in self._resting and self._names[other] in self._resting:

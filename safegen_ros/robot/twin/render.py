@@ -85,9 +85,6 @@ class Offscreen(Closing):
         height: of a frame [pixels].
         labels: what is written at geoms, by their id.
         shadows: whether they are drawn, which costs ten times the rest of a frame in software.
-
-    Raises:
-        RenderError: no offscreen OpenGL works here.
     """
 
     def __init__(
@@ -121,13 +118,7 @@ class Offscreen(Closing):
         caption: Mapping[str, str] | None = None,
         mark: Sequence[float] | None = None,
     ) -> Frame:
-        """An RGB picture, shape (height, width, 3), of what the positions in `data` say.
-
-        Args:
-            data: of the model; its kinematics are computed.
-            caption: lines in the lower left corner, each a title and a text; ASCII is drawn.
-            mark: x, y, z of a red ball, and its radius [m]; None draws none.
-        """
+        """An RGB picture, shape (height, width, 3), of what the positions in `data` say."""
         mujoco.mj_kinematics(self._model, data)
         mujoco.mj_camlight(self._model, data)
         self._gl.make_current()
@@ -184,18 +175,7 @@ class Offscreen(Closing):
 
 
 class Renderer(Closing):
-    """Draws samples of one world; all calls from the thread that created it.
-
-    Args:
-        scene: geometry of the cell.
-        blocks: a pose for each block.
-        width: of a frame [pixels].
-        height: of a frame [pixels].
-        labels: whether each block shows its name.
-
-    Raises:
-        RenderError: no offscreen OpenGL works here.
-    """
+    """Draws samples of one world; all calls from the thread that created it."""
 
     def __init__(
         self,
@@ -224,15 +204,7 @@ class Renderer(Closing):
         *,
         opening: float | None = None,
     ) -> Frame:
-        """An RGB picture, shape (height, width, 3), of joints (6,) [rad] and block poses.
-
-        Args:
-            joints: shape (6,) [rad].
-            poses: pose of each block that has moved.
-            caption: lines in the lower left corner, each a title and a text; ASCII is drawn.
-            opening: distance between the fingers of a gripper [m]; None shows them as before,
-                which is open at first.
-        """
+        """An RGB picture, shape (height, width, 3), of joints (6,) [rad] and block poses."""
         self._data.qpos[self._joints] = joints
         if self._fingers.size and opening is not None:
             self._data.qpos[self._fingers] = opening / 2
