@@ -16,7 +16,7 @@ from safegen_ros.cells.world import World
 from safegen_ros.closing import Closing
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.robot.families.capsules import Floats
+from safegen_ros.robot.families.family import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT
@@ -50,7 +50,7 @@ class CellRenderer(Closing):
         caption: Mapping[str, str] | None = None,
         mark: Sequence[float] | None = None,
     ) -> Frame:
-        """An RGB picture, shape (height, width, 3); `mark`: x, y, z and radius of a red ball [m]."""
+        """An RGB picture (height, width, 3); `mark`: x, y, z and radius of a red ball [m]."""
         data = self._world.data
         data.qpos[self._world.joints] = sample.joints
         for place, pose in zip(self._world.box_poses, sample.boxes, strict=True):

@@ -115,7 +115,7 @@ class _Arm:
 
     def fits(self) -> str:
         """Compares the tool that is told with that of the scene, and with what the arm has."""
-        from safegen_ros.robot.mycobot.tools import scene_for
+        from safegen_ros.robot.mycobot.effectors import scene_for
         from safegen_ros.robot.scene import default_scene_path, load_scene
 
         told, path = self._settings.tool, self._scene_file or str(default_scene_path())

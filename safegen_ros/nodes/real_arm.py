@@ -27,7 +27,7 @@ from safegen_ros.robot.cell.perception import (
     read_picture,
 )
 from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
-from safegen_ros.robot.mycobot.tools import check_tool
+from safegen_ros.robot.mycobot.effectors import check_tool
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.ros import qos

@@ -37,10 +37,9 @@ from safegen_ros.robot.gripper import (
 from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
-from safegen_ros.robot.mycobot.effectors import AdaptiveGripper
+from safegen_ros.robot.mycobot.effectors import AdaptiveGripper, check_tool
 from safegen_ros.robot.mycobot.frames import Command, Frame
 from safegen_ros.robot.mycobot.link import open_serial
-from safegen_ros.robot.mycobot.tools import check_tool
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import SceneError, load_scene
 from safegen_ros.robot.twin.contacts import CollisionError

@@ -17,9 +17,9 @@ from safegen_ros.robot.agent.messages import Open, SerialPort
 from safegen_ros.robot.agent.session import Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.mycobot.driver import MyCobot
+from safegen_ros.robot.mycobot.effectors import effector_of
 from safegen_ros.robot.mycobot.link import open_serial, open_tcp
 from safegen_ros.robot.mycobot.owner import Robot
-from safegen_ros.robot.mycobot.tools import effector_of
 
 #: An agent whose link has died gets this time to hold the arm and to let go of the port [s].
 PORT_PATIENCE_S = 8.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes to and from an agent: one on this computer here, one over SSH in `ssh_channel`."""
+"""The bytes to and from an agent: one on this computer here, one over SSH in `ssh_link`."""
 
 from __future__ import annotations
 

@@ -13,17 +13,82 @@ import logging
 import re
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import paramiko
+from paramiko.hostkeys import HostKeyEntry, HostKeys
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
-from safegen_ros.robot.agent_client.channel import Channel
-from safegen_ros.robot.agent_client.known_hosts import read_known_hosts
+from safegen_ros.robot.agent_client.channel import CHUNK, SEND_TIMEOUT_S, Channel, timeouts
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """The keys of one host.
+
+    Attributes:
+        trusted: keys that it may show.
+        revoked: keys that no host may show.
+    """
+
+    trusted: list[paramiko.PKey] = field(default_factory=list)
+    revoked: list[paramiko.PKey] = field(default_factory=list)
+
+
+def read_known_hosts(path: Path, host: str) -> KnownKeys:
+    """The keys of a host, named as in the file, such as `[arm]:2222`; may raise `OSError`.
+
+    Lines that cannot be read, and those of certificate authorities, are skipped.
+    """
+    known = KnownKeys()
+    for line in path.read_text(encoding='utf-8', errors='replace').splitlines():
+        marker, names, key = _parsed(line.split())
+        if key is None:
+            continue
+        if marker == '@revoked':
+            known.revoked.append(key)
+        elif not marker and _matches(host, names, key):
+            known.trusted.append(key)
+    return known
+
+
+def _parsed(words: list[str]) -> tuple[str, str, paramiko.PKey | None]:
+    """Marker, names and key of a line; no key where it has none that can be read."""
+    marker = words.pop(0) if words and words[0].startswith('@') else ''
+    if len(words) < 3 or words[0].startswith('#'):
+        return marker, '', None
+    try:
+        entry = HostKeyEntry.from_line(' '.join(words[:3]))
+    except Exception:  # paramiko raises whatever its decoding of the key stumbles over
+        return marker, '', None
+    return marker, words[0], None if entry is None else entry.key
+
+
+def _matches(host: str, names: str, key: paramiko.PKey) -> bool:
+    if names.startswith('|1|'):
+        hashed = HostKeys()
+        hashed.add(names, key.get_name(), key)
+        return hashed.check(host, key)
+    return _matches_patterns(host.lower(), names.lower().split(','))
+
+
+def _matches_patterns(host: str, patterns: Iterable[str]) -> bool:
+    """Whether a pattern matches, and none that begins with `!` does."""
+    found = False
+    for pattern in patterns:
+        # Brackets stand round a host that has a port, and are no set of characters.
+        plain = pattern.lstrip('!').replace('[', '[[]')
+        if fnmatchcase(host, plain):
+            if pattern.startswith('!'):
+                return False
+            found = True
+    return found
+
 
 CONNECT_TIMEOUT_S = 10.0
 #: A server that is there says at once what it is [s].
@@ -73,7 +138,7 @@ class SshAddress:
 
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
-        from safegen_ros.robot.agent_client.ssh_channel import SshChannel
+        from safegen_ros.robot.agent_client.ssh_link import SshChannel
 
         return SshChannel(self)
 
@@ -244,3 +309,61 @@ def _quoted(path: Path) -> str:
 
 def _unreachable(address: SshAddress, what: str) -> RobotError:
     return RobotError(f'{address}: {what}', ErrorCode.ARM_UNREACHABLE)
+
+
+#: Time to open a channel in a connection that is there [s].
+_OPEN_TIMEOUT_S = 5.0
+
+
+class SshChannel:
+    """See `Channel`.
+
+    Args:
+        address: where the agent is.
+
+    Raises:
+        RobotError: `ARM_UNREACHABLE`, with the cure.
+        OSError: the connection is there, and the agent cannot be started.
+    """
+
+    def __init__(self, address: SshAddress) -> None:
+        self._client = connect(address)
+        try:
+            transport = self._client.get_transport()
+            if transport is None:
+                raise OSError('the connection is gone')
+            self._channel = transport.open_session(timeout=_OPEN_TIMEOUT_S)
+            self._channel.settimeout(SEND_TIMEOUT_S)
+            self._channel.exec_command(' '.join([address.command, *timeouts(address)]))
+        except (paramiko.SSHException, EOFError) as error:
+            self._client.close()
+            raise OSError(str(error) or type(error).__name__) from error
+
+    def send(self, data: bytes) -> None:
+        """Sends all bytes; see `Channel`."""
+        try:
+            self._channel.sendall(data)
+        except (paramiko.SSHException, EOFError) as error:
+            raise OSError(str(error) or type(error).__name__) from error
+
+    def receive(self, wait: bool) -> bytes | None:
+        """What has come; see `Channel`."""
+        if not wait and not self._channel.recv_ready():
+            return None
+        try:
+            return self._channel.recv(CHUNK)
+        except TimeoutError:
+            return None
+        except (paramiko.SSHException, EOFError) as error:
+            raise OSError(str(error) or type(error).__name__) from error
+
+    def errors(self) -> str:
+        """What it has written to standard error since the last call."""
+        said = b''
+        while self._channel.recv_stderr_ready():
+            said += self._channel.recv_stderr(4096)
+        return said.decode('utf-8', 'replace')
+
+    def cut(self) -> None:
+        """Ends the connection."""
+        self._client.close()

@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from safegen_ros.robot.emulator.coords import coords_of, joints_for
-from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory
+from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory, coords_of, joints_for
 from safegen_ros.robot.gripper import opening_of, percent_of
 from safegen_ros.robot.limits import JOINT_LIMITS, Joints
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN

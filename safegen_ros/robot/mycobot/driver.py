@@ -29,9 +29,18 @@ from safegen_ros.robot.limits import (
     check_speed,
 )
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
-from safegen_ros.robot.mycobot.readings import joints_of, jump, off_way
-from safegen_ros.robot.mycobot.status import ArmStatus, error_text
-from safegen_ros.robot.mycobot.tracking import POLL, STILL, STILL_SLOW, MotionTracker, Progress
+from safegen_ros.robot.mycobot.readings import (
+    POLL,
+    STILL,
+    STILL_SLOW,
+    ArmStatus,
+    MotionTracker,
+    Progress,
+    error_text,
+    joints_of,
+    jump,
+    off_way,
+)
 
 #: A stopped arm must be seen at rest within this time [s]; a reading at a bad line takes seconds.
 REST_TIMEOUT = 4.0

@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safegen_ros.deadline import Deadline
-from safegen_ros.errors import RobotError
+from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.gripper import opening_of
+from safegen_ros.robot.scene import GRIPPER, SUCTION, Scene
+
+if TYPE_CHECKING:
+    from safegen_ros.robot.mycobot.driver import Effector
+
 
 Ask = Callable[..., Any]
 
@@ -102,3 +107,69 @@ class AdaptiveGripper:
                 'the flange'
             )
         return value
+
+
+PI_PUMP_PIN = 20
+PI_VALVE_PIN = 21
+#: The valve stays open this long after the pump is off, so that the block lets go [s].
+VENT_S = 1.0
+
+
+class GpioPump:
+    """Pump and valve on the pins of this computer; both are off when it is made.
+
+    It is an `Effector` of `MyCobot`.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from gpiozero import OutputDevice
+
+            self._pump: Any = OutputDevice(PI_PUMP_PIN, active_high=False)
+            self._valve: Any = OutputDevice(PI_VALVE_PIN, active_high=False)
+        except Exception as error:  # gpiozero raises what its pin libraries raise
+            raise RobotError(
+                f'the pump on the pins {PI_PUMP_PIN} and {PI_VALVE_PIN} cannot be used: {error}: '
+                'on a Raspberry Pi install gpiozero and lgpio; elsewhere the tool is not gpio-pump'
+            ) from error
+
+    def switch(self, on: bool) -> None:
+        """Runs the pump, or ends it and lets air in for a second."""
+        if on:
+            self._valve.off()
+            self._pump.on()
+            return
+        self._pump.off()
+        self._valve.on()
+        time.sleep(VENT_S)
+        self._valve.off()
+
+
+def effector_of(tool: str) -> Callable[[Ask], Effector]:
+    """What makes a tool for `MyCobot`; pins of this computer are taken here, before the port."""
+    if tool == 'basic-pump':
+        return BasicOutputPump
+    if tool == 'gripper':
+        return AdaptiveGripper
+    if tool == 'gpio-pump':
+        pump = GpioPump()
+        return lambda ask: pump
+    raise RobotError(f'tool {tool!r} does not exist: use basic-pump, gpio-pump or gripper')
+
+
+def scene_for(tool: str) -> tuple[str, str]:
+    """What a scene for this tool has as its `tool`, and the shipped one that has it."""
+    if tool == 'gripper':
+        return GRIPPER, 'config/gripper_scene.yaml'
+    return SUCTION, 'config/scene.yaml'
+
+
+def check_tool(tool: str, scene: Scene) -> None:
+    """Raises `RobotError` (`UNSUPPORTED_SCENE`) when the scene is made for another tool."""
+    wanted, file = scene_for(tool)
+    if scene.tool != wanted:
+        raise RobotError(
+            f'the tool is {tool} and the scene is made for {scene.tool}: use a scene_file with '
+            f'tool: {wanted}, such as {file}, or another tool',
+            ErrorCode.UNSUPPORTED_SCENE,
+        )

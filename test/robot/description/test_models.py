@@ -129,7 +129,7 @@ def test_the_core_of_the_robot_imports_without_mujoco():
         'from safegen_ros.robot.cell import blocks, grounding, layout, observed\n'
         'from safegen_ros.robot.description import links, urdf\n'
         'from safegen_ros.robot.twin import contacts\n'
-        'from safegen_ros.robot.mycobot import driver, tools\n'
+        'from safegen_ros.robot.mycobot import driver, effectors\n'
         'from safegen_ros.robot.agent_client import agent_arm\n'
     )
     subprocess.run([sys.executable, '-c', script], check=True, timeout=60)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pymycobot import MyCobot280, MyCobot280Socket
 from support.waiting import wait_until
 
-from safegen_ros.robot.emulator.coords import coords_of, joints_for
 from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError
 from safegen_ros.robot.emulator.firmware import NO_GRIPPER, Firmware
+from safegen_ros.robot.emulator.motion import coords_of, joints_for
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.frames import Command, Frame, pack

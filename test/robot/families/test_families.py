@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.robot.families.capsules import closest
-from safegen_ros.robot.families.family import ArmFamily
+from safegen_ros.robot.families.family import ArmFamily, closest
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.families.swing import places, swing, turns
 from safegen_ros.robot.families.ur5e import UR5E

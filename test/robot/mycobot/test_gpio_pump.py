@@ -11,14 +11,13 @@ from gpiozero import Device
 from gpiozero.pins.mock import MockFactory
 
 from safegen_ros.errors import RobotError
-from safegen_ros.robot.mycobot import gpio_pump
-from safegen_ros.robot.mycobot.gpio_pump import PUMP_PIN, VALVE_PIN, GpioPump
-from safegen_ros.robot.mycobot.tools import effector_of
+from safegen_ros.robot.mycobot import effectors
+from safegen_ros.robot.mycobot.effectors import PI_PUMP_PIN, PI_VALVE_PIN, GpioPump, effector_of
 
 
 @pytest.fixture
 def pins(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockFactory]:
-    monkeypatch.setattr(gpio_pump, 'VENT_S', 0.01)
+    monkeypatch.setattr(effectors, 'VENT_S', 0.01)
     factory = MockFactory()
     monkeypatch.setattr(Device, 'pin_factory', factory)
     yield factory
@@ -26,7 +25,7 @@ def pins(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockFactory]:
 
 
 def levels(pins: MockFactory) -> tuple[bool, bool]:
-    return bool(pins.pin(PUMP_PIN).state), bool(pins.pin(VALVE_PIN).state)
+    return bool(pins.pin(PI_PUMP_PIN).state), bool(pins.pin(PI_VALVE_PIN).state)
 
 
 def test_low_is_on_and_everything_begins_off(pins: MockFactory) -> None:
@@ -36,7 +35,7 @@ def test_low_is_on_and_everything_begins_off(pins: MockFactory) -> None:
     assert levels(pins) == (False, True)
     pump.switch(False)
     assert levels(pins) == (True, True)
-    valve = [bool(each.state) for each in pins.pin(VALVE_PIN).states]
+    valve = [bool(each.state) for each in pins.pin(PI_VALVE_PIN).states]
     assert valve[-3:] == [True, False, True]  # it let air in, and closed again
 
 

@@ -20,7 +20,7 @@ from safegen_ros.robot.mycobot.driver import REST_TIMEOUT
 from safegen_ros.robot.mycobot.effectors import GRIPPER_TIMEOUT, PUMP_PIN, AdaptiveGripper
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.mycobot.owner import READ_TRIES
-from safegen_ros.robot.mycobot.tracking import POLL
+from safegen_ros.robot.mycobot.readings import POLL
 
 UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safegen_ros.robot.limits import Joints
-from safegen_ros.robot.mycobot.tracking import RESENDS, MotionTracker, Progress
+from safegen_ros.robot.mycobot.readings import RESENDS, MotionTracker, Progress
 
 #: Joint 1 of the emulated arm, recorded on its way from 0 to 40 deg at 50 %: [deg] every 0.1 s.
 GOES = [0.38, 2.12, 5.61, 9.91, 14.92, 20.28, 25.62, 30.58, 34.79, 37.89, 39.51, 39.91, 39.98]

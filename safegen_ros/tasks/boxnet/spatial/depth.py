@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safegen_ros.robot.families.capsules import Floats, closest
-from safegen_ros.robot.families.family import ArmFamily
+from safegen_ros.robot.families.family import ArmFamily, Floats, closest
 from safegen_ros.robot.families.swing import Place, arc, turns
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import (

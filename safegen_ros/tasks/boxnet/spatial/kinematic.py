@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safegen_ros.robot.families.capsules import Floats, closest
-from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily
+from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily, Floats, closest
 from safegen_ros.robot.families.swing import Place, length, swing, turns
 from safegen_ros.tasks.boxnet.model import Move
 from safegen_ros.tasks.boxnet.spatial.depth import ArmContact, Depth, Leg
