@@ -210,6 +210,7 @@ FAULTS: dict[str, Fault] = {
     'mover_killed': _link('mover_killed', 2 * BEAT_S),
     'mover_frozen': _link('mover_frozen', _AGENT_S),
     'guard_killed': _link('guard_killed', 2 * BEAT_S),
+    'guard_frozen': _link('guard_frozen', _AGENT_S),
     'cable_cut': _link('cable_cut', _AGENT_S, SSH),
     'server_killed': _link('server_killed', 2 * BEAT_S, SSH),
     'executor_killed': _node('executor', False, 2 * BEAT_S, _GONE, 'executor'),

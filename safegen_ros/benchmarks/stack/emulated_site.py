@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from dataclasses import replace
@@ -58,6 +59,7 @@ class EmulatedSite(Closing):
         hang_timeout_s: float = HANG_TIMEOUT_S,
     ) -> None:
         self.transport = transport
+        self._frozen = 0
         self.serial_port = folder / 'arm'
         self.emulator = Emulator(twin, link=self.serial_port, tcp_port=0, seed=seed)
         self.ssh: LoopbackSsh | None = None
@@ -88,19 +90,24 @@ class EmulatedSite(Closing):
         return agent_process(above, module)
 
     def strike(self, name: str, above: int) -> None:
-        """Lets the agent or its link fail in one of the `LINK_FAULTS`; `above` as above."""
+        """Lets the agent or its link fail: one of `LINK_FAULTS`, or `guard_frozen`."""
         if name == 'cable_cut' and self.ssh is not None:
             self.ssh.cut()
         elif name == 'server_killed' and self.ssh is not None:
             self.ssh.kill()
         else:
-            module = 'main' if name == 'guard_killed' else 'serve'
-            number = signal.SIGSTOP if name == 'mover_frozen' else signal.SIGKILL
-            os.kill(self.agent_pid(above, module), number)
+            module = 'main' if name.startswith('guard') else 'serve'
+            number = signal.SIGSTOP if name.endswith('frozen') else signal.SIGKILL
+            self._frozen = self.agent_pid(above, module)
+            os.kill(self._frozen, number)
 
     def repair(self) -> None:
         """Mends the arm and the way to it; agents come back with the next connection."""
         self.emulator.repair()
+        if self._frozen:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._frozen, signal.SIGKILL)
+            self._frozen = 0
         if self.ssh is not None:
             self.ssh.restart()
 

@@ -37,7 +37,7 @@ _CONNECT_S = 1.0
 _WRITE_S = 0.2
 #: Time to end that the watched process gets once it is told to [s].
 END_S = 8.0
-#: The heartbeat of the watched process: a line with nothing in it.
+#: The heartbeat of either process: a line with nothing in it.
 ALIVE = b'\n'
 
 
@@ -55,8 +55,8 @@ class Guard:
     """Runs `python -m safegen_ros.robot.agent.serve` and watches it.
 
     It inherits standard input and output. It writes to the descriptor of `--news` what the
-    functions of this module make; the descriptor of `--end` ends when it shall end, and when this
-    process dies.
+    functions of this module make; the descriptor of `--end` brings heartbeats of this process, and
+    ends when it shall end, and when this process dies.
 
     Args:
         arguments: for the other process.
@@ -68,6 +68,7 @@ class Guard:
         self._timeout = hang_timeout_s
         self._news, news = os.pipe()
         end, self._end = os.pipe()
+        os.set_blocking(self._end, False)
         self._told_at: float | None = None
         self._port: ArmPort | None = None
         module = [sys.executable, '-m', 'safegen_ros.robot.agent.serve']
@@ -106,6 +107,9 @@ class Guard:
             ready, _, _ = select.select([self._news], [], [], _LOOK_S)
             held_up = watched.over
             watched.restart()
+            if self._told_at is None:
+                with contextlib.suppress(OSError):  # it is full, or the other process has ended
+                    os.write(self._end, ALIVE)
             if ready:
                 data = os.read(self._news, 4096)
                 if not data:

@@ -61,7 +61,8 @@ class Link:
     Attributes:
         source: what the client says.
         sink: what the client hears.
-        end: at its end of file, the session ends too; None for none.
+        end: where the guard sends heartbeats; at its end of file, and where they cease, the session
+            ends too; None for none.
     """
 
     source: int
@@ -130,7 +131,7 @@ class Session:
         poll.register(self._link.source, select.POLLIN)
         if self._link.end is not None:
             poll.register(self._link.end, select.POLLIN)
-        heard = Deadline(FIRST_WORD_S)
+        heard, guarded = Deadline(FIRST_WORD_S), Deadline(self._timeout)
         bad = 0
         self._watched.restart()
         while True:
@@ -144,7 +145,12 @@ class Session:
             late = heard.over
             ready = [descriptor for descriptor, _ in poll.poll(0 if late else _LOOK_MS)]
             if self._link.end in ready:
-                return 'the agent was told to end'
+                if not os.read(self._link.end, _CHUNK):
+                    return 'the agent was told to end'
+                guarded.timeout_s = self._timeout
+                guarded.restart()
+            elif self._link.end is not None and guarded.over and self._arm is not None:
+                return f'the guard of the agent did not run for {guarded.timeout_s:g} s'
             data = b''
             if self._link.source in ready:
                 with contextlib.suppress(ConnectionResetError):  # it died with something unread

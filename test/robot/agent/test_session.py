@@ -309,6 +309,14 @@ def test_the_end_of_a_pipe_holds_the_arm(opened: Client, end: str) -> None:
     opened.assert_held()
 
 
+def test_a_guard_that_falls_silent_holds_the_arm(opened: Client) -> None:
+    opened.move_slowly()
+    opened._session._timeout = 0.2
+    os.write(opened.end, b'\n')
+    assert opened.ended() == 'the guard of the agent did not run for 0.2 s'
+    opened.assert_held()
+
+
 @pytest.mark.parametrize('fails', [False, True])
 def test_an_arm_that_cannot_be_released_is_not_called_held(
     opened: Client, monkeypatch: pytest.MonkeyPatch, fails: bool
