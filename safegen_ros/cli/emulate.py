@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+import queue
 import signal
-import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -69,9 +69,9 @@ def mycobot(
         faults = [parse_fault(text) for text in fault or ()]
     except FaultError as error:
         raise typer.BadParameter(error.message) from error
-    ended = threading.Event()
+    ended: queue.SimpleQueue[None] = queue.SimpleQueue()  # an Event may not be set by a handler
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda *_: ended.put(None))
     with (
         MujocoTwin(cell, poses) as twin,
         Emulator(twin, link=port, tcp_port=tcp, faults=faults, seed=seed) as emulator,
@@ -80,4 +80,4 @@ def mycobot(
         if emulator.tcp_port is not None:
             print(f'TCP port: {emulator.tcp_port}', flush=True)
         print('READY', flush=True)
-        ended.wait()
+        ended.get()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import queue
 import signal
 import sys
 import threading
@@ -33,6 +34,7 @@ def _on_stop_signals(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 def _exit_now(number: int, frame: FrameType | None) -> None:
+    _on_stop_signals(lambda *_: None)  # a second one would cut off what the first one begins
     raise SystemExit(0)
 
 
@@ -53,6 +55,9 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     Returns:
         The exit status: 0 after SIGINT or SIGTERM, 1 when the node could not start or failed.
     """
+    # Several signals come at once where a supervisor dies, and their handler runs in the middle of
+    # whatever this thread does: it must take no lock, which rules out an Event.
+    news: queue.SimpleQueue[None] = queue.SimpleQueue()
     stop = threading.Event()
     sys.setswitchinterval(SWITCH_S)
     _on_stop_signals(_exit_now)  # nothing runs yet that would have to be ended in order
@@ -81,20 +86,21 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
             raise
         finally:
             stop.set()
+            news.put(None)
 
     spinning = threading.Thread(target=spin, name='spin')
     spinning.start()
     try:
         # A signal ends even the reading of a model, which nothing else would.
         node.bring_up(stop)
-        _on_stop_signals(lambda *_: stop.set())
-        stop.wait()
+        _on_stop_signals(lambda *_: news.put(None))
+        news.get()
     except SystemExit:
         pass
     except SafegenError as error:
         print(f'cannot start: {error}', file=sys.stderr, flush=True)
         failed.set()
-    _on_stop_signals(lambda *_: stop.set())  # not a second time in the middle of the end
+    _on_stop_signals(lambda *_: None)  # not a second time in the middle of the end
     node.end()  # so that clients still get an answer
     ended.set()
     executor.wake()

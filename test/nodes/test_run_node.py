@@ -4,7 +4,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -52,7 +58,7 @@ class _Node:
             self.executor.fails = True
             self.executor.wake()
         else:
-            stop.set()
+            raise SystemExit(0)  # as a signal does
 
     def end(self) -> None:
         """Has nothing to end."""
@@ -72,3 +78,43 @@ def test_a_node_fails_where_its_executor_does(monkeypatch: pytest.MonkeyPatch, f
     monkeypatch.setattr(running.sys, 'setswitchinterval', nothing)
     made: Any = _Node(fails)
     assert running.run_node(lambda: made) == int(fails)
+
+
+SIGNALLED = """
+import sys, threading, time
+from types import SimpleNamespace
+from unittest.mock import Mock
+from safegen_ros.nodes import running
+from test_run_node import _Executor, _Node
+
+running.MultiThreadedExecutor = _Executor
+running.rclpy = SimpleNamespace(init=Mock(), try_shutdown=Mock())
+node = _Node(False)
+node.bring_up = lambda stop: time.sleep(float(sys.argv[1])) or print('up', flush=True)
+print('begins', flush=True)
+sys.exit(running.run_node(lambda: node))
+"""
+
+
+@pytest.mark.parametrize(('takes_s', 'line'), [('0', 'up'), ('60', 'begins')])
+def test_many_signals_at_once_end_a_node(takes_s: str, line: str) -> None:
+    """Where a supervisor is killed, its nodes get one for each of its threads."""
+    command = [sys.executable, '-c', SIGNALLED, takes_s]
+    folder = {'PYTHONPATH': str(Path(__file__).parent)}
+    running_nodes = [
+        subprocess.Popen(command, env=os.environ | folder, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    try:
+        for process in running_nodes:
+            assert process.stdout is not None
+            while process.stdout.readline().strip() != line:
+                assert process.poll() is None
+            time.sleep(0.05)
+            for _ in range(200):
+                process.send_signal(signal.SIGTERM)
+        assert [process.wait(WAIT_S) for process in running_nodes] == [0] * 3
+    finally:
+        for process in running_nodes:
+            process.kill()
+            process.communicate()
