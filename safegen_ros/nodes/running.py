@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
 from safegen_ros.ros.parameter_files import check_parameter_file, parameter_files
+from safegen_ros.ros.rclpy_compat import finish_callbacks
 
 SWITCH_S = 5e-4
 """How long a thread may keep the others from running [s]; each goal has to do with several."""
@@ -106,6 +107,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     executor.wake()
     # Before `shutdown`, which takes from a thread that is about to wait what would wake it up.
     spinning.join(CLOSE_TIMEOUT_S)
+    finish_callbacks(executor)
     executor.shutdown(timeout_sec=CLOSE_TIMEOUT_S)
     node.destroy_node()
     rclpy.try_shutdown()

@@ -17,6 +17,7 @@ from typing import Any
 from rclpy.action import ActionClient, ActionServer
 from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import ServerGoalHandle
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
@@ -53,6 +54,15 @@ def destroy_actions(node: Node) -> None:
     for each in list(node.waitables):
         if isinstance(each, ActionServer | ActionClient):
             each.destroy()
+
+
+def finish_callbacks(executor: MultiThreadedExecutor) -> None:
+    """Waits for the callbacks that an executor which no longer spins has handed to its threads.
+
+    In rclpy those that have not begun when it is shut down fail, each with a warning, as they use
+    its guard condition, which is gone.
+    """
+    executor._executor.shutdown(wait=True)
 
 
 def lifecycle_state(node: Any) -> tuple[int, str]:

@@ -18,7 +18,11 @@ import rclpy
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.action import CancelResponse
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import (
+    ExternalShutdownException,
+    MultiThreadedExecutor,
+    SingleThreadedExecutor,
+)
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
@@ -35,6 +39,7 @@ from safegen_ros.ros.rclpy_compat import (
     await_canceling,
     destroy_actions,
     destroy_lifecycle,
+    finish_callbacks,
     lifecycle_state,
 )
 
@@ -326,6 +331,20 @@ def test_a_destroyed_node_leaves_the_graph() -> None:
         node.destroy_node()
         wait_until(lambda: 'leaver' not in watcher.get_node_names(), 'the end of the node')
         assert kept
+
+
+@pytest.mark.usefixtures('ros_domain')
+def test_callbacks_that_have_not_begun_are_finished_before_their_executor_goes() -> None:
+    begun: list[int] = []
+    with _held_up('node') as node:
+        executor = MultiThreadedExecutor(num_threads=2, context=node.context)
+        for number in range(4):
+            executor.create_task(lambda number: (time.sleep(0.1), begun.append(number)), number)
+        for _ in range(4):
+            executor.spin_once()
+        finish_callbacks(executor)
+        assert sorted(begun) == [0, 1, 2, 3]
+        executor.shutdown()
 
 
 def test_the_workarounds_are_for_the_installed_version() -> None:

@@ -74,6 +74,7 @@ def test_a_node_fails_where_its_executor_does(monkeypatch: pytest.MonkeyPatch, f
     nothing: Any = Mock()
     monkeypatch.setattr(running, 'rclpy', SimpleNamespace(init=nothing, try_shutdown=nothing))
     monkeypatch.setattr(running, '_on_stop_signals', nothing)
+    monkeypatch.setattr(running, 'finish_callbacks', nothing)
     monkeypatch.setattr(running, '_STOP_SIGNALS', ())
     monkeypatch.setattr(running.sys, 'setswitchinterval', nothing)
     made: Any = _Node(fails)
@@ -89,6 +90,7 @@ from test_run_node import _Executor, _Node
 
 running.MultiThreadedExecutor = _Executor
 running.rclpy = SimpleNamespace(init=Mock(), try_shutdown=Mock())
+running.finish_callbacks = Mock()
 node = _Node(False)
 node.bring_up = lambda stop: time.sleep(float(sys.argv[1])) or print('up', flush=True)
 print('begins', flush=True)
