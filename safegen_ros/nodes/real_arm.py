@@ -11,17 +11,9 @@ from typing import Any
 from safegen_msgs.msg import WorldState
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.robot.agent.messages import (
-    HANG_TIMEOUT_S,
-    LINK_TIMEOUT_S,
-    TIMEOUT_RANGE_S,
-    TOOLS,
-)
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.kinds import WORLDS
 from safegen_ros.robot.cell.perception import (
-    OBSTACLE,
-    OTHER_OBJECTS,
     Perception,
     PerceptionSettings,
     read_picture,
@@ -38,44 +30,15 @@ TOPIC = 'perception/world_state'
 FRAME = 'base_link'
 """The frame of those poses; none named is taken for it."""
 
-SILENCE = 'silence of {} after which the agent holds the arm [s]'
+
+def _declared(settings: type[ArmSettings | PerceptionSettings]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(each.name, each.default, **each.metadata) for each in fields(settings))
+
 
 PARAMETERS = (
-    Parameter('transport', 'serial', 'how the real arm is reached: serial, tcp or ssh'),
-    Parameter('port', '/dev/ttyUSB0', 'serial port of the real arm'),
-    Parameter('baud', 115200, 'of that port [1/s]: 115200 M5, 1000000 Pi', 9600, 4000000),
-    Parameter('host', '', 'of the TCP or SSH server at the real arm'),
-    Parameter('tcp_port', 9000, 'of the TCP server [1]', 1, 65535),
-    Parameter('ssh_port', 22, 'of the SSH server [1]', 1, 65535),
-    Parameter('user', '', 'who logs in by SSH'),
-    Parameter('key_file', '~/.ssh/id_ed25519', 'private key of that user'),
-    Parameter('known_hosts', '~/.ssh/known_hosts', 'file with the key of the host'),
-    Parameter('agent', 'safegen-agent', 'path of the agent at the other end of SSH'),
-    Parameter('link_timeout', LINK_TIMEOUT_S, SILENCE.format('the executor'), *TIMEOUT_RANGE_S),
-    Parameter('hang_timeout', HANG_TIMEOUT_S, SILENCE.format('its mover'), *TIMEOUT_RANGE_S),
-    Parameter('tool', 'basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}'),
-    Parameter('speed_limit', 0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0),
+    *_declared(ArmSettings),
     Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
-    Parameter('perception_timeout', 5.0, 'longest wait for new pictures [s]', 0.1, 60.0),
-    Parameter('perception_samples', 7, 'pictures of which the median is taken [1]', 1, 100),
-    Parameter(
-        'perception_clock_tolerance',
-        0.1,
-        'how far ahead a stamp of a picture may be [s]',
-        0.0,
-        10.0,
-    ),
-    Parameter('height_tolerance', 0.006, 'of a perceived block and its level [m]', 0.0005, 0.014),
-    Parameter('tilt_tolerance', 5.0, 'of a perceived block [deg]', 0.5, 30.0),
-    Parameter(
-        'other_objects',
-        OBSTACLE,
-        'what perceived objects are that the task does not name: obstacle, ignore or refuse',
-        choices=OTHER_OBJECTS,
-    ),
-    Parameter(
-        'obstacle_size', 0.1, 'edge of the box that stands for such an object [m]', 0.01, 1.0
-    ),
+    *_declared(PerceptionSettings),
 )
 
 

@@ -21,8 +21,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.ros.stack_state import read_state
 from support.goals import WAIT_S
+from support.node_programs import wait_gone
 from support.single_nodes import NODES, SingleNodes
-from support.waiting import wait_until
 
 
 class SupervisedNodes(SingleNodes):
@@ -63,12 +63,12 @@ class SupervisedNodes(SingleNodes):
 
     def kill(self, name: str) -> None:
         """Kills the supervisor, and waits until all nodes have ended."""
-        pids = [self.pid(each) for each in NODES]
+        nodes = [os.pidfd_open(self.pid(each)) for each in NODES]
         assert self._supervisor is not None
         self._supervisor.kill()
         self._supervisor.wait(WAIT_S)
         self._supervisor, self._running = None, {}
-        wait_until(lambda: not any(map(_runs, pids)), 'the end of the nodes')
+        wait_gone(nodes)
         self._paused.clear()
 
     def close(self) -> None:
@@ -87,14 +87,6 @@ class SupervisedNodes(SingleNodes):
         if self._paused and self._supervisor is not None:
             self._supervisor.send_signal(signal.SIGCONT)
         self._paused.clear()
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.cell.grounding import is_rigid
+from safegen_ros.robot.cell.kinds import setting
 from safegen_ros.robot.pose import Pose
 
 OBSTACLE, IGNORE, REFUSE = 'obstacle', 'ignore', 'refuse'
@@ -33,25 +34,25 @@ KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class PerceptionSettings:
-    """When a picture counts; the names are those of the executor's parameters.
+    """When a picture counts; each field is a parameter of the executor."""
 
-    Attributes:
-        perception_timeout: longest wait for the pictures of one question [s].
-        perception_samples: pictures of which the median is taken.
-        perception_clock_tolerance: how far ahead of this computer a stamp may be [s].
-        height_tolerance: how near a block must be to a level [m].
-        tilt_tolerance: how far a block may lean [deg].
-        other_objects: one of `OTHER_OBJECTS`.
-        obstacle_size: edge of the box that stands for another object [m].
-    """
-
-    perception_timeout: float = 5.0
-    perception_samples: int = 7
-    perception_clock_tolerance: float = 0.1
-    height_tolerance: float = 0.006
-    tilt_tolerance: float = 5.0
-    other_objects: str = OBSTACLE
-    obstacle_size: float = 0.1
+    perception_timeout: float = setting(5.0, 'longest wait for new pictures [s]', 0.1, 60.0)
+    perception_samples: int = setting(7, 'pictures of which the median is taken [1]', 1, 100)
+    perception_clock_tolerance: float = setting(
+        0.1, 'how far ahead a stamp of a picture may be [s]', 0.0, 10.0
+    )
+    height_tolerance: float = setting(
+        0.006, 'of a perceived block and its level [m]', 0.0005, 0.014
+    )
+    tilt_tolerance: float = setting(5.0, 'of a perceived block [deg]', 0.5, 30.0)
+    other_objects: str = setting(
+        OBSTACLE,
+        'what perceived objects are that the task does not name: obstacle, ignore or refuse',
+        choices=OTHER_OBJECTS,
+    )
+    obstacle_size: float = setting(
+        0.1, 'edge of the box that stands for such an object [m]', 0.01, 1.0
+    )
 
 
 DEFAULTS = PerceptionSettings()
