@@ -25,14 +25,11 @@ from safegen_ros.robot.mycobot.owner import Robot
 PORT_PATIENCE_S = 8.0
 
 
-def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> Arm:
-    """Opens what a client asks for; may raise `RobotError`.
+#: Takes news of a port: before anything is sent to it, and when it is free again.
+Tell = Callable[[bytes], None]
 
-    `tell` takes news of a port before anything is sent to it, and when it is free again.
-    """
-    if request.arm == 'twin':
-        return _open_twin(sample)
 
+def _open_mycobot(request: Open, sample: Sampler, tell: Tell) -> Arm:
     effector, at = effector_of(request.tool), request.at
     robot: Robot
     if isinstance(at, SerialPort):
@@ -48,7 +45,7 @@ def open_arm(request: Open, sample: Sampler, tell: Callable[[bytes], None]) -> A
         raise
 
 
-def _open_twin(sample: Sampler) -> Arm:
+def _open_twin(request: Open, sample: Sampler, tell: Tell) -> Arm:
     try:
         from safegen_ros.robot.scene import load_scene
         from safegen_ros.robot.twin.twin import MujocoTwin
@@ -56,6 +53,10 @@ def _open_twin(sample: Sampler) -> Arm:
         cure = "pip install 'safegen_ros[sim]'"
         raise RobotError(f'there is no {error.name} on the computer of the arm: {cure}') from error
     return MujocoTwin(load_scene(), real_time_factor=1.0, sample=sample)
+
+
+#: How each arm of `messages.ARMS` is opened; each may raise `RobotError`.
+OPENERS = {'mycobot': _open_mycobot, 'twin': _open_twin}
 
 
 def serve(news: int, end: int, link_timeout_s: float) -> int:
@@ -74,7 +75,7 @@ def serve(news: int, end: int, link_timeout_s: float) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     session = Session(
         Link(sys.stdin.fileno(), sink, end),
-        lambda request, sample: open_arm(request, sample, tell),
+        lambda request, sample: OPENERS[request.arm](request, sample, tell),
         link_timeout_s=link_timeout_s,
         alive=lambda: tell(guard.ALIVE),
     )
