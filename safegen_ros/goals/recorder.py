@@ -320,7 +320,6 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
             f"start it with 'safegen up sim{argument}'",
             ErrorCode.SERVER_LOST,
         )
-    # Asked again until it answers: the service counts as there before its answers arrive here.
     answer = answer_of(
         parameters,
         GetParameters.Request(names=names),

@@ -22,8 +22,8 @@ from safegen_ros.nodes.site_rules import BoundTasks, require_same_site
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.ros import conversions, qos
-from safegen_ros.ros.calls import answer_of, wait_for
-from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.message_limits import check_sendable, check_texts
 from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.job import prove
@@ -213,7 +213,10 @@ class MonitorClient:
         self, request: MonitorStep.Request, cancelled: Callable[[], bool]
     ) -> Callable[[], None]:
         """Sends a request; what is returned waits for the answer, and raises as `watch` says."""
-        self._expect()
+        if not self._client.wait_for_service(timeout_sec=self.timeout_s):
+            raise SafegenError(
+                'the validator node is not there: start it, nothing moves without it', _AWAY
+            )
         sent = self._client.call_async(request)
 
         def answer() -> Any:
@@ -225,22 +228,9 @@ class MonitorClient:
         return lambda: self._take(answer, cancelled)
 
     def begin(self, request: MonitorStep.Request, cancelled: Callable[[], bool]) -> None:
-        """Sends the request that begins, until it is answered; raises as `watch` says.
-
-        A validator that was started anew may be there before its answers arrive here.
-        """
-        self._expect()
-        what = 'the validator'
-        self._take(
-            lambda: answer_of(self._client, request, self.timeout_s, what, _AWAY, cancelled),
-            cancelled,
-        )
-
-    def _expect(self) -> None:
-        if not self._client.wait_for_service(timeout_sec=self.timeout_s):
-            raise SafegenError(
-                'the validator node is not there: start it, nothing moves without it', _AWAY
-            )
+        """Sends the request that begins, and waits for the answer; raises as `watch` says."""
+        check_sendable(request)
+        self.ask(request, cancelled)()
 
     def _take(self, answered: Callable[[], Any], cancelled: Callable[[], bool]) -> None:
         try:

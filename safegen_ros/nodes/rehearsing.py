@@ -284,7 +284,6 @@ class RemoteRehearsal:
 
         rules = Rules(timeout_s=_SILENCE_S, dropped='the executor is not active')
         with Watch(self._heartbeats, 'the executor', active, rules) as watch:
-            # One that has done it already answers at once when it is asked again.
             return answer_of(
                 self._client,
                 request,
