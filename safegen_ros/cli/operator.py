@@ -41,7 +41,7 @@ def stop_stack(namespace: str, as_json: bool) -> int:
     with Client(place) as client:
         caller = _caller(client, 'stop')
         found = stacks_elsewhere(client.node, place)
-        # Repeated until it is answered, as it does no harm twice; the other two are said once.
+        # Unsigned, and by anybody; the other commands may have to be signed.
         what, lost = 'the service stop of the executor', ErrorCode.SERVER_LOST
         try:
             if caller is not None:
