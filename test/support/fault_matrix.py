@@ -273,10 +273,10 @@ EVERY_DAY = frozenset({
     Row('supervisor_killed', MOVING, SUPERVISED_TWIN),
     Row('power_off', WAITING, SERIAL),
     Row('mover_killed', MOVING, SERIAL),
-    Row('unplugged', HOLDING, TCP),
+    Row('unplugged', MOVING, TCP),
     Row('validator_killed', MOVING, TCP),
     Row('cable_cut', MOVING, SSH),
-    Row('executor_killed', HOLDING, SSH),
+    Row('executor_killed', MOVING, SSH),
 })  # fmt: skip
 """Each phase, each transport, and each part that fails: store, node, supervisor, arm, cable, agent
 and network, killed or frozen. The others are marked `nightly`."""
