@@ -11,14 +11,9 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.benchmarks.comparison import write_comparison
-from safegen_ros.benchmarks.household.episodes import (
-    Contestant,
-    compare,
-    measure,
-    measure_speed,
-    scripted,
-)
+from safegen_ros.benchmarks.household.episodes import Contestant, compare, measure, scripted
 from safegen_ros.benchmarks.household.plots import draw_run, rows_of
+from safegen_ros.benchmarks.household.speed import measure_speed
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.tasks.household.runs import RunOptions, play
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
