@@ -86,8 +86,7 @@ def show(
 
     Exit status: 0, 2 there is no such run or it cannot be read.
     """
-    from safegen_ros.cli.show import show_run
-    from safegen_ros.cli.show_two import show_two
+    from safegen_ros.cli.show import show_run, show_two
 
     raise typer.Exit(show_two(run, compare, as_json) if compare else show_run(run, as_json, events))
 

@@ -27,6 +27,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from safegen_ros.console.inbound import MAX_MESSAGE, Inbound
+from safegen_ros.console.viser_workarounds import page_scripts, served_through
 from safegen_ros.errors import SafegenError
 
 LOOPBACK = '127.0.0.1'
@@ -53,13 +54,6 @@ _POLICY = (
 )
 """The page loads nothing from elsewhere, and no script but its own: text that were to reach it as
 markup, against all care, could still not act."""
-
-_SCRIPTS = {
-    '1.1.1': "'sha256-5iRcjB7VnwnYpbUpHa15FmjNIRu22hIQnvWuocHMxJw=' "
-    "'sha256-o/BTEGoB4UnTxqb+3RxwUFQZkWXpqUxouHkbDNrAkqE='",
-}
-"""The two scripts in the page of a viser, the second of which the first one unpacks. Where a
-version is not known, any script that stands in the page may run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,28 +166,18 @@ def guarded(gate: Gate, inbound: Inbound) -> Iterator[None]:
         SafegenError: at the end, when no server has taken it: this viser is not the one we know,
             and nothing may be served.
     """
-    from websockets.asyncio import server as websockets_server
-
-    original: Any = websockets_server.serve
     taken = []
 
-    def serve(
-        handler: Any, *args: Any, process_request: Callable[..., Any], max_size: int, **more: Any
-    ) -> Any:
+    def guard(handler: Any, process_request: Callable[..., Any]) -> dict[str, Any]:
         taken.append(True)
-        return original(
-            inbound.guarded(handler),
-            *args,
-            process_request=_door(gate, process_request),
-            max_size=MAX_MESSAGE,
-            **more,
-        )
+        return {
+            'handler': inbound.guarded(handler),
+            'process_request': _door(gate, process_request),
+            'max_size': MAX_MESSAGE,
+        }
 
-    websockets_server.serve = serve  # type: ignore[misc, assignment]
-    try:
+    with served_through(guard):
         yield
-    finally:
-        websockets_server.serve = original  # type: ignore[misc]
     if not taken:
         raise SafegenError('this version of viser cannot be guarded: install viser 1.1')
 
@@ -237,9 +221,7 @@ def _set_title(response: Any, title: str) -> None:
 
 def _policy() -> str:
     """The policy for the page of this viser."""
-    import viser
-
-    return _POLICY.format(scripts=_SCRIPTS.get(viser.__version__, "'unsafe-inline'"))
+    return _POLICY.format(scripts=page_scripts())
 
 
 def _same(given: str, wanted: str) -> bool:

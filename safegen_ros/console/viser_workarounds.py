@@ -1,15 +1,20 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps a process that runs for months from growing where nothing in it does.
-
-The console sends some hundred messages a second to each viewer, each packed in memory that one
-thread takes and another one gives back. With a heap for each thread, as glibc has it, the holes in
-them add up: the process grew by some MB an hour while what it held stayed the same.
-"""
+"""What works around viser 1.1.1 and its web server, which offer no hook for it."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_SCRIPTS = {
+    '1.1.1': "'sha256-5iRcjB7VnwnYpbUpHa15FmjNIRu22hIQnvWuocHMxJw=' "
+    "'sha256-o/BTEGoB4UnTxqb+3RxwUFQZkWXpqUxouHkbDNrAkqE='",
+}
+"""The two scripts in the page of a viser, the second of which the first one unpacks. Where a
+version is not known, any script that stands in the page may run."""
 
 _TRIM_THRESHOLD, _ARENA_MAX = -1, -8  # of <malloc.h>
 _GIVEN_BACK = 1 << 18  # from this on, what is free at the end of the heap is given back [bytes]
@@ -17,6 +22,10 @@ _GIVEN_BACK = 1 << 18  # from this on, what is free at the end of the heap is gi
 
 def keep_compact() -> bool:
     """Has this process keep one heap; call it before threads begin.
+
+    The console sends some hundred messages a second to each viewer, each packed in memory that one
+    thread takes and another one gives back. With a heap for each thread, as glibc has it, the holes
+    in them add up: the process grew by some MB an hour while what it held stayed the same.
 
     Returns:
         whether the C library can; only glibc can, and only there is it needed.
@@ -27,3 +36,34 @@ def keep_compact() -> bool:
     # Once it is set, the size from which memory is taken outside of the heap no longer rises: what
     # messages are packed in comes and goes, and leaves a hole where it was on the heap.
     return bool(mallopt(_ARENA_MAX, 1) and mallopt(_TRIM_THRESHOLD, _GIVEN_BACK))
+
+
+def page_scripts() -> str:
+    """The scripts that may run in the page of this viser, for a content policy."""
+    import viser
+
+    return _SCRIPTS.get(viser.__version__, "'unsafe-inline'")
+
+
+@contextmanager
+def served_through(guard: Callable[[Any, Callable[..., Any]], dict[str, Any]]) -> Iterator[None]:
+    """Puts a guard before each server of viser that is made in this context.
+
+    Args:
+        guard: makes the arguments of the server from viser's handler and `process_request`.
+    """
+    from websockets.asyncio import server as websockets_server
+
+    original: Any = websockets_server.serve
+
+    def serve(
+        handler: Any, *args: Any, process_request: Callable[..., Any], max_size: int, **more: Any
+    ) -> Any:
+        guarded = guard(handler, process_request)
+        return original(guarded.pop('handler'), *args, **guarded, **more)
+
+    websockets_server.serve = serve  # type: ignore[misc, assignment]
+    try:
+        yield
+    finally:
+        websockets_server.serve = original  # type: ignore[misc]

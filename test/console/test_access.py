@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from safegen_ros.console import access as gates
+from safegen_ros.console import viser_workarounds
 from safegen_ros.console.access import Gate, guarded, is_loopback, read_token
 from safegen_ros.console.inbound import Inbound
 from safegen_ros.console.serving import serve
@@ -150,7 +150,7 @@ def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:
 
 
 def test_the_scripts_of_the_installed_viser_are_known() -> None:
-    assert viser.__version__ in gates._SCRIPTS
+    assert viser.__version__ in viser_workarounds._SCRIPTS
 
 
 @pytest.mark.parametrize('encoding', ['identity', 'gzip'])
