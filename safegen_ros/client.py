@@ -28,7 +28,6 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.srv import ValidatePlan
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
 from safegen_ros.keys.key_pair import operator_key
@@ -43,10 +42,11 @@ from safegen_ros.ros.actions import (
 from safegen_ros.ros.calls import answer_of, wait_for
 from safegen_ros.ros.commands import sign_goal
 from safegen_ros.ros.discovery import use_stack_discovery
-from safegen_ros.ros.graph import why_missing
+from safegen_ros.ros.lifecycle import why_missing
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher
 from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.rclpy_compat import destroy_actions
+from safegen_ros.sync import Closing
 
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.deadline import Deadline, WatchdogTimer, boottime
+from safegen_ros.sync import Deadline, WatchdogTimer, boottime
 
 TIMEOUT_S, PERIOD_S = 4.0, 0.25
 

@@ -14,7 +14,7 @@ from support.node_programs import node_command
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.errors import BringupError
 from safegen_ros.paths import share_dir
-from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
+from safegen_ros.ros.parameters import ParameterFileError, check_parameter_file
 
 BROKEN = {
     'a tab': ('/**/executor:\n  ros__parameters:\n\tcell: symbolic\n', 3, 'is no YAML'),

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros.places import Places
+from safegen_ros.sync import Places
 
 
 class Left(Exception):

@@ -8,9 +8,9 @@ import socket
 from typing import TYPE_CHECKING
 
 from safegen_ros.bringup.profiles import NodeSpec
-from safegen_ros.closing import Closing
 from safegen_ros.errors import BringupError
 from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.sync import Closing
 
 if TYPE_CHECKING:
     from rclpy.context import Context

@@ -23,7 +23,7 @@ from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.ros.discovery import check_distribution
-from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
+from safegen_ros.ros.parameters import ParameterFileError, check_parameter_file
 
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 

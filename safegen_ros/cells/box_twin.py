@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.robot.pose import Pose
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.atoms import atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.model import object_name, robot_name
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask

@@ -13,11 +13,11 @@ from safegen_ros.cells.box_cell import CellSample
 from safegen_ros.cells.mjcf import CAMERA, box, link
 from safegen_ros.cells.motion import Motion, errand
 from safegen_ros.cells.world import World
-from safegen_ros.closing import Closing
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.families.family import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State, Step, object_name

@@ -18,7 +18,7 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.ros.graph import why_missing
+from safegen_ros.ros.lifecycle import why_missing
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.verdict import Category
 

@@ -17,7 +17,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.graph import stacks_elsewhere
+from safegen_ros.ros.lifecycle import stacks_elsewhere
 from safegen_ros.ros.stack_state import current_domain, is_held, read_state
 
 DISCOVERY_S = 3.0

@@ -18,6 +18,6 @@ def policy(
 
     It is no protection by itself: docs/security.md says how to enforce it, and where that works.
     """
-    from safegen_ros.ros.policy import policy_xml
+    from safegen_ros.ros.interfaces import policy_xml
 
     print(policy_xml(node_specs('sim', {'namespace': namespace})[0].namespace), end='')

@@ -26,8 +26,7 @@ from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.graph import stacks_elsewhere
-from safegen_ros.ros.lifecycle import CURES
+from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
 from safegen_ros.ros.liveness import ALIVE_S
 from safegen_ros.ros.stack_state import StackState, current_domain, read_state
 from safegen_ros.ros.stop_listener import StopListener

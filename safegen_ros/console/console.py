@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from safegen_ros.client import Client
-from safegen_ros.closing import Closing
 from safegen_ros.console.access import LOOPBACK, Gate
 from safegen_ros.console.attempts_tab import AttemptsTab
 from safegen_ros.console.history_tab import HistoryTab
@@ -34,6 +33,7 @@ from safegen_ros.paths import runs_dir
 from safegen_ros.record.node_journal import task_of_goal
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros.stack_state import current_domain
+from safegen_ros.sync import Closing
 
 PORT = 8765
 """Where the console is served unless another port is asked for."""

@@ -15,13 +15,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.sync import Closing
 
 LIMIT_S = 120.0
 """Longest rehearsal, by the wall clock [s], of which it gets what the arm and the page leave."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from safegen_ros.client import Client, Options
-from safegen_ros.closing import Closing
 from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
 from safegen_ros.console.link import Link
@@ -26,6 +25,7 @@ from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ArtefactRecord, TaskRecord, UnderstoodRecord, new_run_dir
 from safegen_ros.robot.scene import Scene
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.task import WORDS, load_task
 
 LEAVE_S = 20.0

@@ -17,7 +17,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from safegen_ros.client import Client
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
@@ -54,6 +53,7 @@ from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.stack_state import current_domain
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.task import ActionTask
 
 MATCH_TIMEOUT_S = 5.0

@@ -17,7 +17,7 @@ from safegen_ros.llm.backend import CallClock, Sampling
 from safegen_ros.llm.batch_worker import BatchRow, BatchWorker, Interrupted, RowBatch
 from safegen_ros.llm.token_watch import TokenWatch
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.places import POLL_S
+from safegen_ros.sync import POLL_S
 
 BATCH = 16
 """Answers that are written together; each next one costs less than the one before."""

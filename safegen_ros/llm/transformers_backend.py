@@ -40,7 +40,7 @@ from safegen_ros.llm.model_folder import (
     quick_start,
 )
 from safegen_ros.llm.token_watch import TokenReader, TokenWatch
-from safegen_ros.places import Places
+from safegen_ros.sync import Places
 from safegen_ros.verify.admissible import Shield
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -23,12 +22,12 @@ from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.ros import diagnostics
 from safegen_ros.ros.diagnostics import Diagnostics, Health
-from safegen_ros.ros.interruption import Interruption
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
+from safegen_ros.ros.stack_state import Interruption
 from safegen_ros.tasks.site import Site, load_site, require_unchanged
 
 CLOSE_TIMEOUT_S = 3.0
@@ -55,11 +54,11 @@ class SafegenNode(ManagedNode):
         super().__init__(name, parameters)
         self.interruption = Interruption(self)
         self.goals = GoalQueue(running=1, waiting=0)
-        self.journal = GoalJournal(self)
+        self.journal = GoalJournal(self, lambda: self.site)
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health, self.site_health)
         self.site, self._site_file = Site(), Path()
-        self.commands = CommandServer(self)
+        self.commands = CommandServer(self, lambda: self.site)
         self.commands.add('set_parameters', Role.ENGINEER, self._set_signed)
         for name in ('configure', 'activate'):
             self.commands.add(name, Role.ENGINEER, partial(self._lead, name))
@@ -277,15 +276,6 @@ class SafegenNode(ManagedNode):
     def accept_cancel(self, goal_handle: object) -> CancelResponse:
         """Every goal can be cancelled in every phase."""
         return CancelResponse.ACCEPT
-
-    def unexpected(self, error: Exception) -> tuple[ErrorCode, str]:
-        """The code and message for an error that is a fault of this program.
-
-        It must not leave the callback: rclpy would answer the client with an empty result, in
-        which every number is 0, and 0 reads as success.
-        """
-        self.get_logger().error(''.join(traceback.format_exception(error)))
-        return ErrorCode.UNKNOWN, f'the {self.get_name()} failed, see its log: {error!r}'
 
     def _end(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
         """Brings a goal to its one terminal state, and fills in its errors."""

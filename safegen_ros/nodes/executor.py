@@ -39,20 +39,18 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.cell_services import KnownWorld, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.nodes.executor_parameters import PARAMETERS
 from safegen_ros.nodes.goal_journal import ExecutionLog
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
-from safegen_ros.nodes.protective_stop import ENDED_BY_STOP, ProtectiveStop
 from safegen_ros.nodes.real_arm import RealArm
-from safegen_ros.nodes.rehearsing import Rehearser
-from safegen_ros.nodes.releasing import ReleaseServer
+from safegen_ros.nodes.rehearsal import Rehearser
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
-from safegen_ros.nodes.setting_up import KnownWorld
 from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out
-from safegen_ros.nodes.sole_executor import SoleExecutor
-from safegen_ros.nodes.stop_server import StopServer
+from safegen_ros.nodes.stop_latch import SoleExecutor
+from safegen_ros.nodes.stop_server import ENDED_BY_STOP, ProtectiveStop, StopServer
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import UnboundEvent

@@ -7,7 +7,7 @@ from __future__ import annotations
 from safegen_ros.nodes.goal_journal import JOURNAL
 from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.real_arm import PARAMETERS as ARM_PARAMETERS
-from safegen_ros.nodes.rehearsing import REHEARSE
+from safegen_ros.nodes.rehearsal import REHEARSE
 from safegen_ros.robot.cell.view import ALL, VIEWS
 from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.ros.parameters import Parameter

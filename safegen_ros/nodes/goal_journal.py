@@ -7,11 +7,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from std_msgs.msg import String
 
@@ -32,10 +32,9 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
 from safegen_ros.ros import qos, record_conversions
+from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.parameters import Parameter
-
-if TYPE_CHECKING:
-    from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.tasks.site import Site
 
 JOURNAL = Parameter(
     'journal',
@@ -61,8 +60,8 @@ class GoalJournal:
         node: whose goals they are.
     """
 
-    def __init__(self, node: SafegenNode) -> None:
-        self._node = node
+    def __init__(self, node: ManagedNode, site: Callable[[], Site]) -> None:
+        self._node, self._site = node, site
         self._file: NodeJournal | None = None
         self._owed: deque[tuple[str, EndEvent]] = deque()
         self._paying = threading.Lock()
@@ -110,7 +109,7 @@ class GoalJournal:
         now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
         task = record_conversions.received_task(goal_handle.request.task, f'a client of {action}')
         run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
-        site = self._node.site.digest
+        site = self._site().digest
         begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise, site)
         self._write(goal, begun, GoalEvent(action, goal), *events)
 

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safegen_ros.closing import Closing
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.paths import data_path
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.context import Style
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, style_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -16,11 +16,10 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.keys.operators import Operator, Role, read_operators
 from safegen_ros.paths import data_path
 from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, stack_name
+from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.parameters import Parameter
-
-if TYPE_CHECKING:
-    from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.tasks.site import Site
 
 SITE_FILE = Parameter(
     'site_file',
@@ -66,8 +65,8 @@ class CommandServer:
         SafegenError: the operators file, or the key of this installation, cannot be used.
     """
 
-    def __init__(self, node: SafegenNode) -> None:
-        self._node = node
+    def __init__(self, node: ManagedNode, site: Callable[[], Site]) -> None:
+        self._node, self._site = node, site
         file = node.get_parameter(OPERATORS_FILE.name).value
         operators: Mapping[str, Operator] = read_operators(data_path(file)) if file else {}
         self.authority = Authority(operators, installation_key() if operators else None)
@@ -116,12 +115,12 @@ class CommandServer:
             Role.SENDER,
             nonce=bytes(goal_handle.goal_id.uuid).hex(),
         )
-        self._node.site.check_sender(name)
+        self._site().check_sender(name)
         return name
 
     def _serve(self, request: Operate.Request, response: Operate.Response) -> Operate.Response:
         response.keys = self.required
-        response.site = self._node.site.digest
+        response.site = self._site().digest
         try:
             check_sendable(request)
             response.message = self._done(request) if request.command else ''

@@ -30,19 +30,17 @@ from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import ApprovalGate
-from safegen_ros.nodes.attempting import AttemptLog, Teller
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.current import CurrentWorld
+from safegen_ros.nodes.clients import CurrentWorld, RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.goal_journal import goal_id_text
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.planner_parameters import PARAMETERS
-from safegen_ros.nodes.rehearsing import RemoteRehearsal
-from safegen_ros.nodes.remote import RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.run_flow import Approving, RunParts, is_words, run_task
+from safegen_ros.nodes.rehearsal import RemoteRehearsal
+from safegen_ros.nodes.run_flow import Approving, AttemptLog, RunParts, Teller, is_words, run_task
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
-from safegen_ros.nodes.step_flow import StepParts, run_step_by_step
-from safegen_ros.nodes.translating import TranslationCallbacks, Translator
+from safegen_ros.nodes.stepwise import StepParts, run_step_by_step
+from safegen_ros.nodes.translation import TranslationCallbacks, Translator
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.closing import Closing
 from safegen_ros.paths import release_dir
+from safegen_ros.sync import Closing
 
 RELEASED, MOVING, STOPPED, NEW = 'released', 'moving', 'stopped', 'new'
 

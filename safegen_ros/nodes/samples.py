@@ -13,7 +13,6 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from safegen_msgs.msg import WorldState
-from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_view import CellView
@@ -24,7 +23,8 @@ from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.ros import conversions, diagnostics, qos
 from safegen_ros.ros.diagnostics import Health
-from safegen_ros.ros.ticker import Ticker
+from safegen_ros.ros.liveness import Ticker
+from safegen_ros.sync import Closing
 
 PERIOD_S = 0.04
 """Between two samples of an idle twin [s]; 25 a second, as while it moves."""

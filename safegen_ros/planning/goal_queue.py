@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.places import Places
 from safegen_ros.planning.loop import Deadline
+from safegen_ros.sync import Places
 
 
 class GoalQueue:

@@ -24,9 +24,9 @@ from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
-from safegen_ros.closing import Closing
 from safegen_ros.record.chain import ChainWriter, Link, Signer, find_head, signer_of, verify
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.sync import Closing
 
 
 class EmptyJournalError(RecordError):

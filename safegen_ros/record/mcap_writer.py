@@ -17,8 +17,8 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from safegen_ros.closing import Closing
 from safegen_ros.record.schema import schema_text
+from safegen_ros.sync import Closing
 
 # A file that is cut off by a kill is readable up to its last whole chunk [bytes].
 CHUNK_SIZE = 128 * 1024

@@ -17,7 +17,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.closing import Closing
 from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
     KINDS,
@@ -50,6 +49,7 @@ from safegen_ros.record.journal import (
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import ReleaseRecord, RunRecord, new_run_dir
 from safegen_ros.record.run_log import KeptRun, RunState, read_event
+from safegen_ros.sync import Closing
 
 NODES = 'nodes'
 """Name of the folder of these journals, in that of all runs."""

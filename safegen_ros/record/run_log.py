@@ -10,7 +10,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.closing import Closing
 from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
     EVENTS,
@@ -25,6 +24,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_signed
 from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.run import RunRecord, TaskRecord
+from safegen_ros.sync import Closing
 
 
 class RunState(Enum):

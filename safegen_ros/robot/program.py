@@ -17,11 +17,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import Arm, ContactPair
 from safegen_ros.robot.limits import Joints, check_joints, check_speed
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+from safegen_ros.sync import Closing
 
 VERSION = 1
 #: Most steps of a program, and most bytes of its text, which fits into a line of the agent.

@@ -13,13 +13,13 @@ from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, Instance
 from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.ros.watchdog import Rules, Watch
+from safegen_ros.sync import Closing
 
 CONNECT_TIMEOUT_S = 10.0
 """How long a server may take to appear, and then to accept a goal [s]."""

@@ -17,9 +17,9 @@ from typing import TypeVar
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from safegen_ros.closing import Closing
 from safegen_ros.ros import qos
-from safegen_ros.ros.ticker import Ticker
+from safegen_ros.ros.liveness import Ticker
+from safegen_ros.sync import Closing
 
 TOPIC = '/diagnostics'
 """Absolute: all nodes of a robot report to one place, whatever their namespaces."""

@@ -24,7 +24,7 @@ from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallba
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.liveness import HeartbeatMonitor
 from safegen_ros.ros.parameters import (
     Parameter,
@@ -298,3 +298,38 @@ class ManagedNode(LifecycleNodeMixin, Node):
         if lifecycle_state(self)[0] in _PRIMARY:
             self._transition('deactivated', self.deactivate)
             self.trigger_shutdown()
+
+    def unexpected(self, error: Exception) -> tuple[ErrorCode, str]:
+        """The code and message for an error that is a fault of this program.
+
+        It must not leave the callback: rclpy would answer the client with an empty result, in
+        which every number is 0, and 0 reads as success.
+        """
+        self.get_logger().error(''.join(traceback.format_exception(error)))
+        return ErrorCode.UNKNOWN, f'the {self.get_name()} failed, see its log: {error!r}'
+
+
+def stacks_elsewhere(watcher: Node, namespace: str) -> str:
+    """The other namespaces that have an executor, for the end of a sentence; empty where none has.
+
+    Args:
+        watcher: any node of the same domain.
+        namespace: that is looked into already.
+    """
+    found = watcher.get_node_names_and_namespaces()
+    others = sorted({place for name, place in found if name == 'executor' and place != namespace})
+    if not others:
+        return ''
+    return f' (executors are in namespace {", ".join(others)}: use --namespace)'
+
+
+def why_missing(watcher: Node, heartbeats: HeartbeatMonitor, name: str) -> str:
+    """Why a node in the watcher's namespace offers nothing, with the cure."""
+    namespace = watcher.get_namespace()
+    if (name, namespace) not in watcher.get_node_names_and_namespaces():
+        return (
+            "start the stack with 'safegen up sim', in the same ROS_DOMAIN_ID"
+            f'{stacks_elsewhere(watcher, namespace)}'
+        )
+    state = heartbeats.state(name)
+    return f'the {name} is {state or "silent"}: {CURES.get(state, "look into its log")}'

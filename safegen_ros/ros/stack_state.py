@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is known on disk about a stack: a lock, and a file beside it.
+"""State of a stack on disk (a lock, and a file beside it), and what ends a process of it.
 
 A stack has one namespace of one ROS domain. The lock says whether it runs (the kernel drops it with
 its owner); the file says which it is.
@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.errors import BringupError
+from safegen_ros.errors import BringupError, SafegenError
 from safegen_ros.paths import runtime_dir
+from safegen_ros.ros.lifecycle import ManagedNode
 
 # Ports of a higher domain lie in the range that Linux hands out to anybody.
 MAX_DOMAIN = 101
@@ -186,3 +187,50 @@ def stop_running(domain: int, timeout_s: float = 15.0, namespace: str = '/') -> 
             )
         time.sleep(0.02)
     return True
+
+
+class Interruption:
+    """Knows what ends this process, or deactivates its node.
+
+    Args:
+        node: of this process.
+    """
+
+    def __init__(self, node: ManagedNode) -> None:
+        self._node = node
+        self._parent = os.getppid()
+
+    def cause(self) -> str:
+        """What it is; empty where nothing does."""
+        if os.getppid() != self._parent:
+            return 'the supervisor of the stack has ended'
+        if ending := self._taken_down():
+            return f'the stack was taken down: {ending}'
+        if self._node.inactive.is_set():
+            return f'the {self._node.get_name()} was deactivated or ended'
+        return ''
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a supervisor has started this process."""
+        return self._stack() is not None
+
+    def supervisor_beat(self) -> int:
+        """A number that changes while the supervisor runs."""
+        return last_beat(self._node.context.get_domain_id(), self._node.get_namespace())
+
+    def _taken_down(self) -> str:
+        """Why the supervisor of this process takes its stack down; empty where it does not."""
+        stack = self._stack()
+        if stack is None or stack.status != 'stopping':
+            return ''
+        return stack.reason or 'no reason is given'
+
+    def _stack(self) -> StackState | None:
+        """The stack that this process is one of; None where it is of none."""
+        try:
+            domain = self._node.context.get_domain_id()
+            stack = read_state(domain, self._node.get_namespace())
+        except (OSError, ValueError, TypeError, SafegenError):
+            return None
+        return stack if stack is not None and os.getpid() in stack.nodes.values() else None

@@ -10,18 +10,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safegen_ros.closing import Closing
-from safegen_ros.deadline import WatchdogTimer
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.ros import diagnostics
 from safegen_ros.ros.diagnostics import Health
-from safegen_ros.ros.interruption import Interruption
 from safegen_ros.ros.liveness import (
     CLIENT,
     PERIOD_S,
     HeartbeatMonitor,
     Instance,
 )
+from safegen_ros.ros.stack_state import Interruption
+from safegen_ros.sync import Closing, WatchdogTimer
 
 ACTIVE = 'active'
 

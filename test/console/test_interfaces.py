@@ -8,12 +8,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from support.graph import interfaces_of
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
-from safegen_ros.ros.graph import interfaces_of
 from safegen_ros.ros.interfaces import CONSOLE, Kind, of_node
 
 _OF_EXECUTE = '/execute_plan/_action/'

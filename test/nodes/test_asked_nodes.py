@@ -16,9 +16,9 @@ from safegen_msgs import msg
 from safegen_msgs.srv import Approve, ValidatePlan
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.nodes import remote
+from safegen_ros.nodes import clients as remote
 from safegen_ros.nodes.approval import MAX_WORDS, ApprovalGate
-from safegen_ros.nodes.remote import RemoteValidator
+from safegen_ros.nodes.clients import RemoteValidator
 
 
 def _validator(monkeypatch: pytest.MonkeyPatch, answer: Any) -> RemoteValidator:

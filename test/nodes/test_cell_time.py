@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros.nodes import sim_clock
-from safegen_ros.nodes.sim_clock import SimulationClock
-from safegen_ros.ros.ticker import Ticker
+from safegen_ros.nodes import cell_view as sim_clock
+from safegen_ros.nodes.cell_view import SimulationClock
+from safegen_ros.ros.liveness import Ticker
 
 
 class Heard:

@@ -22,7 +22,7 @@ from safegen_msgs.srv import GetWorld
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.setting_up import CURRENT, FACTS, SIMULATED
+from safegen_ros.nodes.cell_services import CURRENT, FACTS, SIMULATED
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.ros import qos
 from safegen_ros.ros.calls import answer_of

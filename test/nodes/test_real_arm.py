@@ -19,8 +19,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.cell_services import STATED
 from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
-from safegen_ros.nodes.setting_up import STATED
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.layout import initial_layout

@@ -18,8 +18,8 @@ from safegen_ros.ros.interfaces import (
     Kind,
     of_kind,
     of_node,
+    policy_xml,
 )
-from safegen_ros.ros.policy import policy_xml
 
 NODES = list(INTERFACES)
 POLICY = share_dir() / 'config' / 'security' / 'policy.xml'

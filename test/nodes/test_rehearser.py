@@ -16,7 +16,7 @@ from support.blocks_small import TWO
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.nodes.rehearsing import Rehearser
+from safegen_ros.nodes.rehearsal import Rehearser
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.observed import PerceivedWorld
 from safegen_ros.robot.cell.perception import Picture

@@ -20,6 +20,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from support.blocks_small import THREE_TEXT as THREE
+from support.graph import interfaces_of
 from support.stopping import BY_SEARCH, THREE_PLAN, Operator, stoppable_stack
 from support.waiting import WAIT_S, wait_until
 from visualization_msgs.msg import Marker, MarkerArray
@@ -33,7 +34,6 @@ from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import qos
 from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.graph import interfaces_of
 from safegen_ros.ros.interfaces import INTERFACES, Kind, of_node
 from safegen_ros.ros.parameters import MAX_TEXT
 

@@ -17,9 +17,9 @@ import pytest
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import release_store
-from safegen_ros.nodes.protective_stop import ProtectiveStop
 from safegen_ros.nodes.release_store import MOVING, RELEASED, STOPPED, ReleaseStore
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, ARM_NOT_RELEASED, StopLatch
+from safegen_ros.nodes.stop_server import ProtectiveStop
 from safegen_ros.paths import DataNotFoundError
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.verdict import Category, Verdict

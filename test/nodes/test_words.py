@@ -31,7 +31,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.planner_parameters import PARAMETERS
-from safegen_ros.nodes.translating import TranslationCallbacks, Translator
+from safegen_ros.nodes.translation import TranslationCallbacks, Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.planning.loop import Deadline

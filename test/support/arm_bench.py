@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh, has_sshd
-from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
@@ -23,6 +22,7 @@ from safegen_ros.robot.agent_client.ssh_link import SshAddress
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.sync import Closing
 from support import waiting
 
 SCENE = load_scene()

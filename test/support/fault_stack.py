@@ -17,12 +17,12 @@ import pytest
 from safegen_ros.benchmarks.stack.emulated_site import EmulatedSite
 from safegen_ros.benchmarks.stack.loopback_ssh import has_sshd
 from safegen_ros.client import Client
-from safegen_ros.closing import Closing
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.task import load_task
 from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes

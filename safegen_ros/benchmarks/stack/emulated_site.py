@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh, agent_process
-from safegen_ros.closing import Closing
 from safegen_ros.robot.agent.messages import (
     HANG_TIMEOUT_S,
     LINK_TIMEOUT_S,
@@ -22,6 +21,7 @@ from safegen_ros.robot.agent.messages import (
 from safegen_ros.robot.agent_client.channel import AgentAddress, LocalAgent
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.sync import Closing
 
 #: Ways for the agent or its link to fail: the process that moves the arm is killed or hangs, its
 #: guard is killed, nothing comes through any more, the SSH server is killed.

@@ -19,9 +19,9 @@ import sys
 import time
 from pathlib import Path
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.agent_client.ssh_link import SshAddress
+from safegen_ros.sync import Closing
 
 _START_TIMEOUT_S = 20.0
 #: sshd as root wants this folder, which its service makes otherwise.

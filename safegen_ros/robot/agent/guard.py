@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from types import FrameType
 
-from safegen_ros.deadline import Deadline
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, ArmPort, SerialPort, port_of
 from safegen_ros.robot.mycobot.frames import Command, Frame
 from safegen_ros.robot.strict_json import read_object
+from safegen_ros.sync import Deadline
 
 #: Time between two looks [s].
 _LOOK_S = 0.02

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.deadline import Deadline
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.lanes import Lane, Writer, of_arm
@@ -33,6 +32,7 @@ from safegen_ros.robot.agent.messages import (
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.program import carry_out, parse_program
+from safegen_ros.sync import Deadline
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.messages import ArmPort
@@ -30,6 +29,7 @@ from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_s
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
 from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
 from safegen_ros.robot.strict_json import FieldError, Fields
+from safegen_ros.sync import Closing
 
 _Read = TypeVar('_Read')
 

@@ -15,12 +15,11 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
-from safegen_ros.closing import Closing
-from safegen_ros.deadline import Deadline
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent_client.channel import SEND_TIMEOUT_S, AgentAddress, Channel
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+from safegen_ros.sync import Closing, Deadline
 
 #: The agent is given up after this much silence [s], or after twice that which it bears of this
 #: end, where that is longer: a slow network is slow both ways.

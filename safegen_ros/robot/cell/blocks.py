@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, Sample, World
@@ -21,6 +20,7 @@ from safegen_ros.robot.program import ProgramArm, Recorder
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.skills import Target
 from safegen_ros.robot.twin.contacts import CollisionError
+from safegen_ros.sync import Closing
 
 if TYPE_CHECKING:
     from safegen_ros.pddl.model import Atom, State

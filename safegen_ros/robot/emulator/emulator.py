@@ -18,12 +18,12 @@ import tty
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.emulator.faults import Fault, Line
 from safegen_ros.robot.emulator.firmware import Firmware
 from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, FrameReader
 from safegen_ros.robot.twin.twin import TICK, MujocoTwin
+from safegen_ros.sync import Closing
 
 #: An emulator that was held up for longer than this does not catch up [s].
 _LAG = 0.5

@@ -17,8 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.closing import Closing
-from safegen_ros.deadline import Deadline, boottime
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, ContactPair, Sample
 from safegen_ros.robot.gripper import opening_of
@@ -41,6 +39,7 @@ from safegen_ros.robot.mycobot.readings import (
     jump,
     off_way,
 )
+from safegen_ros.sync import Closing, Deadline, boottime
 
 #: A stopped arm must be seen at rest within this time [s]; a reading at a bad line takes seconds.
 REST_TIMEOUT = 4.0

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from safegen_ros.deadline import Deadline
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.gripper import opening_of
 from safegen_ros.robot.scene import GRIPPER, SUCTION, Scene
+from safegen_ros.sync import Deadline
 
 if TYPE_CHECKING:
     from safegen_ros.robot.mycobot.driver import Effector

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from safegen_ros.closing import Closing
-from safegen_ros.deadline import boottime
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.mycobot.link import Interrupted, SerialRobot, TcpRobot
+from safegen_ros.sync import Closing, boottime
 
 Robot = SerialRobot | TcpRobot
 Result = TypeVar('Result')

@@ -19,13 +19,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.description.mjcf import CAMERA, block_geom, build_mjcf
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
+from safegen_ros.sync import Closing
 
 Frame = NDArray[np.uint8]
 

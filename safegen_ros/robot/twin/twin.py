@@ -17,7 +17,6 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.closing import Closing
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
 from safegen_ros.robot.description.mjcf import (
@@ -41,6 +40,7 @@ from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.contacts import Collision, CollisionError, Contact, ContactRules
 from safegen_ros.robot.twin.tools import twin_tool
+from safegen_ros.sync import Closing
 
 #: Physics steps between two looks at stop, contacts and set-points; 10 ms of simulated time.
 STEPS_PER_TICK = 5

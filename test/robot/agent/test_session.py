@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import waiting
 
-from safegen_ros.deadline import Deadline, boottime
 from safegen_ros.errors import Canceled, RobotError
 from safegen_ros.robot.agent import session
 from safegen_ros.robot.agent.messages import MAX_LINE, Open
@@ -30,6 +29,7 @@ from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, Move, Program, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.sync import Deadline, boottime
 
 OPEN = {'op': 'open', 'arm': 'twin', 'port': '', 'baud': 115200, 'tool': 'basic-pump'}
 SCENE = load_scene()

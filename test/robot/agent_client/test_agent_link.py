@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 from support import waiting
 
-from safegen_ros.deadline import Deadline
 from safegen_ros.robot.agent.messages import VERSION, encode
 from safegen_ros.robot.agent_client import agent_link
 from safegen_ros.robot.agent_client.agent_link import AgentLink
 from safegen_ros.robot.agent_client.channel import LOOK_S, Channel, LocalAgent
+from safegen_ros.sync import Deadline
 
 HELLO = encode({'event': 'hello', 'version': VERSION, 'limits': []})
 BEAT = encode({'event': 'beat'})

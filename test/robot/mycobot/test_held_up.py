@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from safegen_ros.deadline import Deadline
 from safegen_ros.errors import Canceled, RobotError
 from safegen_ros.robot.mycobot import driver, effectors
 from safegen_ros.robot.mycobot.driver import REST_TIMEOUT
@@ -21,6 +20,7 @@ from safegen_ros.robot.mycobot.effectors import GRIPPER_TIMEOUT, PUMP_PIN, Adapt
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.mycobot.owner import READ_TRIES
 from safegen_ros.robot.mycobot.readings import POLL
+from safegen_ros.sync import Deadline
 
 UP = np.radians([0.0, -20.0, -60.0, 30.0, 0.0, 45.0])
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces and namespaces of running nodes, from the ROS graph."""
+"""Interfaces of running nodes, from the ROS graph."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from rclpy import action
 from rclpy.node import Node, NodeNameNonExistentError
 
 from safegen_ros.ros.interfaces import Kind
-from safegen_ros.ros.lifecycle import CURES
-from safegen_ros.ros.liveness import HeartbeatMonitor
 
 Seen = frozenset[tuple[Kind, str, str]]
 """Kind, resolved name and type of each interface."""
@@ -51,29 +49,3 @@ def interfaces_of(watcher: Node, name: str, namespace: str = '/') -> Seen:
         )
     except NodeNameNonExistentError:
         return frozenset()
-
-
-def stacks_elsewhere(watcher: Node, namespace: str) -> str:
-    """The other namespaces that have an executor, for the end of a sentence; empty where none has.
-
-    Args:
-        watcher: any node of the same domain.
-        namespace: that is looked into already.
-    """
-    found = watcher.get_node_names_and_namespaces()
-    others = sorted({place for name, place in found if name == 'executor' and place != namespace})
-    if not others:
-        return ''
-    return f' (executors are in namespace {", ".join(others)}: use --namespace)'
-
-
-def why_missing(watcher: Node, heartbeats: HeartbeatMonitor, name: str) -> str:
-    """Why a node in the watcher's namespace offers nothing, with the cure."""
-    namespace = watcher.get_namespace()
-    if (name, namespace) not in watcher.get_node_names_and_namespaces():
-        return (
-            "start the stack with 'safegen up sim', in the same ROS_DOMAIN_ID"
-            f'{stacks_elsewhere(watcher, namespace)}'
-        )
-    state = heartbeats.state(name)
-    return f'the {name} is {state or "silent"}: {CURES.get(state, "look into its log")}'
