@@ -50,12 +50,12 @@ def validator(
 ) -> None:
     """Speed of the validator beside VAL and unified-planning, of the shield, and memory."""
     from safegen_ros.benchmarks.speed.shield import token_costs
-    from safegen_ros.benchmarks.speed.validator import Settings, measure
+    from safegen_ros.benchmarks.speed.validator import ValidatorSettings, measure
 
     folder = _folder(out)
     console = Console()
     with stages(console) as notify:
-        report = measure(Settings(problems, plans, seed), notify)
+        report = measure(ValidatorSettings(problems, plans, seed), notify)
         costs = token_costs(problems, seed, notify)
         report = replace(report, measurements=(*report.measurements, *costs))
     _finish(report, folder, console)
@@ -110,11 +110,13 @@ def planner(
     folder = _folder(out)
     console = Console()
     if figure3:
-        asked = large.Settings(per_bin, routes, seed, time_limit, memory_limit, jobs)
+        asked = large.Figure3Settings(per_bin, routes, seed, time_limit, memory_limit, jobs)
         with _outcomes(console, len(large.figure_jobs(asked))) as notify:
             report = large.measure(asked, folder, notify)
     else:
-        wanted = paper.Settings(problems or _SEARCHED, routes, seed, time_limit, memory_limit, jobs)
+        wanted = paper.PlannerSettings(
+            problems or _SEARCHED, routes, seed, time_limit, memory_limit, jobs
+        )
         with _outcomes(console, len(paper.paper_jobs(wanted))) as notify:
             report = paper.measure(wanted, folder, notify)
     _finish(report, folder, console)
@@ -127,9 +129,9 @@ def planetarium(
     out: Out = None,
 ) -> None:
     """Time to read and compare two problems of the sizes of Planetarium."""
-    from safegen_ros.benchmarks.speed.planetarium import Settings, measure
+    from safegen_ros.benchmarks.speed.planetarium import PlanetariumSpeedSettings, measure
 
-    _run(lambda notify: measure(Settings(problems, seed), notify), out)
+    _run(lambda notify: measure(PlanetariumSpeedSettings(problems, seed), notify), out)
 
 
 @app.command()
@@ -140,9 +142,9 @@ def boxnet(
     out: Out = None,
 ) -> None:
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
-    from safegen_ros.benchmarks.speed.boxnet import Settings, measure
+    from safegen_ros.benchmarks.speed.boxnet import BoxnetSpeedSettings, measure
 
-    _run(lambda notify: measure(Settings(tasks, checks, seed), notify), out)
+    _run(lambda notify: measure(BoxnetSpeedSettings(tasks, checks, seed), notify), out)
 
 
 @app.command()
@@ -224,13 +226,13 @@ def many_goals(
 
 def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
     """Goals of one model, one at a time and many at once."""
-    from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, Settings, measure
+    from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, ConcurrencySettings, measure
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.levels import DEFAULT, level_names
     from safegen_ros.tasks.pddl3.prompts.styles import load_style
 
-    asked = Settings(model, problems, strategy or DEFAULT, seed)
+    asked = ConcurrencySettings(model, problems, strategy or DEFAULT, seed)
     level_names(asked.strategy)
     name, console = named_model(model), Console()
     style = load_style(Path(name))

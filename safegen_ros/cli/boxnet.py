@@ -271,7 +271,7 @@ def tables(
     """Measure a small model on all splits, plain, shielded and by beams, beside its stages."""
     from contextlib import ExitStack, closing
 
-    from safegen_ros.benchmarks.boxnet.tables import Asked, Study, stages_to_ask
+    from safegen_ros.benchmarks.boxnet.tables import Asked, BoxnetStudy, stages_to_ask
     from safegen_ros.benchmarks.boxnet.tables import tables as measure
     from safegen_ros.benchmarks.subjects import model_checksum, which_model
     from safegen_ros.benchmarks.tables import present
@@ -296,7 +296,7 @@ def tables(
             for name, path, splits in asked
         ]
         sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
-        study = Study(data, work, sampling, trials, rows, batch)
+        study = BoxnetStudy(data, work, sampling, trials, rows, batch)
         told = f'{folder.name}: weights {model_checksum(folder)[:16]}'
         notify = opened.enter_context(stages(console))
         found = measure(models, study, given_words(ctx), (told,), notify)

@@ -136,7 +136,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyVerb:
     """A verb of `safegen evaluate`.
 
     Attributes:
@@ -228,28 +228,28 @@ _TRAIN_DATA = Annotated[
     typer.Option(help='folder of a dataset with its training rows; by default --data'),
 ]
 
-STUDIES: dict[str, Study] = {
-    'table2': Study(
+STUDIES: dict[str, StudyVerb] = {
+    'table2': StudyVerb(
         'Stages of training: success and four classes of failures by domain (table II).',
         {**_STAGES, **_SHOTS}, _table2,
     ),
-    'table3': Study(
+    'table3': StudyVerb(
         'Formats: the same problems in PDDL3, English and JSON (table III).',
         {**_MODEL, **_DATA, **_SHOTS}, _table3,
     ),
-    'figure4': Study(
+    'figure4': StudyVerb(
         'Errors in Blocksworld after each stage of training (figure 4).',
         {**_STAGES, **_SHOTS}, _figure4,
     ),
-    'figure5': Study(
+    'figure5': StudyVerb(
         'Success by domain beside the models of the paper and GPT-5 Nano (figure 5).',
         {**_MODEL, **_DATA, **_SHOTS}, _figure5,
     ),
-    'heldout': Study(
+    'heldout': StudyVerb(
         'New problems, problems of constraint families that were held out, and new texts.',
         {**_MODEL, **_DATA, **_SHOTS}, _heldout,
     ),
-    'larger': Study(
+    'larger': StudyVerb(
         'Larger problems than those of training, such as 7 to 30 blocks: each level by itself.',
         {
             **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (_DOMAINS, None), **_LOOP,
@@ -257,7 +257,7 @@ STUDIES: dict[str, Study] = {
         },
         _larger, ('model', 'beam', 'hierarchy', 'search'),  # as ALONE, not imported for --help
     ),
-    'table4': Study(
+    'table4': StudyVerb(
         'The planning loop by strategy, also with an untrained network (table IV).',
         {
             **_MODEL, **_DATA, 'split': (Split, 'test'), **_LOOP, **_MOST,
@@ -265,12 +265,12 @@ STUDIES: dict[str, Study] = {
         },
         _table4,
     ),
-    'safety': Study(
+    'safety': StudyVerb(
         'Random problems through the planning loop; VAL judges every plan that it publishes.',
         {**_MODEL, 'count': (_RANDOM, 100), **_LOOP, **_SEED, **_RUN},
         _safety, ('model, beam',),
     ),
-    'controls': Study(
+    'controls': StudyVerb(
         'The untrained network, and copies of the plans of the most similar training problems.',
         {**_MODEL, **_DATA, 'train_data': (_TRAIN_DATA, None), **_SHOTS}, _controls,
     ),
@@ -278,7 +278,7 @@ STUDIES: dict[str, Study] = {
 """The studies of `safegen evaluate`, each a verb."""
 
 
-def _verb(study: Study) -> Callable[..., None]:
+def _verb(study: StudyVerb) -> Callable[..., None]:
     """The command of a study, with its options as Typer reads them."""
 
     def command(ctx: typer.Context, **values: Any) -> None:

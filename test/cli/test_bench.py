@@ -18,7 +18,7 @@ from safegen_ros.benchmarks.speed import shield as bench_shield
 from safegen_ros.benchmarks.speed.corpus import Notify
 from safegen_ros.benchmarks.speed.figure3 import Regime
 from safegen_ros.benchmarks.speed.report import Measurement, Report
-from safegen_ros.benchmarks.speed.validator import Settings
+from safegen_ros.benchmarks.speed.validator import ValidatorSettings
 from safegen_ros.cli.main import app
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend
@@ -54,9 +54,9 @@ def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
 def test_a_validator_run_has_a_folder_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Settings] = []
+    asked: list[ValidatorSettings] = []
 
-    def measure(settings: Settings, notify: Notify) -> Report:
+    def measure(settings: ValidatorSettings, notify: Notify) -> Report:
         asked.append(settings)
         notify('a stage', 1, 2)
         return Report('validator', {'seed': settings.seed}, (Measurement('speed', 2.0, 'x', 1.0),))
@@ -69,7 +69,7 @@ def test_a_validator_run_has_a_folder_of_its_own(
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     done = CliRunner().invoke(app, ['bench', 'validator', '--seed', '5', '--problems', '2'])
     assert done.exit_code == 0, done.output
-    assert asked == [Settings(problems=2, plans=60, seed=5)]
+    assert asked == [ValidatorSettings(problems=2, plans=60, seed=5)]
     (folder,) = tmp_path.iterdir()
     assert folder.name.startswith('bench-')
     assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}
@@ -97,7 +97,7 @@ def test_a_model_is_measured_beside_plain_generate(
     command = ['bench', 'planner', '--model', model, '--problems', '3', '--out', str(out)]
     done = CliRunner().invoke(app, [*command, '--strategy', 'shield, search'])
     assert done.exit_code == 0, done.output
-    settings = concurrency.Settings(model, 3, 'shield, search', 0)
+    settings = concurrency.ConcurrencySettings(model, 3, 'shield, search', 0)
     assert asked == [(settings, TransformersBackend, BatchingBackend, WordStyle)]
     assert {path.name for path in out.iterdir()} == {'concurrency.csv', 'concurrency.json'}
     assert '4 at once' in done.stdout

@@ -131,7 +131,7 @@ def stages_to_ask(folder: Path) -> Sequence[tuple[str, Path, Mapping[str, tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class BoxnetStudy:
     """How much is asked, and how.
 
     Attributes:
@@ -164,7 +164,11 @@ class _Case:
 
 
 def tables(
-    models: Sequence[Asked], study: Study, arguments: str, facts: Sequence[str], notify: Notify
+    models: Sequence[Asked],
+    study: BoxnetStudy,
+    arguments: str,
+    facts: Sequence[str],
+    notify: Notify,
 ) -> list[Comparison]:
     """Measures models; runs that are kept are not made again.
 
@@ -198,7 +202,7 @@ def tables(
 
 
 def _runs(
-    models: Sequence[Asked], study: Study, notify: Notify
+    models: Sequence[Asked], study: BoxnetStudy, notify: Notify
 ) -> Iterator[tuple[_Case, list[Record]]]:
     for model in models:
         for split in model.splits:
@@ -217,7 +221,7 @@ def _one(
     case: _Case,
     model: Asked,
     rows: Sequence[Row],
-    study: Study,
+    study: BoxnetStudy,
     options: PlannerOptions,
     notify: Notify,
 ) -> list[Record]:
@@ -290,7 +294,7 @@ def _comparison(
     )  # fmt: skip
 
 
-def _how(study: Study) -> str:
+def _how(study: BoxnetStudy) -> str:
     sampling = study.sampling
     rows = f'at most {study.rows} tasks of each split' if study.rows else 'all tasks'
     return (

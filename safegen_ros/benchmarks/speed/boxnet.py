@@ -30,7 +30,7 @@ OBJECTS = range(1, 6)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BoxnetSpeedSettings:
     """What `safegen bench boxnet` was asked.
 
     Attributes:
@@ -44,7 +44,7 @@ class Settings:
     seed: int
 
 
-def measure(settings: Settings, notify: Notify) -> Report:
+def measure(settings: BoxnetSpeedSettings, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:
@@ -72,7 +72,7 @@ def all_move(task: Task) -> Step:
     )
 
 
-def _steps(settings: Settings, task: Task) -> list[Measurement]:
+def _steps(settings: BoxnetSpeedSettings, task: Task) -> list[Measurement]:
     modes: tuple[tuple[IdleArms, Step, str], ...] = (
         ('ignore', all_move(task), 'all of them move'),
         ('block', all_move(task)[::2], 'every other one moves, the rest are in the way'),

@@ -40,7 +40,7 @@ _Result = TypeVar('_Result')
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ConcurrencySettings:
     """What `safegen bench planner --model` was asked.
 
     Attributes:
@@ -73,7 +73,11 @@ class Served:
 
 
 def measure(
-    settings: Settings, plain: Backend, shared: Backend, style: PromptStyle, notify: Notify
+    settings: ConcurrencySettings,
+    plain: Backend,
+    shared: Backend,
+    style: PromptStyle,
+    notify: Notify,
 ) -> Report:
     """Takes all figures.
 
@@ -133,7 +137,11 @@ def draw_tasks(problems: int, seed: int) -> list[Pddl3Task]:
 
 
 def serve_goals(
-    settings: Settings, backend: Backend, style: PromptStyle, tasks: Sequence[Pddl3Task], count: int
+    settings: ConcurrencySettings,
+    backend: Backend,
+    style: PromptStyle,
+    tasks: Sequence[Pddl3Task],
+    count: int,
 ) -> Served:
     """Plans for all tasks, with as many open at once.
 

@@ -55,7 +55,7 @@ REGIMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Figure3Settings:
     """What `safegen bench planner --figure3` was asked.
 
     Attributes:
@@ -75,7 +75,7 @@ class Settings:
     processes: int
 
 
-def figure_jobs(settings: Settings) -> list[Job]:
+def figure_jobs(settings: Figure3Settings) -> list[Job]:
     """Every problem for every route, the small ones first."""
     jobs = []
     for regime in REGIMES:
@@ -108,7 +108,7 @@ def _families(kit: DomainKit, size: Mapping[str, int]) -> list[str]:
     return found
 
 
-def measure(settings: Settings, folder: Path, notify: NotifyOutcome) -> Report:
+def measure(settings: Figure3Settings, folder: Path, notify: NotifyOutcome) -> Report:
     """Takes all figures, and draws a chart for each domain.
 
     Args:
@@ -150,7 +150,9 @@ def _solved(outcomes: Sequence[Outcome]) -> float | None:
     return 100 * sum(o.solved for o in outcomes) / len(outcomes)
 
 
-def _figures(regime: Regime, settings: Settings, outcomes: Sequence[Outcome]) -> list[Measurement]:
+def _figures(
+    regime: Regime, settings: Figure3Settings, outcomes: Sequence[Outcome]
+) -> list[Measurement]:
     found = []
     for route in settings.routes:
         own = _own(regime, route, outcomes)
@@ -181,7 +183,7 @@ def _figures(regime: Regime, settings: Settings, outcomes: Sequence[Outcome]) ->
     return found
 
 
-def _chart(regime: Regime, settings: Settings, outcomes: Sequence[Outcome]) -> Chart:
+def _chart(regime: Regime, settings: Figure3Settings, outcomes: Sequence[Outcome]) -> Chart:
     return Chart(
         title=f'{regime.domain}: constrained problems solved in {settings.time_limit_s:g} s each',
         x_label=regime.parameter,

@@ -34,7 +34,7 @@ LARGE = 55
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PlanetariumSpeedSettings:
     """What `safegen bench planetarium` was asked.
 
     Attributes:
@@ -64,7 +64,7 @@ class Case:
     equivalent: bool | None
 
 
-def measure(settings: Settings, notify: Notify) -> Report:
+def measure(settings: PlanetariumSpeedSettings, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:

@@ -22,7 +22,7 @@ OUTCOMES = 'outcomes.jsonl'
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PlannerSettings:
     """What `safegen bench planner` was asked.
 
     Attributes:
@@ -42,7 +42,7 @@ class Settings:
     processes: int
 
 
-def paper_jobs(settings: Settings) -> list[Job]:
+def paper_jobs(settings: PlannerSettings) -> list[Job]:
     """Every problem for every route, once for any plan and once for a shortest one."""
     jobs = []
     for kit in kits().values():
@@ -63,7 +63,7 @@ def paper_jobs(settings: Settings) -> list[Job]:
     return jobs
 
 
-def measure(settings: Settings, folder: Path, notify: NotifyOutcome) -> Report:
+def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> Report:
     """Takes all figures.
 
     Args:

@@ -51,7 +51,7 @@ _Work = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ValidatorSettings:
     """What `safegen bench validator` was asked.
 
     Attributes:
@@ -65,7 +65,7 @@ class Settings:
     seed: int
 
 
-def measure(settings: Settings, notify: Notify) -> Report:
+def measure(settings: ValidatorSettings, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:

@@ -18,7 +18,7 @@ from safegen_ros.benchmarks.boxnet.tables import (
     SPLITS,
     UNTRAINED,
     Asked,
-    Study,
+    BoxnetStudy,
     stages_to_ask,
     tables,
 )
@@ -73,11 +73,11 @@ class Right(HeldPlanner):
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
+def study(tmp_path: Path) -> BoxnetStudy:
     for split, found in DATA.items():
         lines = ''.join(row.to_line() for row in found)
         (tmp_path / f'{split}.jsonl').write_text(lines, encoding='utf-8')
-    return Study(tmp_path, tmp_path / 'runs', Sampling(seed=0), trials=2, rows=0, at_once=2)
+    return BoxnetStudy(tmp_path, tmp_path / 'runs', Sampling(seed=0), trials=2, rows=0, at_once=2)
 
 
 def ignore(what: str, done: int, total: int) -> None:
@@ -110,7 +110,7 @@ def test_a_model_may_come_without_its_untrained_network(tmp_path: Path) -> None:
     assert stages_to_ask(tmp_path) == [(tmp_path.name, tmp_path, MEASURED)]
 
 
-def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -> None:
+def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: BoxnetStudy) -> None:
     style = MapStyle({*KNOWN, 'next'})
     models = [
         Asked('mini', Right(), style, MEASURED),
@@ -139,7 +139,7 @@ def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: Study) -
     assert (first['split'], first['findings']) == ('test', {'unreachable': 4})
 
 
-def test_runs_that_are_kept_are_not_made_again(study: Study) -> None:
+def test_runs_that_are_kept_are_not_made_again(study: BoxnetStudy) -> None:
     backend = Right()
     models = [Asked('mini', backend, MapStyle({*KNOWN, 'next'}), MEASURED)]
     before = tables(models, study, 'DATA', (), ignore)

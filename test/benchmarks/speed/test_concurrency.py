@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from safegen_ros.benchmarks.speed import concurrency
-from safegen_ros.benchmarks.speed.concurrency import Settings, draw_tasks, measure
+from safegen_ros.benchmarks.speed.concurrency import ConcurrencySettings, draw_tasks, measure
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 
-ASKED = Settings('a script', 1, 'model, search', 0)
+ASKED = ConcurrencySettings('a script', 1, 'model, search', 0)
 WAIT_S = 60.0
 
 
@@ -80,7 +80,7 @@ def test_what_the_search_planner_answers_is_not_the_models(
 
 def test_goals_that_nobody_solves_have_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, 'AT_ONCE', (1,))
-    alone = Settings('a script', 1, 'model', 0)
+    alone = ConcurrencySettings('a script', 1, 'model', 0)
     report = measure(alone, Script([], 1), Script([], 1), InstructStyle(), lambda *stage: None)
     figures = {m.name: m for m in report.measurements}
     median = figures['1 goal at once: goal to proved plan, median']

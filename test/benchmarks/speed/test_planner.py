@@ -14,12 +14,12 @@ import pytest
 from safegen_ros.benchmarks.speed import figure3, planner
 from safegen_ros.benchmarks.speed.figure3 import REGIMES, Regime, figure_jobs
 from safegen_ros.benchmarks.speed.jobs import Job, Outcome
-from safegen_ros.benchmarks.speed.planner import Settings, paper_jobs
+from safegen_ros.benchmarks.speed.planner import PlannerSettings, paper_jobs
 from safegen_ros.search.budget import IN_PROCESS
 from safegen_ros.tasks.pddl3.domains import kits
 
-PAPER = Settings(3, (IN_PROCESS,), 0, 20.0, 1024, 1)
-LARGE = figure3.Settings(2, (IN_PROCESS,), 0, 20.0, 1024, 1)
+PAPER = PlannerSettings(3, (IN_PROCESS,), 0, 20.0, 1024, 1)
+LARGE = figure3.Figure3Settings(2, (IN_PROCESS,), 0, 20.0, 1024, 1)
 
 
 def test_paper_size_problems_are_of_the_paper_size_and_of_many_families() -> None:
