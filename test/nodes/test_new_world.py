@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.house import house
 from support.one_process import Stack, one_process_stack
 
 from safegen_ros.client import Options
@@ -23,7 +24,7 @@ from safegen_ros.verdict import Category
 
 BY_MODEL = Options(strategy='model', max_attempts=4)
 
-MOST_MODULES = 170
+MOST_MODULES = house.LIMITS['modules imported by the planner node'].most
 COUNT = """
 import sys
 import safegen_ros.nodes.planner

@@ -1,0 +1,70 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of scripts/house.py stay below their limits, and see what they are to count.
+
+test/nodes/test_new_world.py counts the imports of the planner node.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.house import house
+
+PLANNER = 'modules imported by the planner node'
+
+
+@pytest.fixture(scope='module')
+def report() -> Any:
+    return house.measure(planner=False)
+
+
+@pytest.mark.parametrize('figure', [name for name in house.LIMITS if name != PLANNER])
+def test_no_figure_is_above_its_limit(report: Any, figure: str) -> None:
+    value, most = report.figures[figure], house.LIMITS[figure].most
+    if value is None:
+        pytest.skip('no checkout of git')
+    assert value <= most, '\n'.join(
+        [
+            f'{figure}: {value}, limit {most}: simplify, do not raise it',
+            *report.details.get(figure, []),
+        ]
+    )
+
+
+FILES = {
+    'tasks/lamps.py': 'class LampGoal: ...\nclass Dimmed(LampGoal): ...\n',
+    'a.py': 'def f():\n    from safegen_ros import b\n',
+    'b.py': 'from safegen_ros.c import C\nfrom safegen_ros.a import f\n',
+    'c.py': 'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from safegen_ros import b\n'
+    'class C: ...\n',
+    'd/e.py': 'import safegen_ros.f\nclass C: ...\n',
+    'd/g.py': 'from safegen_ros.tasks import lamps as l\nx = isinstance(1, int | l.Dimmed)\n',
+    'f.py': 'from safegen_ros.d.g import x\n',
+}
+
+
+def test_what_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house, 'ROOT', tmp_path)
+    for name, text in (FILES | {'__init__.py': '', 'd/__init__.py': ''}).items():
+        path = tmp_path / 'safegen_ros' / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    report = house.measure(planner=False)
+    assert report.figures['source files'] == 9
+    assert report.figures['source lines'] == 15
+    assert report.details['files in import cycles'][1:] == [
+        '  safegen_ros.a -> safegen_ros.b',
+        '  safegen_ros.b -> safegen_ros.a',
+    ]
+    assert report.details['packages in import cycles'][1:] == [
+        '  safegen_ros.d -> safegen_ros.f',
+        '  safegen_ros.f -> safegen_ros.d',
+    ]
+    assert report.details['isinstance on a world outside tasks'] == [
+        'safegen_ros/d/g.py:2: lamps.Dimmed'
+    ]
+    assert report.details['class names used twice'] == ['C: c d.e']
+    assert report.figures['MB of tracked models'] is None
