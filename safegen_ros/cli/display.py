@@ -47,6 +47,8 @@ class RunDisplay:
         self._lock = threading.Lock()
         self._start = ''
         self._rehearsed = ''
+        self._done: dict[int, str] = {}  # lines of steps that are not on the disk yet
+        self._kept = 0
         self._live = Live(console=console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> RunDisplay:
@@ -169,7 +171,19 @@ class RunDisplay:
             self.busy(f'{count} done, now {escape(step_text(progress.current))}')
         elif progress.phase == ExecutionPhase.OBSERVED:
             bar = '█' * progress.step + '░' * (progress.total - progress.step)
-            self.line(f'  [green]✓[/] {count:>5} {bar}  {escape(step_text(progress.current))}')
+            line = f'  [green]✓[/] {count:>5} {bar}  {escape(step_text(progress.current))}'
+            self._done[progress.step] = line
+            self._show_done()
+
+    def kept(self, steps_done: int) -> None:
+        """Shows steps that are on the disk, so that a killed client loses nothing it showed."""
+        with self._lock:
+            self._kept = steps_done
+            self._show_done()
+
+    def _show_done(self) -> None:
+        for step in [each for each in self._done if each <= self._kept]:
+            self.line(self._done.pop(step))
 
 
 def _answer(attempt: Any, category: Category) -> str:

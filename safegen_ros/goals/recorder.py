@@ -110,6 +110,8 @@ class RunRecorder(Closing):
         self.joints: tuple[float, ...] = ()
         self.recording_error = ''
         self.by_hand = False
+        self.observed: Callable[[int], None] = lambda steps_done: None
+        """Called once it is on the disk that so many steps were done."""
         self._changed = threading.Condition()
         self._stamp = -1.0
         self._goals: list[str] = []  # the one that was sent, and the executions that it leads to
@@ -287,6 +289,8 @@ class RunRecorder(Closing):
         with self._changed:
             self._log.note(event)
             self._changed.notify_all()
+        if isinstance(event, ObservedEvent):
+            self.observed(event.done)
 
     def _heard_joints(self, message: JointState) -> None:
         angles = dict(zip(message.name, message.position, strict=False))
