@@ -11,13 +11,14 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo test soak lint lock model clean
+.PHONY: help setup demo quick test test-all soak lint lock model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
-	@echo 'make test [ARGS=...]           linters, types, layers, then pytest (ARGS go to pytest)'
-	@echo 'make test ARGS="-m nightly"     the rows of the fault matrix that take too long otherwise'
-	@echo 'make soak [RUNS=20] [ARGS=...] pytest again and again, until something fails'
+	@echo 'make quick [ARGS=...]          the pure tests, in a minute: no ROS, no torch'
+	@echo 'make test [ARGS=...]           linters, types, layers, all tests but the nightly ones'
+	@echo 'make test-all [ARGS=...]       the same and the nightly tests, which take an hour'
+	@echo 'make soak [RUNS=20] [ARGS=...] the tests again and again, until something fails'
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
@@ -31,13 +32,28 @@ setup:
 demo: setup
 	@$(BIN)/safegen demo $${PROBLEM:+"$$PROBLEM"}
 
+# The rooms without ROS, torch and long waits. `-p quick` fails a run that imports one of them.
+QUICK := $(addprefix test/,pddl verify search planning tasks language record/test_golden.py keys) \
+  test/test_house.py test/test_untrusted.py test/test_verdict.py
+# Four on two cores: many tests wait for an arm that moves in real time. A file stays whole, as many
+# share a stack.
+WORKERS := -n 4 --dist loadfile --no-loadscope-reorder
+
+quick: setup
+	$(BIN)/python -m pytest --quiet -n 2 --dist worksteal -p support.quick -m 'not slow and not nightly' $(QUICK) $(ARGS)
+
 test: lint
-	$(BIN)/python -m pytest $(ARGS)
+	@scripts/test_needs.sh
+	$(BIN)/python -m pytest $(WORKERS) $(ARGS)
+
+test-all: lint
+	@scripts/test_needs.sh
+	$(BIN)/python -m pytest $(WORKERS) -m '' $(ARGS)
 
 # A test that fails once in twenty runs is worse than none.
 soak: setup
 	@for run in $$(seq $${RUNS:-20}); do \
-	  echo "run $$run of $${RUNS:-20}"; $(BIN)/python -m pytest --quiet $(ARGS) || exit 1; \
+	  echo "run $$run of $${RUNS:-20}"; $(BIN)/python -m pytest --quiet $(WORKERS) $(ARGS) || exit 1; \
 	done
 
 lint: setup

@@ -42,9 +42,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(587, 400),
-    'source lines': Limit(103_922, 76_000),
-    'test files': Limit(392),
-    'test lines': Limit(56_864, 42_000),
+    'source lines': Limit(104_200, 76_000),
+    'test files': Limit(396),
+    'test lines': Limit(57_400, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
     'source files over 400 lines': Limit(12),

@@ -14,15 +14,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import llm_small
 
-from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.ros.discovery import DISCOVERY, use_stack_discovery
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+
+if TYPE_CHECKING:
+    from safegen_ros.llm.transformers_backend import TransformersBackend
 
 # Settings for every process that a test starts; they must be there before rclpy is imported. A
 # worker has those of the process that has started it: half of them would be a discovery of its own.
@@ -108,12 +110,16 @@ def tower_order() -> Pddl3Task:
 @pytest.fixture(scope='session')
 def word_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete folder of a model of words with random weights; it is read only."""
+    from support import llm_small  # the quick tier runs without torch
+
     return llm_small.word_model(tmp_path_factory.mktemp('words'), seed=1)
 
 
 @pytest.fixture(scope='session')
 def word_backend(word_folder: Path) -> TransformersBackend:
     """That model in this process."""
+    from safegen_ros.llm.transformers_backend import TransformersBackend
+
     return TransformersBackend(word_folder, 'cpu')
 
 

@@ -51,6 +51,7 @@ def test_options_change_the_recipe(built: Path) -> None:
     assert {path.suffix for path in (built / 'plots').iterdir()} == {'.png'}
 
 
+@pytest.mark.nightly
 def test_shards_are_made_and_put_together(built: Path, recipe: Path, tmp_path: Path) -> None:
     out = tmp_path / 'out'
     options = ('--recipe', recipe, '--domain', 'ferry', '--train', 6, '--no-val', '--jobs', 1)

@@ -42,6 +42,7 @@ def test_a_rule_changes_the_verdict_on_a_plan(problems: Mapping[str, Problem]) -
     assert broken.broken[0].place == 'house.txt:1:1'
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=60)
 @given(strategies.SEEDS)
 def test_a_plan_is_valid_for_the_result_if_it_is_for_the_problem_and_for_the_rules(
@@ -69,6 +70,7 @@ def test_a_plan_is_valid_for_the_result_if_it_is_for_the_problem_and_for_the_rul
     assert (verify(ruled, plan).category is Category.SUCCESS) == valid
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=60)
 @given(strategies.SEEDS)
 def test_what_a_plan_satisfies_is_no_contradiction(seed: int) -> None:

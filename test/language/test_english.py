@@ -245,6 +245,7 @@ def _nested(rng: random.Random, depth: int) -> Formula:
     return And(parts) if kind == 3 else Or(parts)
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=150)
 @given(strategies.SEEDS)
 def test_nested_negations_are_read_back_unchanged(seed: int) -> None:

@@ -133,6 +133,7 @@ def test_steps_are_left_out_only_where_they_cannot_be_among_the_best(
     assert saved > 0
 
 
+@pytest.mark.nightly
 def test_wider_beams_find_what_others_miss() -> None:
     levels = set()
     for problem in problems(16):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.overlays import configured
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 
 IMPORT_OVERLAY = """
 import importlib.resources, pathlib

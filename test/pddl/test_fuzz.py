@@ -100,6 +100,7 @@ def test_soups(text: str) -> None:
             _check(error)
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=400)
 @given(strategies.SEEDS)
 def test_mutations_of_valid_texts(seed: int) -> None:
@@ -127,6 +128,7 @@ def fuzz() -> Iterator[ModuleType]:
     del sys.modules[spec.name]
 
 
+@pytest.mark.slow
 def test_the_script_finds_nothing(
     fuzz: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ from safegen_ros.pddl.writer import constraint_text, domain_text, names_text, pr
 OPEN = AtomFormula('open', ())
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=300)
 @given(strategies.SEEDS)
 def test_a_random_task_reads_back(seed: int) -> None:

@@ -200,6 +200,7 @@ def test_a_recording_that_was_cut_off_is_read_as_far_as_it_goes(recording_node, 
         list(read_messages(cut))
 
 
+@pytest.mark.slow
 def test_damage_anywhere_is_a_record_error_or_changes_no_field(recording_node, tmp_path):
     whole, harmed = tmp_path / 'run.mcap', tmp_path / 'harmed.mcap'
     record(recording_node, whole)

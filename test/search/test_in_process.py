@@ -201,6 +201,7 @@ def test_the_time_limit_is_kept(optimal: bool) -> None:
     assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_memory_limit_is_kept(optimal: bool) -> None:
     problem = _hard()

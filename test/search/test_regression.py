@@ -89,6 +89,7 @@ def _compare(problem: Problem, compiled: SasTask | None, plain: Simulator) -> in
     return accepted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('limits', [(8, 64), (1, 1)], ids=['written out', 'by flags and axioms'])
 @pytest.mark.parametrize('operator', strategies.OPERATORS)
 def test_every_short_plan_is_judged_alike(
@@ -138,6 +139,7 @@ def _walk(rng: random.Random, problem: Problem, task: SasTask, compiled: SasTask
     return accepted
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=300)
 @given(strategies.SEEDS)
 def test_the_compiled_task_accepts_what_the_validator_accepts(seed: int) -> None:

@@ -31,6 +31,7 @@ def test_every_known_defect_is_in_the_document() -> None:
         assert f'`{name}`' in text, name
 
 
+@pytest.mark.nightly
 def test_the_figures_that_are_kept_are_those_of_the_command() -> None:
     kept = json.loads((DOCS / 'results' / 'household.json').read_text())
     tasks = list(clean_tasks().values())

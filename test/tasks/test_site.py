@@ -147,6 +147,7 @@ def test_what_is_wrong_is_refused_at_its_place(text: str, why: str) -> None:
         read_site(text, 'site.yaml')
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(at=st.integers(0, len(SITE) - 1), with_=st.characters(codec='utf-8') | st.just(''))
 def test_a_damaged_file_is_a_site_or_an_error_with_its_place(at: int, with_: str) -> None:

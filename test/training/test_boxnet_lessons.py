@@ -26,7 +26,7 @@ def shipped(name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_both_stages_learn_from_lessons(tmp_path: Path) -> None:
     recipe = load_lessons(data_path('config/boxnet/mini.json'))
     few = replace(

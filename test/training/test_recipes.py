@@ -100,7 +100,7 @@ def answers(model: Path, dataset: Path, form: str) -> str:
     return completion.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize('name', ARCHITECTURES)
 def test_recipes_of_chat_models_run(name: str, few: Path, tmp_path: Path) -> None:
     base = chat_model(tmp_path / 'base', name)
@@ -130,7 +130,7 @@ def test_recipes_of_chat_models_run(name: str, few: Path, tmp_path: Path) -> Non
     assert lines[0]['kl'] == pytest.approx(0, abs=1e-3)  # measured from where it starts
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_recipes_of_the_small_model_run(
     few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +173,7 @@ def test_recipes_of_the_small_model_run(
     assert all(0 <= line['success'] <= 1 for line in lines)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     """From rows of the benchmark to a model that `nl_to_pddl` asks."""
     from safegen_ros.datasets.planetarium.layouts import tasks_of
@@ -211,7 +211,7 @@ def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     assert backend.generate(messages, Sampling(0, max_new_tokens=8)).completion_tokens
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_smoke_recipe_learns(tmp_path: Path) -> None:
     """On rows of the kits, as many as the command in the recipe builds."""
     dataset = write_dataset(tmp_path / 'data', 600, 16, ['ferry'])

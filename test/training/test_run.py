@@ -84,6 +84,7 @@ def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_
     assert weights(run / 'model') == weights(short_run / 'model')
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('method', ['muon', 'adamw'])
 def test_a_resumed_run_takes_the_rates_of_its_recipe(
     dataset: Path, tmp_path: Path, method: str
@@ -123,6 +124,7 @@ def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
     assert [line['step'] for line in lines if 'eval_loss' in line] == [4, 8, 12]
 
 
+@pytest.mark.nightly
 def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path: Path) -> None:
     """The loss is normalised by the words of all parts, not part by part."""
     from transformers import AutoModelForCausalLM
@@ -140,6 +142,7 @@ def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path:
         assert torch.allclose(value, models[1][name], atol=2e-4), name
 
 
+@pytest.mark.nightly
 def test_running_out_of_memory_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +164,7 @@ def test_running_out_of_memory_is_named_and_mended(
     assert weights(tmp_path / 'run' / 'model') == weights(short_run / 'model')
 
 
+@pytest.mark.nightly
 def test_reinforcement_resumes_to_the_same_end(
     dataset: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +207,7 @@ def largest_file(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('method', ['_save_optimizer_and_scheduler', 'save_model'])
 def test_a_full_disk_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
@@ -225,6 +230,7 @@ def test_a_full_disk_is_named_and_mended(
     assert weights(run / 'model') == weights(short_run / 'model')
 
 
+@pytest.mark.nightly
 def test_a_disk_that_fills_with_the_model_keeps_the_run(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +250,7 @@ def no_room(folder: Path) -> None:
     raise OSError(28, 'No space left on device', str(folder))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('name', ['model.safetensors', 'optimizer.pt', 'trainer_state.json'])
 def test_a_damaged_checkpoint_is_passed_over(
     short: Path, short_run: Path, tmp_path: Path, name: str

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from support import strategies
 
@@ -217,6 +218,7 @@ def _told(verdict: Verdict) -> Expected:
     )
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=300)
 @given(strategies.SEEDS)
 def test_verdict_is_what_the_definitions_say(seed: int) -> None:
@@ -231,6 +233,7 @@ def test_verdict_is_what_the_definitions_say(seed: int) -> None:
         assert validator.verify(str(plan)) == verdict
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=150)
 @given(strategies.SEEDS)
 def test_a_task_that_was_read_means_what_was_written(seed: int) -> None:
@@ -245,6 +248,7 @@ def test_a_task_that_was_read_means_what_was_written(seed: int) -> None:
     assert _told(verdict) == expected(problem, plan), verdict.reason
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=400)
 @given(strategies.SEEDS)
 def test_monitors_agree_on_any_trajectory(seed: int) -> None:
@@ -317,6 +321,7 @@ def test_violated_means_that_no_continuation_helps(seed: int) -> None:
             assert saved, (c, states)
 
 
+@pytest.mark.slow
 def test_the_generator_reaches_every_category() -> None:
     """The properties above would mean little if most plans failed in one way."""
     verdicts: Counter[tuple[Category, bool]] = Counter()

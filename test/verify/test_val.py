@@ -32,6 +32,7 @@ def _compared(verdict: Verdict) -> tuple[Category, int, int, bool]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=160)
 @given(strategies.SEEDS)
 def test_agrees_with_val_on_random_tasks(seed: int) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 from safegen_ros.benchmarks.subjects import load_stages
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.llm.backend import Sampling
@@ -35,6 +37,7 @@ def solved(folder: Path, mode: str, among: list[Task] = TASKS) -> int:
     return sum(run.judged.verdict.ok for run in found)
 
 
+@pytest.mark.nightly
 def test_the_shipped_model_has_learned_to_plan() -> None:
     for mode in (FULL, NEXT):
         assert solved(MODEL, mode) >= FLOOR

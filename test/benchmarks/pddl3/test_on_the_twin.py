@@ -62,6 +62,7 @@ def test_a_problem_whose_shortest_plan_is_safe_shows_nothing(
         figure6(free, CROSSED, subject, 0, 10.0)
 
 
+@pytest.mark.nightly
 def test_both_sides_are_written_as_video_picture_log_and_figures(
     task: Pddl3Task, tmp_path: Path
 ) -> None:

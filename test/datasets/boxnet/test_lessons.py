@@ -64,6 +64,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('task', TASKS, ids=lambda task: task.id)
 def test_thoughts_tell_of_every_move_and_lead_to_the_answer(task: Task) -> None:
     plan = planned(task)

@@ -113,6 +113,7 @@ def test_blocks_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     assert (first, again) == (4, 2)
 
 
+@pytest.mark.nightly
 def test_shards_that_are_put_together_give_the_same_bytes(small: Path, tmp_path: Path) -> None:
     recipe, whole = small_recipe(), tmp_path / 'whole'
     for index in (2, 0, 1):
@@ -148,6 +149,7 @@ def test_a_merge_says_which_blocks_are_missing(tmp_path: Path) -> None:
         merge(tmp_path, HERE, silent)
 
 
+@pytest.mark.nightly
 def test_a_ray_cluster_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
     if find_spec('ray') is None:
         pytest.skip('ray is not installed; it is the extra "cluster"')

@@ -30,6 +30,7 @@ def _first(domain: str) -> Row:
     return next(row for row in made if isinstance(row, Row))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('domain', RECIPE.domains)
 def test_a_candidate_is_the_same_every_time(domain: str) -> None:
     made = [candidate(RECIPE, domain, number) for number in range(8)]

@@ -33,6 +33,7 @@ def rows(small: Path) -> list[Row]:
     return [row for split in SPLITS for row in read_rows(small / f'{split}.jsonl')]
 
 
+@pytest.mark.slow
 def test_an_operator_counts_where_its_constraint_is_broken(rows: list[Row]) -> None:
     for row in rows:
         broken = finding(row).broken

@@ -33,6 +33,7 @@ def rows(split: str) -> list[Row]:
     return list(read_rows(FOLDER / f'{split}.jsonl'))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('domain', BARE.domains)
 def test_the_test_problems_are_made_anew_byte_for_byte(domain: str) -> None:
     lines = (FOLDER / 'test.jsonl').read_text(encoding='utf-8').splitlines(keepends=True)
@@ -58,6 +59,7 @@ def test_the_renamed_problems_are_made_anew_byte_for_byte() -> None:
         assert renamed_row(replace(made, bucket=row.bucket), BARE) == row
 
 
+@pytest.mark.nightly
 def test_all_files_say_what_they_promise_and_val_accepts_every_plan() -> None:
     assert check(FOLDER, HERE, silent, partial=True) == 400
 

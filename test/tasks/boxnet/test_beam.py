@@ -68,6 +68,7 @@ def test_a_search_without_a_guess_finds_plans_or_none(whole: bool) -> None:
     assert short.search(60, never) is None
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_model() -> None:
     import torch
 
@@ -90,6 +91,7 @@ def test_scores_are_those_of_the_model() -> None:
     assert end < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('mode', [FULL, NEXT])
 def test_whatever_a_model_is_what_it_may_say_is_safe(
     backend: TransformersBackend, mode: str, monkeypatch: pytest.MonkeyPatch

@@ -76,6 +76,7 @@ def test_two_objects_that_change_places_cost_a_step_aside() -> None:
     assert (found.lower_bound, found.certified) == (4, False)
 
 
+@pytest.mark.nightly
 def test_the_lower_bound_is_below_an_exhaustive_search_with_two_robots() -> None:
     centres = [(x * UNIT + UNIT // 2, y * UNIT + UNIT // 2) for x in range(3) for y in range(2)]
     bases = ((UNIT, UNIT), (2 * UNIT, UNIT))
@@ -86,6 +87,7 @@ def test_the_lower_bound_is_below_an_exhaustive_search_with_two_robots() -> None
         assert found.lower_bound <= len(found.plan) <= breadth_first(task, centres)
 
 
+@pytest.mark.slow
 def test_plans_of_both_planners_are_accepted_and_repeatable() -> None:
     compared = 0
     for size, objects in [((3, 3), 2), ((4, 4), 2), ((6, 6), 3), ((5, 2), 2)]:
@@ -116,6 +118,7 @@ def test_an_unsolvable_task_has_a_proof_that_can_be_checked() -> None:
         assert plan_as_paper(task, most=50) is None
 
 
+@pytest.mark.slow
 def test_variants_are_what_they_are_called() -> None:
     for task in drawn((4, 4), 3, 10, RANDOM_ROBOTS):
         assert len(task.bases) == 9

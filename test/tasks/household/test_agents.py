@@ -60,6 +60,7 @@ def _says(*actions: str) -> list[str]:
     return [str(AgentAnswer('so', action)) for action in actions]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -170,6 +171,7 @@ def _shield(
     return build
 
 
+@pytest.mark.slow
 def test_the_shield_keeps_the_careless_agent_safe_in_every_task() -> None:
     episodes = [
         run_episode(task, GoalAgent(careful=False), EpisodeRules(shield=_shield()))
@@ -180,6 +182,7 @@ def test_the_shield_keeps_the_careless_agent_safe_in_every_task() -> None:
     assert sum(e.score.success for e in episodes) >= 15
 
 
+@pytest.mark.slow
 def test_the_shield_leaves_the_oracle_alone() -> None:
     for task in TASKS.values():
         episode = run_episode(task, GoalAgent(careful=True), EpisodeRules(shield=_shield()))
@@ -187,6 +190,7 @@ def test_the_shield_leaves_the_oracle_alone() -> None:
         assert not any(m.warning for m in episode.moments), task.id
 
 
+@pytest.mark.slow
 def test_rules_proposed_from_the_words_alone_keep_the_careless_agent_safe() -> None:
     for task in TASKS.values():
         rules = EpisodeRules(explicit=False, shield=_shield(rules=True))

@@ -101,6 +101,7 @@ def _first_broken(watch: ConstraintWatch, trace: Sequence[Objects]) -> dict[str,
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(scene_names()),
@@ -118,6 +119,7 @@ def test_monitors_agree_with_the_text(
     assert _first_broken(watch, trace) == _by_the_text(constraint, trace)
 
 
+@pytest.mark.slow
 def test_the_walks_break_constraints_of_every_kind() -> None:
     """Otherwise the property above would say little."""
     broken = set()

@@ -61,6 +61,7 @@ def test_nothing_is_done_at_first_and_something_must_be_looked_for(task: Househo
     assert task.requirements not in task.words(False)
 
 
+@pytest.mark.slow
 def test_the_oracle_solves_every_task_by_what_it_sees(oracle: Mapping[str, Episode]) -> None:
     for episode in oracle.values():
         assert episode.score.success, episode.task.id
@@ -76,12 +77,14 @@ def test_the_oracle_solves_every_task_by_what_it_sees(oracle: Mapping[str, Episo
             assert not target or target in before.known  # it names nothing that it has not seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('setting', SETTINGS[1:], ids=lambda setting: setting.name)
 def test_the_oracle_solves_every_task_in_every_setting(setting: Setting) -> None:
     episodes = [run_episode(t, GoalAgent(careful=True), EpisodeRules(setting)) for t in TASKS]
     assert all(episode.score.success for episode in episodes)
 
 
+@pytest.mark.slow
 def test_every_violation_of_the_careless_agent_is_caught_at_its_step(
     oracle: Mapping[str, Episode], careless: Mapping[str, Episode]
 ) -> None:

@@ -52,6 +52,7 @@ def test_the_runs_of_the_oracle_are_the_same(name: str) -> None:
         assert _seen(simulated.metadata()) == _seen(list(objects))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('setting', SETTINGS, ids=lambda setting: setting.name)
 def test_random_actions_are_answered_alike(setting: Setting) -> None:
     chance = random.Random(setting.name)

@@ -210,6 +210,7 @@ def test_every_action_is_answered_on_any_object(verb: Verb) -> None:
             assert feedback.success or not events
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(scene_names()),

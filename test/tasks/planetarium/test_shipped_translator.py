@@ -18,6 +18,8 @@ from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import translation_style_of
 
+pytestmark = pytest.mark.slow  # a model plans
+
 MODELS = [data_path(f'models/safegen-{name}') for name in ('words', 'requests')]
 WORLD = """(define (problem cell) (:domain blocksworld) (:objects b1 b2 b3)
     (:init (arm-empty) (on-table b1) (on b2 b1) (clear b2) (on-table b3) (clear b3))

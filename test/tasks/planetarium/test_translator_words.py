@@ -66,6 +66,7 @@ def answered(translation: Translation, right: dict[str, str]) -> str:
             return str(end.value)
 
 
+@pytest.mark.slow
 def test_right_answers_make_the_right_problem() -> None:
     """Whatever a row tells and however it does, what is learned from it is what is asked for."""
     for pair in rows(4):
@@ -77,6 +78,7 @@ def test_right_answers_make_the_right_problem() -> None:
         assert assess(wanted, text, placeholder=pair.placeholder).enforced.correct, pair.id
 
 
+@pytest.mark.slow
 @SUITE
 @given(SEEDS)
 def test_requests_have_plans_and_answers(seed: int) -> None:

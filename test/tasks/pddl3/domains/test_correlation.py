@@ -19,6 +19,7 @@ def test_spearman() -> None:
     assert spearman([5, 5, 5], [1, 2, 3]) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('name', ['blocksworld', 'ferry', 'grippers', 'spanner'])
 def test_the_weights_of_a_domain_are_good(name: str) -> None:
     told: list[None] = []

@@ -18,6 +18,7 @@ def _found(problems: int = 5) -> list[DomainFinding]:
     return list(inspect_domain('courier', problems))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', ['blocksworld', 'ferry', 'grippers', 'spanner'])
 def test_the_built_in_domains_are_in_order(name: str) -> None:
     assert list(inspect_domain(name)) == []

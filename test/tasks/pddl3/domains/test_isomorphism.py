@@ -151,6 +151,7 @@ def test_goals_and_types_count() -> None:
     assert len(forms) == 4  # the first two are the same
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 def test_many_objects_that_are_all_alike_take_no_time() -> None:
     for name, size in {

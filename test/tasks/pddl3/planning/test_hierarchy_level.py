@@ -84,6 +84,7 @@ def solved(text: str, cancelled: Cancelled = never) -> str:
     return str(solve(read_problem(text, domain, '<part>'), route='in-process').plan)
 
 
+@pytest.mark.slow
 def test_the_shipped_model_plans_eight_blocks_in_parts() -> None:
     backend, style = TransformersBackend(FOLDER, 'cpu'), load_style(FOLDER)
     outcome, heard = planned(DEFAULT, backend, style, EIGHT)
@@ -237,6 +238,7 @@ def waits(text: str, cancelled: Cancelled) -> str:
     raise Canceled('generation was stopped', ErrorCode.PLANNING_CANCELED)
 
 
+@pytest.mark.slow
 def test_it_leaves_time_for_the_levels_behind_it() -> None:
     outcome, heard = planned('hierarchy, search', Asked(waits), InstructStyle(), seconds=8.0)
     assert [a.source for a in outcome.attempts] == ['search']

@@ -24,6 +24,8 @@ from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category
 
+pytestmark = pytest.mark.slow  # a model plans
+
 SAMPLING = Sampling(1.0, 1.0, 30, seed=1)
 TIME_S = 1200.0
 

@@ -34,6 +34,7 @@ def test_renaming_a_problem_does_not_change_it(name: str, seed: int) -> None:
     assert list(ours.problem.objects) == list(theirs.problem.objects)
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=150)
 @given(strategies.SEEDS)
 def test_verdicts_stay_the_same(seed: int) -> None:

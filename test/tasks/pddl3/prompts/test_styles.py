@@ -129,6 +129,7 @@ def test_a_broken_settings_file_is_refused(tmp_path: Path, text: str) -> None:
         load_style(tmp_path)
 
 
+@pytest.mark.slow
 def test_words_need_their_tokenizer(tmp_path: Path) -> None:
     (tmp_path / 'safegen.json').write_text('{"prompt_style": "words"}')
     with pytest.raises(BackendError, match=r'tokenizer\.json'):

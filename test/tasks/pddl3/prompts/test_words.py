@@ -48,6 +48,7 @@ def test_a_vocabulary_has_marks_first_and_no_word_twice() -> None:
     assert len(set(words)) == len(words)
 
 
+@pytest.mark.nightly
 def test_different_tasks_have_different_words() -> None:
     """Brackets are left out: nothing may be lost with them."""
     for form in FORMATS:
@@ -58,6 +59,7 @@ def test_different_tasks_have_different_words() -> None:
                 assert seen.setdefault(tuple(task_words(task, form)), task.problem) == task.problem
 
 
+@pytest.mark.slow
 def test_the_tokenizer_reads_texts_as_words() -> None:
     tokenizer = word_tokenizer(vocabulary(), 512)
     for kit in kits().values():
