@@ -66,7 +66,7 @@ EXTRAS = {
 
 setup(
     name=PACKAGE,
-    version='0.1.0',
+    version='0.2.0',
     description='Robot task plans from a language model, proved safe before anything moves',
     maintainer='The safegen_ros maintainers',
     maintainer_email='safegen-ros@users.noreply.github.com',

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 BUILD = 'from setuptools import build_meta; build_meta.build_wheel("dist")'
-DATA = 'safegen_ros-0.1.0.data/data/share'
+DATA = 'safegen_ros-0.2.0.data/data/share'
 
 
 @pytest.fixture(scope='module')
@@ -25,7 +25,7 @@ def wheel(copy: Path) -> ZipFile:
 
 def test_it_is_pure_python(wheel: ZipFile) -> None:
     assert wheel.filename is not None
-    assert wheel.filename.endswith('safegen_ros-0.1.0-py3-none-any.whl')
+    assert wheel.filename.endswith('safegen_ros-0.2.0-py3-none-any.whl')
 
 
 def test_every_source_file_is_in_it(wheel: ZipFile, copy: Path) -> None:
@@ -51,12 +51,12 @@ def test_the_ros_share_directory_is_in_it(wheel: ZipFile, copy: Path) -> None:
 
 def test_no_test_or_build_output_is_in_it(wheel: ZipFile) -> None:
     tops = {name.split('/')[0] for name in wheel.namelist()}
-    assert tops == {'safegen_ros', 'safegen_ros-0.1.0.data', 'safegen_ros-0.1.0.dist-info'}
+    assert tops == {'safegen_ros', 'safegen_ros-0.2.0.data', 'safegen_ros-0.2.0.dist-info'}
     assert not [name for name in wheel.namelist() if '__pycache__' in name]
 
 
 def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
-    text = wheel.read('safegen_ros-0.1.0.dist-info/entry_points.txt').decode()
+    text = wheel.read('safegen_ros-0.2.0.dist-info/entry_points.txt').decode()
     parser = ConfigParser()
     parser.read_string(text)
     commands = dict(parser['console_scripts'])
