@@ -20,7 +20,7 @@ import numpy as np
 from safegen_ros.cells.mjcf import DAMPING, TIMESTEP
 from safegen_ros.cells.motion import Errand, Motion, Way, errand
 from safegen_ros.cells.physics import fault_of
-from safegen_ros.cells.world import World
+from safegen_ros.cells.world import CellSample, World
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.families.family import Floats
 from safegen_ros.robot.twin.render import Frame
@@ -69,23 +69,6 @@ class ConcurrentStep:
     errand: Errand
     expected: State
     number: int
-
-
-@dataclass(frozen=True, eq=False)
-class CellSample:
-    """The cell at one moment.
-
-    Attributes:
-        time: simulated time since the first state [s].
-        joints: of all arms, shape (robots, 6) [rad].
-        boxes: x, y, z [m] and w, x, y, z of the orientation of each, shape (boxes, 7).
-        carrying: the box that each robot holds; None where it holds none.
-    """
-
-    time: float
-    joints: Floats
-    boxes: Floats
-    carrying: tuple[int | None, ...]
 
 
 class BoxCell(Closing):

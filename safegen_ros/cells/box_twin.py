@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
+from safegen_ros.cells.box_cell import BoxCell, StepRefused
+from safegen_ros.cells.world import CellSample
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import ConcurrentStep

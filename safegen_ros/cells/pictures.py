@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.cells.box_cell import CellSample
 from safegen_ros.cells.mjcf import CAMERA, box, link
 from safegen_ros.cells.motion import Motion, errand
-from safegen_ros.cells.world import World
+from safegen_ros.cells.world import CellSample, World
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.families.family import Floats

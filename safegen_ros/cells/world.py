@@ -22,6 +22,23 @@ from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 _TABLE = -1
 
 
+@dataclass(frozen=True, eq=False)
+class CellSample:
+    """The cell at one moment.
+
+    Attributes:
+        time: simulated time since the first state [s].
+        joints: of all arms, shape (robots, 6) [rad].
+        boxes: x, y, z [m] and w, x, y, z of the orientation of each, shape (boxes, 7).
+        carrying: the box that each robot holds; None where it holds none.
+    """
+
+    time: float
+    joints: Floats
+    boxes: Floats
+    carrying: tuple[int | None, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """Two things that are too close.

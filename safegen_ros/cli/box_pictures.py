@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.cells.box_cell import CellSample
+from safegen_ros.cells.world import CellSample
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.replay import recorded_steps

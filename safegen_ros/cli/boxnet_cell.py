@@ -89,7 +89,8 @@ def run(
     film: Annotated[Path | None, typer.Option(help='film of the run, such as run.mp4')] = None,
 ) -> None:
     """Carry a plan out in MuJoCo, every step proved anew before it is taken."""
-    from safegen_ros.cells.box_cell import BoxCell, CellSample
+    from safegen_ros.cells.box_cell import BoxCell
+    from safegen_ros.cells.world import CellSample
     from safegen_ros.goals.files import read_text
     from safegen_ros.paths import data_path
     from safegen_ros.tasks.boxnet.model import is_spatial, plan_json, read_task

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from safegen_ros.benchmarks.boxnet.spatial import WHY, Case, agreement, random_cases
-from safegen_ros.cells.box_cell import BoxCell, CellSample, StepRefused
+from safegen_ros.cells.box_cell import BoxCell, StepRefused
 from safegen_ros.cells.motion import rrt_connect
 from safegen_ros.cells.physics import Physics
 from safegen_ros.cells.pictures import draw_judged, write_film
-from safegen_ros.cells.world import World
+from safegen_ros.cells.world import CellSample, World
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.robot.twin import render
