@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,6 +126,7 @@ def share(
     Exit status: 0, 2 there is no such run, it cannot be read, or the file cannot be written.
     """
     from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
+    from safegen_ros.cli.show import with_run
     from safegen_ros.console.share import write_share
     from safegen_ros.errors import SafegenError
 
@@ -141,18 +141,3 @@ def share(
         return EXIT_OK
 
     raise typer.Exit(with_run(run, work))
-
-
-def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:
-    """Does something with the run that a user means; a run that cannot be read is bad input."""
-    from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
-    from safegen_ros.paths import runs_dir
-    from safegen_ros.record.history import find_run
-    from safegen_ros.record.json_form import RecordError
-
-    try:
-        found, kept = find_run(runs_dir(), name)
-    except RecordError as error:
-        print_error(error.message)
-        return EXIT_BAD_INPUT
-    return work(found, kept)

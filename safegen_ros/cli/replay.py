@@ -12,8 +12,7 @@ from typing import Any
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
-from safegen_ros.cli.kept_runs import with_run
-from safegen_ros.cli.show import record_state
+from safegen_ros.cli.show import record_state, with_run
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.replay import (
     ExecutionCheck,

@@ -12,16 +12,16 @@ from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.kept_runs import with_run
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.console.compare import Difference, compare_runs
 from safegen_ros.errors import SafegenError
+from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import signature_words
-from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
+from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
-from safegen_ros.record.json_form import plain
+from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
 from safegen_ros.record.run_log import KeptRun, load_run
@@ -29,6 +29,16 @@ from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
 
 _LONGEST = 120  # of the values of an event on one line [characters]
+
+
+def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:
+    """Does something with the run that a user means; a run that cannot be read is bad input."""
+    try:
+        found, kept = find_run(runs_dir(), name)
+    except RecordError as error:
+        print_error(error.message)
+        return EXIT_BAD_INPUT
+    return work(found, kept)
 
 
 def show_run(name: str, as_json: bool, events: bool) -> int:
