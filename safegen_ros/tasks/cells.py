@@ -8,12 +8,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Cell, ConcurrentStep
-from safegen_ros.robot.pose import Pose
+
+if TYPE_CHECKING:  # it needs numpy, which no proof does
+    from safegen_ros.robot.pose import Pose
 
 SYMBOLIC, TWIN = 'symbolic', 'twin'
 

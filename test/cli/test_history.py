@@ -185,8 +185,8 @@ def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> Non
     ):
         assert words in out
     assert [line.split()[2] for line in out.split('events\n')[1].splitlines()] == [
-        'task', 'goal', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step', 'observed',
-        'step', 'observed', 'result', 'end', 'measured', 'files',
+        'task', 'goal', 'unbound', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step',
+        'observed', 'step', 'observed', 'result', 'end', 'measured', 'files',
     ]  # fmt: skip
     assert 'events' not in safegen('show', FIRST, '--no-events')[1]
 
@@ -196,7 +196,7 @@ def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> Non
     assert (values['run'], values['state'], values['result']) == (FIRST, 'ENDED', 'SUCCESS')
     assert values['record']['plan'] == list(PLAN)
     assert values['record']['attempts'][1]['verdict']['category'] == 'SAFETY_VIOLATION'
-    assert len(values['events']) == 15
+    assert len(values['events']) == 16
 
 
 def test_a_run_that_was_cut_off_shows_what_had_begun(safegen: CommandLine, runs: Path) -> None:

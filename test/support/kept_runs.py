@@ -17,6 +17,7 @@ from safegen_ros.record.events import (
     ResultEvent,
     StackEvent,
     StepEvent,
+    UnboundEvent,
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.run import (
@@ -53,6 +54,7 @@ def keep_run(
     """Writes down a run of three attempts whose last one was executed on symbols."""
     with RunLog(folder, task_record(TASK, 'two.pddl', '')) as log:
         log.note(GoalEvent('run_task', '0f' * 16))
+        log.note(UnboundEvent(('always-clear: the task has no object table',)))
         log.note(StackEvent(ModelRecord('models/tiny', 5, 0.6, 0.9, 3, True), SYMBOLIC))
         for number, text in enumerate((UNREADABLE, UNSAFE, '\n'.join(PLAN)), 1):
             steps = () if text == UNREADABLE else tuple(text.split('\n'))
