@@ -4,17 +4,13 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
 from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S, Feedback
-from support.leading import STEPS, Manager
+from support.leading import Manager
 from support.model_server import MODEL, ModelServer
 from support.motion import Motion
 from support.stopping import ENDLESS, THREE_PLAN, Operator
@@ -25,9 +21,6 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.ros.stack_state import read_state
-
-WARM_UP, CYCLES, WINDOWS = 5, 100, 5
 
 
 @pytest.fixture(scope='module')
@@ -144,35 +137,3 @@ def test_a_planner_gives_up_its_goal_and_an_inactive_validator_gives_no_verdict(
     refused = client.plan(THREE, options=ENDLESS)
     assert ErrorCode(refused.error_code) is ErrorCode.VALIDATOR_UNAVAILABLE, refused.error_msg
     assert 'the validator is inactive' in refused.error_msg
-
-
-def test_many_lives_leave_nothing_behind(
-    ros_domain: int, client: Client, managers: dict[str, Manager]
-) -> None:
-    running = read_state(ros_domain)
-    assert running is not None
-
-    def held(node: str) -> tuple[int, int, float]:
-        """Threads, open files and memory [MiB] of a node."""
-        process = Path('/proc', str(running.nodes[f'/{node}']))
-        pages = int((process / 'statm').read_text().split()[1])
-        threads, files = (len(os.listdir(process / name)) for name in ('task', 'fd'))
-        return threads, files, pages * resource.getpagesize() / 2**20
-
-    # The twin is one large allocation that comes and goes; the rest is the same without it.
-    assert managers['executor'].set('cell', 'symbolic') == ''
-    for name, manager in managers.items():
-        for _ in range(WARM_UP):
-            manager.lead(*STEPS)
-        looks = [held(name)]
-        for _ in range(WINDOWS):
-            for _ in range(CYCLES // WINDOWS):
-                manager.lead(*STEPS)
-            looks.append(held(name))
-        # Threads of the pool come one by one until all callbacks have found one that was free, each
-        # with a heap of its own. What leaks does so in every cycle, and so in each of the windows.
-        for what, most in enumerate((2, 2, 0.5)):
-            growth = [after[what] - before[what] for before, after in pairwise(looks)]
-            assert min(growth) < most, (name, what, growth)
-        assert manager.state == 'unconfigured'
-    assert managers['executor'].set('cell', 'twin') == ''

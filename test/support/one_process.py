@@ -86,14 +86,16 @@ def one_process_stack(folder: Path, more: str = '', namespace: str = '/') -> Ite
 
             spinning = threading.Thread(target=spin)
             spinning.start()
-            for node in nodes:
-                node.bring_up(threading.Event())
-            yield Stack(client, server, Operator(client), *nodes)
-            for node in reversed(nodes):
-                node.end()
-            executor.shutdown(timeout_sec=WAIT_S)
-            spinning.join(WAIT_S)
-            for node in nodes:
-                node.destroy_node()
+            try:
+                for node in nodes:
+                    node.bring_up(threading.Event())
+                yield Stack(client, server, Operator(client), *nodes)
+            finally:
+                for node in reversed(nodes):
+                    node.end()
+                executor.shutdown(timeout_sec=WAIT_S)
+                spinning.join(WAIT_S)
+                for node in nodes:
+                    node.destroy_node()
         finally:
             rclpy.try_shutdown()
