@@ -29,8 +29,8 @@ from safegen_ros.goals.recorder import RunRecorder, Stage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.present.report import write_report
 from safegen_ros.record.provenance import source_commit, versions
-from safegen_ros.record.report import write_report
 from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.stages import GoalStage

@@ -127,8 +127,8 @@ def share(
     """
     from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
     from safegen_ros.cli.show import with_run
-    from safegen_ros.console.share import write_share
     from safegen_ros.errors import SafegenError
+    from safegen_ros.record.present.share import write_share
 
     def work(folder: Path, kept: KeptRun) -> int:
         to = out or Path(f'{kept.record.run_id}.html')

@@ -14,7 +14,6 @@ from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.cli.verdicts import show_verdict
-from safegen_ros.console.compare import Difference, compare_runs
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
@@ -22,7 +21,8 @@ from safegen_ros.record.chain import signature_words
 from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.json_form import RecordError, plain
-from safegen_ros.record.report import listed_steps, steps_in_all
+from safegen_ros.record.present.compare import Difference, compare_runs
+from safegen_ros.record.present.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
 from safegen_ros.record.run_log import KeptRun, load_run
 from safegen_ros.tasks.pddl3.task import WORDS

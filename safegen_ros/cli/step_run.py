@@ -32,8 +32,8 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.present.report import write_report
 from safegen_ros.record.provenance import source_commit, versions
-from safegen_ros.record.report import write_report
 from safegen_ros.record.run import (
     TWIN,
     ArtefactRecord,

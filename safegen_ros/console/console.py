@@ -16,21 +16,22 @@ from functools import partial
 
 from safegen_ros.client import Client
 from safegen_ros.console.access import LOOPBACK, Gate
-from safegen_ros.console.attempts_tab import AttemptsTab
 from safegen_ros.console.history_tab import HistoryTab
 from safegen_ros.console.link import Link
 from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import Motion
-from safegen_ros.console.runs import problem_of
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
+from safegen_ros.console.shown import goal_html
 from safegen_ros.console.stack_view import stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
-from safegen_ros.console.state import ConsoleState, GoalView
+from safegen_ros.console.state import ConsoleState, GoalView, Snapshot
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.node_journal import task_of_goal
+from safegen_ros.record.present.cards import attempt_html
+from safegen_ros.record.present.runs import problem_of
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.sync import Closing
@@ -43,6 +44,8 @@ SCENE_HZ, PAGE_HZ, ASK_HZ = 60.0, 8.0, 1.0
 the arm is looked at when a sample has come."""
 
 _TOGETHER_S = 0.004  # the poses of the blocks come right behind the joints
+
+_ATTEMPTS_SHOWN = 12  # the newest first; all are in the record
 
 _LOOK_UP_S = (0.1, 0.5, 1.0, 2.0)  # waits before the journals are read for a goal of somebody else
 _PANEL_WIDTH = 430  # pixels
@@ -134,7 +137,7 @@ class Console(Closing):
             with below.add_tab('Task'):
                 self._task = TaskTab(parts)
         with below.add_tab('Attempts'):
-            self._attempts = AttemptsTab(parts)
+            self._attempts = _AttemptsTab(parts)
         with below.add_tab('Stack'):
             self._stack = Html(gui)
             if not parts.read_only:
@@ -256,3 +259,36 @@ class Console(Closing):
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
         self._client.close()
+
+
+class _AttemptsTab:
+    """What became of the goal up to now.
+
+    Args:
+        parts: what it is made of; a tab of the page is open.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._goal = Html(parts.gui)
+        # Always the same places, so that hours of goals leave nothing behind in the page.
+        self._places = [Html(parts.gui) for _ in range(_ATTEMPTS_SHOWN)]
+        self._drawn: dict[tuple[str, int, bool], str] = {}
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Shows what is known."""
+        self._goal.show(goal_html(snapshot.goal))
+        shown = self._attempts(snapshot.goal)
+        for place, content in zip(self._places, (*shown, *('',) * _ATTEMPTS_SHOWN), strict=False):
+            place.show(content)
+
+    def _attempts(self, goal: GoalView | None) -> tuple[str, ...]:
+        if goal is None:
+            self._drawn = {}
+            return ()
+        drawn = {}
+        for attempt in goal.attempts[::-1][:_ATTEMPTS_SHOWN]:
+            problem = goal.problems.get(attempt.replan)
+            key = (goal.id, attempt.number, problem is not None)
+            drawn[key] = self._drawn.get(key) or attempt_html(attempt, problem)
+        self._drawn = drawn
+        return tuple(drawn.values())

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.console.cards import attempt_html, panel, task_html
-from safegen_ros.console.compare import compare, compare_html
-from safegen_ros.console.markup import element, escaped
 from safegen_ros.console.motion import Motion, load_motion
-from safegen_ros.console.pictures import film_html
-from safegen_ros.console.runs import (
+from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
+from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.history import find_run
+from safegen_ros.record.present.cards import attempt_html, panel, task_html
+from safegen_ros.record.present.compare import compare, compare_html
+from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.pictures import film_html
+from safegen_ros.record.present.runs import (
     Frame,
     RunLine,
     download,
@@ -25,12 +30,7 @@ from safegen_ros.console.runs import (
     problem_of_attempt,
     run_lines,
 )
-from safegen_ros.console.share import share_html
-from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
-from safegen_ros.console.widgets import Html, Parts, put
-from safegen_ros.errors import SafegenError
-from safegen_ros.pddl.model import Problem
-from safegen_ros.record.history import find_run
+from safegen_ros.record.present.share import share_html
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.limits import JOINT_NAMES
 

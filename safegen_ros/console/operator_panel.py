@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from safegen_ros.console.cards import STYLE, panel
-from safegen_ros.console.markup import PARTS_CSS, element, escaped
 from safegen_ros.console.shown import countdown_words, plan_html, situation, tried_html
 from safegen_ros.console.state import Pending, Snapshot
 from safegen_ros.console.widgets import Html, Parts, put
-from safegen_ros.console.wording import next_words
+from safegen_ros.record.present.cards import STYLE, panel
+from safegen_ros.record.present.markup import PARTS_CSS, element, escaped
+from safegen_ros.record.present.wording import next_words
 
 _SHOWN_DIGITS = 8
 

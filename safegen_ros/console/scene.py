@@ -15,9 +15,9 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from safegen_ros.console.towers import wanted_towers
 from safegen_ros.console.widgets import put
 from safegen_ros.pddl.model import Problem
+from safegen_ros.record.present.towers import wanted_towers
 from safegen_ros.robot.description.links import BASE_SIZE, TOOL_RADIUS, flange_offset, links
 from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from safegen_ros.console.cards import MOST_LIT, panel, reading_html, steps_html, task_html
-from safegen_ros.console.constraint_status import lights, lights_html
-from safegen_ros.console.markup import element, escaped
 from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
-from safegen_ros.console.wording import (
+from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.present.cards import MOST_LIT, panel, reading_html, steps_html, task_html
+from safegen_ros.record.present.constraint_status import lights, lights_html
+from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.wording import (
     Situation,
     difference_words,
     ended_words,
@@ -16,8 +18,6 @@ from safegen_ros.console.wording import (
     step_words,
     steps_of,
 )
-from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.model import Problem
 
 _STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from safegen_ros.console.cards import panel
-from safegen_ros.console.markup import element, escaped
 from safegen_ros.console.state import Snapshot
+from safegen_ros.record.present.cards import panel
+from safegen_ros.record.present.markup import element, escaped
 
 LEVELS = ('well', 'warning', 'ERROR', 'silent')
 """What the levels of `/diagnostics` are called."""

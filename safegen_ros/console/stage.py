@@ -12,11 +12,11 @@ from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
 from safegen_ros.console.state import GoalView, Look, Snapshot
 from safegen_ros.console.widgets import put
-from safegen_ros.console.wording import steps_of
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text
+from safegen_ros.record.present.wording import steps_of
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.limits import JOINT_NAMES

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from safegen_ros.client import Options
 from safegen_ros.console import choices
-from safegen_ros.console.cards import panel, reading_html, task_html
 from safegen_ros.console.choices import Chosen
-from safegen_ros.console.markup import element, escaped, list_html
-from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.rules import Trouble, Understood, understand
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
+from safegen_ros.record.present.cards import panel, reading_html, task_html
+from safegen_ros.record.present.markup import element, escaped, list_html
+from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
 
 PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'

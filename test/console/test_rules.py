@@ -14,7 +14,7 @@ from support import strategies
 
 from safegen_ros.api import Problem
 from safegen_ros.console.rules import understand
-from safegen_ros.console.wording import rule_words
+from safegen_ros.record.present.wording import rule_words
 
 TOWER_ORDER = Problem.load(Path(__file__).parents[2] / 'examples/tower_order.pddl')
 

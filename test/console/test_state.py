@@ -13,7 +13,6 @@ from support.blocks_small import THREE
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.console import state
-from safegen_ros.console.cards import attempt_html
 from safegen_ros.console.shown import (
     countdown_words,
     goal_html,
@@ -31,9 +30,10 @@ from safegen_ros.console.state import (
     Snapshot,
     StopView,
 )
-from safegen_ros.console.wording import NEXT, next_words
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.record.present.cards import attempt_html
+from safegen_ros.record.present.wording import NEXT, next_words
 from safegen_ros.ros import conversions
 from safegen_ros.verdict import Category, Verdict
 

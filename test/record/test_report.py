@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.present.report import render_report, write_report
 from safegen_ros.record.provenance import source_commit, versions
-from safegen_ros.record.report import render_report, write_report
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,

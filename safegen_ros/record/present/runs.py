@@ -17,14 +17,14 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from safegen_ros.console.constraint_status import trajectory
-from safegen_ros.console.wording import step_words, steps_of
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom, Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome_of, recorded_task
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.wording import step_words, steps_of
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.tasks.pddl3.task import load_task

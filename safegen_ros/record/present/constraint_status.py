@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from safegen_ros.console.markup import element, escaped
 from safegen_ros.language.english import constraint_sentence, formula_words
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.record.present.markup import element, escaped
 from safegen_ros.verify.monitors import MonitorSet, Status
 
 RULE, GOAL = 'rule', 'goal'

@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
-from safegen_ros.console import runs
-from safegen_ros.console.constraint_status import trajectory
-from safegen_ros.console.runs import (
+from safegen_ros.pddl.writer import atom_text, problem_text
+from safegen_ros.record.history import task_record
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.present import runs
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.runs import (
     LEFT_OUT,
     UNREADABLE,
     Source,
@@ -25,10 +28,7 @@ from safegen_ros.console.runs import (
     problem_of_attempt,
     run_lines,
 )
-from safegen_ros.console.wording import steps_of
-from safegen_ros.pddl.writer import atom_text, problem_text
-from safegen_ros.record.history import task_record
-from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.present.wording import steps_of
 from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
 from safegen_ros.record.run_log import RunLog, load_run
 

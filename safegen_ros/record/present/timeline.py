@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from safegen_ros.console.wording import CATEGORY_WORDS, step_text_words
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.journal import JournalEntry
+from safegen_ros.record.present.wording import CATEGORY_WORDS, step_text_words
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 

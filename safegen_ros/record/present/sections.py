@@ -6,23 +6,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safegen_ros.console.cards import rules_html, steps_html
-from safegen_ros.console.compare import compare, compare_html
-from safegen_ros.console.constraint_status import legend_html, lights, lights_html, lights_observed
-from safegen_ros.console.markup import element, escaped, list_html
-from safegen_ros.console.pictures import before_after_html, film_html, goal_html, state_html
-from safegen_ros.console.runs import Frame, Source, frames, problem_of_attempt
-from safegen_ros.console.timeline import NOTEWORTHY, timeline
-from safegen_ros.console.wording import (
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
+from safegen_ros.record.present.cards import rules_html, steps_html
+from safegen_ros.record.present.compare import compare, compare_html
+from safegen_ros.record.present.constraint_status import (
+    legend_html,
+    lights,
+    lights_html,
+    lights_observed,
+)
+from safegen_ros.record.present.markup import element, escaped, list_html
+from safegen_ros.record.present.pictures import before_after_html, film_html, goal_html, state_html
+from safegen_ros.record.present.runs import Frame, Source, frames, problem_of_attempt
+from safegen_ros.record.present.timeline import NOTEWORTHY, timeline
+from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     ended_words,
     goal_words,
     steps_of,
     verdict_words,
 )
-from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem
-from safegen_ros.record.history import SUCCESS, duration_s, outcome_of, recorded_task
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, RunRecord
 from safegen_ros.record.run_log import KeptRun, RunState
 

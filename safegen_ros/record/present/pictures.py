@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from safegen_ros.console.constraint_status import trajectory
-from safegen_ros.console.markup import element, escaped, list_html
-from safegen_ros.console.towers import Towers, goal_towers, is_blocksworld, towers_of
 from safegen_ros.language.english import formula_words
 from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.pddl.plan import Step
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.markup import element, escaped, list_html
+from safegen_ros.record.present.towers import Towers, goal_towers, is_blocksworld, towers_of
 from safegen_ros.robot.description.mjcf import legend
 
 MOST_FACTS = 40

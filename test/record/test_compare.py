@@ -9,8 +9,8 @@ from pathlib import Path
 
 from support.kept_runs import PLAN, TASK, UNSAFE, keep_run, kept_folder
 
-from safegen_ros.console.compare import compare, compare_html, compare_runs, comparison_words
-from safegen_ros.console.wording import steps_of
+from safegen_ros.record.present.compare import compare, compare_html, compare_runs, comparison_words
+from safegen_ros.record.present.wording import steps_of
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import load_run
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from safegen_ros.console.constraint_status import lights, lights_html
-from safegen_ros.console.markup import element, escaped, list_html
-from safegen_ros.console.pictures import before_after_html
-from safegen_ros.console.wording import (
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.record.present.constraint_status import lights, lights_html
+from safegen_ros.record.present.markup import element, escaped, list_html
+from safegen_ros.record.present.pictures import before_after_html
+from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     goal_words,
     rule_words,
@@ -17,8 +19,6 @@ from safegen_ros.console.wording import (
     steps_of,
     verdict_words,
 )
-from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run import AttemptRecord
 
 STYLE = """

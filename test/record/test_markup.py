@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.console.markup import element, escaped, list_html
+from safegen_ros.record.present.markup import element, escaped, list_html
 from safegen_ros.untrusted import visible
 
 HOSTILE = (

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from support.kept_runs import PLAN, keep_run, kept_folder
 
-from safegen_ros.console import share
-from safegen_ros.console.share import share_html, write_share
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.present import share
+from safegen_ros.record.present.share import share_html, write_share
 from safegen_ros.record.run import (
     AnswerRecord,
     ArtefactRecord,

@@ -13,11 +13,11 @@ import pytest
 
 from safegen_ros.console import choices
 from safegen_ros.console.access import Gate
-from safegen_ros.console.pictures import goal_html, state_html
 from safegen_ros.console.scene import Stand, Table
 from safegen_ros.console.serving import serve
 from safegen_ros.nodes.scene_markers import _blocks
 from safegen_ros.pddl.model import Problem
+from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.description.mjcf import build_mjcf
 from safegen_ros.robot.pose import Pose

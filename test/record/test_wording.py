@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.api import Problem
-from safegen_ros.console.wording import (
+from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.plan import Step
+from safegen_ros.record.present.wording import (
     NEXT,
     Situation,
     condition_words,
@@ -24,8 +26,6 @@ from safegen_ros.console.wording import (
     steps_of,
     verdict_words,
 )
-from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.plan import Step
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.verdict import Category, Verdict

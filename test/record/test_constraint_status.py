@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.api import Problem as LoadedProblem
-from safegen_ros.console.constraint_status import (
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.record.present.constraint_status import (
     GOAL,
     MOST_LIGHTS,
     RULE,
@@ -24,7 +25,6 @@ from safegen_ros.console.constraint_status import (
     lights_observed,
     trajectory,
 )
-from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Category
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.validator import verify

@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from safegen_ros import __version__
-from safegen_ros.console.markup import PARTS_CSS, element, escaped
-from safegen_ros.console.runs import problem_of, run_files
-from safegen_ros.console.sections import (
+from safegen_ros.errors import SafegenError
+from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.present.markup import PARTS_CSS, element, escaped
+from safegen_ros.record.present.runs import problem_of, run_files
+from safegen_ros.record.present.sections import (
     attempts_html,
     end_html,
     execution_html,
@@ -24,8 +26,6 @@ from safegen_ros.console.sections import (
     task_html,
     timeline_html,
 )
-from safegen_ros.errors import SafegenError
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run_log import KeptRun
 
 MAX_VIDEO = 6 << 20

@@ -15,11 +15,17 @@ from hypothesis import given, settings
 from support import strategies
 
 from safegen_ros.api import Problem
-from safegen_ros.console.constraint_status import trajectory
-from safegen_ros.console.pictures import before_after_html, film_html, goal_html, state_html
-from safegen_ros.console.towers import MOST_BLOCKS, Towers, goal_towers, towers_of, wanted_towers
 from safegen_ros.pddl.model import AtomFormula, State
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.pictures import before_after_html, film_html, goal_html, state_html
+from safegen_ros.record.present.towers import (
+    MOST_BLOCKS,
+    Towers,
+    goal_towers,
+    towers_of,
+    wanted_towers,
+)
 from safegen_ros.search.solve import solve
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'

@@ -7,16 +7,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from safegen_ros.console.constraint_status import trajectory
-from safegen_ros.console.markup import element, escaped
-from safegen_ros.console.wording import (
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.history import duration_s, outcome_of
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     step_text_words,
     steps_of,
     verdict_words,
 )
-from safegen_ros.pddl.model import Problem
-from safegen_ros.record.history import duration_s, outcome_of
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 
