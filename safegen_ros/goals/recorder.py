@@ -14,8 +14,8 @@ from typing import Any
 
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
+from safegen_msgs import msg
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
@@ -34,7 +34,6 @@ from safegen_ros.record.events import (
     StackEvent,
     StepEvent,
     TaskEvent,
-    read_event_text,
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.json_form import RecordError
@@ -139,7 +138,7 @@ class RunRecorder(Closing):
         self._ask_cell(client)
         hear: Any = client.node.create_subscription
         heard = [
-            hear(String, f'{node}/events', self._heard_event, qos.RECORDED)
+            hear(msg.RunEvent, f'{node}/events', self._heard_event, qos.RECORDED)
             for node in ('planner', 'executor')
         ]
         if not self.symbolic:
@@ -165,9 +164,9 @@ class RunRecorder(Closing):
         """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
         return self.record.cell == SYMBOLIC
 
-    def _heard_event(self, message: String) -> None:
+    def _heard_event(self, message: msg.RunEvent) -> None:
         try:
-            goal, event = read_event_text(message.data)
+            goal, event = record_conversions.event_from_msg(message)
         except RecordError:
             return  # of a stack of another version, which the record of the node is for
         with self._changed:

@@ -13,8 +13,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from std_msgs.msg import String
-
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
@@ -26,7 +24,6 @@ from safegen_ros.record.events import (
     MeasuredEvent,
     StopEvent,
     TaskEvent,
-    event_text,
 )
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
@@ -45,7 +42,7 @@ JOURNAL = Parameter(
 
 
 EVENTS_TOPIC = '~/events'
-"""Where each entry of the journal is published as JSON text, once it is on the disk."""
+"""Where each entry of the journal is published, once it is on the disk."""
 
 
 class GoalJournal:
@@ -76,7 +73,7 @@ class GoalJournal:
         with _named():
             self._file = NodeJournal(root, f'{stack}.{self._node.get_name()}')
         if self._events is None:
-            self._events = self._node.create_publisher(String, EVENTS_TOPIC, qos.RECORDED)
+            self._events = self._node.create_publisher(msg.RunEvent, EVENTS_TOPIC, qos.RECORDED)
         self._node.get_logger().info(f'journal: {self._file.path}')
 
     def close(self) -> None:
@@ -106,7 +103,7 @@ class GoalJournal:
             cell: what will execute it, where that is known.
             stepwise: whether it is worked on step by step.
         """
-        now, goal = datetime.now(timezone.utc), goal_id_text(goal_handle.goal_id)
+        now, goal = datetime.now(timezone.utc), record_conversions.goal_id_text(goal_handle.goal_id)
         task = record_conversions.received_task(goal_handle.request.task, f'a client of {action}')
         run = f'{now:%Y%m%dT%H%M%SZ}-{goal[:8]}'
         site = self._site().digest
@@ -115,7 +112,7 @@ class GoalJournal:
 
     def note(self, goal_handle: Any, *events: Event) -> None:
         """Writes down what happens to a goal."""
-        self._write(goal_id_text(goal_handle.goal_id), *events)
+        self._write(record_conversions.goal_id_text(goal_handle.goal_id), *events)
 
     def end(
         self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
@@ -139,7 +136,8 @@ class GoalJournal:
     def owe(self, goal_handle: Any, code: ErrorCode, message: str) -> None:
         """Keeps an end that the disk did not take, and writes it down once it takes anything."""
         if self._file is not None:
-            self._owed.append((goal_id_text(goal_handle.goal_id), EndEvent(code, message)))
+            goal = record_conversions.goal_id_text(goal_handle.goal_id)
+            self._owed.append((goal, EndEvent(code, message)))
 
     def stop(self, stopped: bool, reason: str, since: float) -> None:
         """Writes down a stop or a reset; nothing while the node is not configured, and idle.
@@ -173,9 +171,9 @@ class GoalJournal:
             if self._file is None:
                 raise RecordError('the journal of the node is closed, as the node is inactive')
             with self._publishing:  # in the order in which they are written down
-                self._file.write(goal, *events)
-                for event in events if self._node.context.ok() else ():
-                    self._events.publish(String(data=event_text(goal, event)))
+                for entry in self._file.write(goal, *events):
+                    if self._node.context.ok():
+                        self._events.publish(record_conversions.entry_to_msg(entry))
 
 
 class ExecutionLog:
@@ -200,11 +198,6 @@ class ExecutionLog:
         """
         at = time.monotonic() - self._began
         self._journal.note(self._goal_handle, record_conversions.progress_event(progress, at, seen))
-
-
-def goal_id_text(goal_id: Any) -> str:
-    """A goal's `unique_identifier_msgs/UUID` as 32 hexadecimal digits."""
-    return bytes(goal_id.uuid).hex()
 
 
 @contextmanager

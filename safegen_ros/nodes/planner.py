@@ -32,7 +32,6 @@ from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.clients import CurrentWorld, RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.goal_journal import goal_id_text
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsal import RemoteRehearsal
@@ -183,7 +182,7 @@ class PlannerNode(SafegenNode):
                     filled,
                     approval=self._approvals.given(task, filled.plan),
                     sent=lambda id: self.journal.note(
-                        goal_handle, GoalEvent('execute_plan', goal_id_text(id))
+                        goal_handle, GoalEvent('execute_plan', record_conversions.goal_id_text(id))
                     ),
                     client_lost=lambda: bool(self._client_watches.lost(goal_handle)),
                     deadline=deadline.start + deadline.seconds,

@@ -7,13 +7,11 @@ So a record never knows more than the journal, and a journal alone gives back th
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.run import (
     AnswerRecord,
     ArtefactRecord,
@@ -238,27 +236,6 @@ EVENTS: dict[str, type] = {
 
 KINDS = {event: kind for kind, event in EVENTS.items()}
 """The kind of each of them."""
-
-
-def event_text(goal: str, event: Event) -> str:
-    """An event as the nodes publish it; `goal` is empty where it is about none."""
-    return json.dumps({'goal_id': goal, 'kind': KINDS[type(event)], 'data': plain(event)})
-
-
-def read_event_text(text: str) -> tuple[str, Any]:
-    """The goal and the event of such a text.
-
-    Raises:
-        RecordError: it is none, as from another version.
-    """
-    try:
-        message = json.loads(text)
-        goal, kind, data = (message[name] for name in ('goal_id', 'kind', 'data'))
-    except (ValueError, TypeError, KeyError) as error:
-        raise RecordError(f'a published event cannot be read: {error}') from error
-    if kind not in EVENTS:
-        raise RecordError(f'a published event is of no known kind: {kind!a}')
-    return str(goal), typed(EVENTS[kind], data, f'event {kind}')
 
 
 class Executions:

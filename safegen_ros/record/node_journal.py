@@ -54,7 +54,7 @@ from safegen_ros.sync import Closing
 NODES = 'nodes'
 """Name of the folder of these journals, in that of all runs."""
 
-_GOAL = 'goal_id'
+GOAL_ID = 'goal_id'
 """The value of an entry that names the goal that it is about; an entry without is about all."""
 
 
@@ -84,8 +84,8 @@ class NodeJournal(Closing):
         """The file."""
         return self._journal.path
 
-    def write(self, goal: str, *events: Event) -> None:
-        """Writes events of a goal; when this returns, all of them are on the disk.
+    def write(self, goal: str, *events: Event) -> tuple[JournalEntry, ...]:
+        """Writes events of a goal; the entries that it returns are on the disk.
 
         Args:
             goal: its id, 32 hexadecimal digits; empty where it is about no goal.
@@ -94,8 +94,10 @@ class NodeJournal(Closing):
         Raises:
             RecordError: the disk did not take them, and has none of them: do not go on.
         """
-        about = {_GOAL: goal} if goal else {}
-        self._journal.extend((KINDS[type(event)], {**about, **plain(event)}) for event in events)
+        about = {GOAL_ID: goal} if goal else {}
+        return self._journal.extend(
+            (KINDS[type(event)], {**about, **plain(event)}) for event in events
+        )
 
     def close(self) -> None:
         """Closes the file, and removes it where nothing was written; harmless when repeated."""
@@ -182,9 +184,9 @@ def task_of_goal(root: Path, goal: str) -> RunRecord | None:
     """
     for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}'), reverse=True):
         with suppress(RecordError, OSError):
-            entry = find_entry(path, KINDS[TaskEvent], _GOAL, goal)
+            entry = find_entry(path, KINDS[TaskEvent], GOAL_ID, goal)
             if entry is not None:
-                data = {key: value for key, value in entry.data.items() if key != _GOAL}
+                data = {key: value for key, value in entry.data.items() if key != GOAL_ID}
                 return begin(read_event(path, replace(entry, data=data)))
     return None
 
@@ -222,7 +224,7 @@ def _read(
     checked = []  # whole, before any of it counts
     for entry in read:
         data = dict(entry.data)
-        goal = data.pop(_GOAL, '')
+        goal = data.pop(GOAL_ID, '')
         if not isinstance(goal, str):
             raise RecordError(f'{path}: entry {entry.number}: {goal!r} is no id of a goal')
         entry = replace(entry, data=data)

@@ -123,14 +123,14 @@ def load_run(folder: Path) -> KeptRun:
     return KeptRun(record, entries, state, goals, (signer,))
 
 
-def read_event(path: Path, entry: JournalEntry) -> Any:
+def read_event(place: Path | str, entry: JournalEntry) -> Any:
     """The event of an entry; raises `RecordError` where it is none."""
     kind = EVENTS.get(entry.kind)
     if kind is None:
-        raise RecordError(f'{path}: entry {entry.number}: nothing here is called {entry.kind!r}')
-    event = typed(kind, dict(entry.data), f'{path}: entry {entry.number}')
+        raise RecordError(f'{place}: entry {entry.number}: nothing here is called {entry.kind!r}')
+    event = typed(kind, dict(entry.data), f'{place}: entry {entry.number}')
     if isinstance(event, TaskEvent) and not _is_time(event.started):
-        raise RecordError(f'{path}: entry {entry.number}: {event.started!a} is no time')
+        raise RecordError(f'{place}: entry {entry.number}: {event.started!a} is no time')
     return event
 
 

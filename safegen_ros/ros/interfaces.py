@@ -94,8 +94,8 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _out('~/attempts', 'safegen_msgs/msg/Attempt', 'every attempt with its verdict'),
         _out(
             '~/events',
-            'std_msgs/msg/String',
-            'each entry of the journal, as JSON text',
+            'safegen_msgs/msg/RunEvent',
+            'each entry of the journal, once it is on the disk',
             latched=True,
         ),
         _out('~/plan', 'safegen_msgs/msg/Plan', 'the last plan that was proved', True),
@@ -130,8 +130,8 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
         _out(
             '~/events',
-            'std_msgs/msg/String',
-            'each entry of the journal, as JSON text',
+            'safegen_msgs/msg/RunEvent',
+            'each entry of the journal, once it is on the disk',
             latched=True,
         ),
         _out('joint_states', 'sensor_msgs/msg/JointState', 'measured joints; only with an arm'),
@@ -219,7 +219,7 @@ OF_CONSOLE: tuple[Interface, ...] = (
         Interface(
             Kind.SUBSCRIPTION,
             f'{node}/events',
-            'std_msgs/msg/String',
+            'safegen_msgs/msg/RunEvent',
             'what is written down of a goal',
             when='a goal of the page runs',
         )

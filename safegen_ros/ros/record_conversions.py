@@ -4,8 +4,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+
+from builtin_interfaces.msg import Time
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_ros.errors import SafegenError
@@ -20,11 +25,16 @@ from safegen_ros.record.events import (
     StepEvent,
 )
 from safegen_ros.record.history import task_record
+from safegen_ros.record.journal import JournalEntry
+from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.node_journal import GOAL_ID
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
+from safegen_ros.record.run_log import read_event
 from safegen_ros.ros import conversions
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.pddl3.task import PDDL
 
+_NO_GOAL = '0' * 32
 _KEPT_OF_TOO_LONG = 1000
 """How much is written down of a text that is refused for its length [characters]."""
 
@@ -138,6 +148,42 @@ def result_event(result: Any, plan: msg.Plan) -> ResultEvent:
         timings,
         getattr(result, 'approved_by', ''),
     )
+
+
+def entry_to_msg(entry: JournalEntry) -> msg.RunEvent:
+    """An entry of a node's journal, as the node publishes it."""
+    data = dict(entry.data)
+    goal = data.pop(GOAL_ID, _NO_GOAL)
+    written = datetime.fromisoformat(entry.time)
+    return msg.RunEvent(
+        stamp=Time(sec=int(written.timestamp()), nanosec=written.microsecond * 1000),
+        goal_id=UUID(uuid=list(bytes.fromhex(goal))),
+        number=entry.number,
+        kind=entry.kind,
+        data=json.dumps(data),
+    )
+
+
+def event_from_msg(message: msg.RunEvent) -> tuple[str, Any]:
+    """The goal, 32 hexadecimal digits or none, and the event of such a message.
+
+    Raises:
+        RecordError: it is no event, as from another version.
+    """
+    try:
+        data = json.loads(message.data)
+    except ValueError as error:
+        raise RecordError(f'a published event cannot be read: {error}') from error
+    if not isinstance(data, dict):
+        raise RecordError('a published event cannot be read: its data is no JSON object')
+    entry = JournalEntry(message.number, '', message.kind, data)
+    goal = goal_id_text(message.goal_id)
+    return '' if goal == _NO_GOAL else goal, read_event('a published event', entry)
+
+
+def goal_id_text(goal_id: UUID) -> str:
+    """The id of a goal as 32 hexadecimal digits."""
+    return bytes(goal_id.uuid).hex()
 
 
 def block_records(world: msg.WorldState) -> tuple[BlockRecord, ...]:

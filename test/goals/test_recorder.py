@@ -12,7 +12,6 @@ import pytest
 from builtin_interfaces.msg import Time
 from rich.console import Console
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
@@ -26,7 +25,8 @@ from safegen_ros.goals.goal_check import GoalCheck, check_goal
 from safegen_ros.goals.recorder import RunRecorder, Stage
 from safegen_ros.goals.request import GoalRequest
 from safegen_ros.record import events, video
-from safegen_ros.record.journal import JOURNAL, load_journal
+from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
+from safegen_ros.record.json_form import plain
 from safegen_ros.record.run import RunRecord
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
@@ -80,8 +80,10 @@ GOAL, EXECUTION, SECOND = '0a' * 16, '0b' * 16, '0c' * 16
 
 def _hear(session: RunRecorder, goal: str, *heard: events.Event) -> None:
     """What a node publishes, as the client of the recorder receives it."""
-    for event in heard:
-        session._heard_event(String(data=events.event_text(goal, event)))
+    for number, event in enumerate(heard):
+        data = {'goal_id': goal, **plain(event)}
+        entry = JournalEntry(number, '2026-11-25T12:00:00.5+00:00', events.KINDS[type(event)], data)
+        session._heard_event(record_conversions.entry_to_msg(entry))
 
 
 def _sent(session: RunRecorder) -> RunRecorder:
@@ -172,8 +174,8 @@ def test_the_end_of_every_part_is_awaited_before_the_record_ends(session: RunRec
 
 def test_a_message_of_another_version_changes_nothing(session: RunRecorder) -> None:
     _sent(session)
-    for text in ('', '[]', '{"goal_id": "", "kind": "dream", "data": {}}'):
-        session._heard_event(String(data=text))
+    for kind, data in (('', ''), ('attempt', '[]'), ('attempt', '{}'), ('dream', '{}')):
+        session._heard_event(msg.RunEvent(kind=kind, data=data))
     assert session.record.attempts == ()
 
 
