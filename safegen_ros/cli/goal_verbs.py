@@ -19,14 +19,7 @@ from safegen_ros.cli.completion import (
 )
 from safegen_ros.cli.goal_options import TIME_BUDGET_S, takes_goal_options
 from safegen_ros.cli.operate import require_set_up
-from safegen_ros.cli.text_request import (
-    Constraints,
-    Start,
-    TextRequest,
-    Words,
-    Yes,
-    run_request,
-)
+from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes
 from safegen_ros.cli.validate import plan_text
 from safegen_ros.goal_options import Options
 from safegen_ros.goals.files import ReadAs
@@ -141,6 +134,8 @@ def run(
     console, done = Console(stderr=as_json), when_kept(as_json)
     spoken = TextRequest.read(problem, words, domain, constraints, start)
     if spoken is not None:
+        from safegen_ros.cli.plan_goal import run_request
+
         raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
     asked = GoalRequest.read(Path(problem), ProblemSource(domain, read_as, format), options)
     raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))

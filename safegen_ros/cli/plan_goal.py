@@ -1,11 +1,12 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The goals of `safegen plan` and `safegen execute`, each a half of that of `safegen run`."""
+"""The goal of `safegen plan`, and that of `safegen run` with a request in plain words."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,14 +14,16 @@ from typing import Any, TextIO
 from rich.markup import escape
 
 from safegen_msgs.action import RunTask
+from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.namespaces import absolute_namespace
-from safegen_ros.cli.text_request import TextRequest
+from safegen_ros.cli.text_request import TextRequest, understood
 from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.files import read_action_task, read_text
+from safegen_ros.goals.request import check_goal_options
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.task import WORDS
 from safegen_ros.terminal import Console
@@ -119,3 +122,36 @@ def _verdict(verdict: Any, plan: Any) -> dict[str, Any]:
     return verdict_values(
         conversions.verdict_from_msg(verdict), record_conversions.step_texts(plan) or None
     )
+
+
+def run_request(
+    spoken: TextRequest,
+    options: Options,
+    namespace: str,
+    console: Console,
+    yes: bool,
+    as_json: bool,
+    done: Callable[[Path], None],
+) -> int:
+    """Runs `safegen run` with a request in words; returns the exit status.
+
+    Args:
+        spoken: the request.
+        options: of the goal.
+        namespace: of the nodes.
+        console: where to print.
+        yes: whether the user is not asked here if the request was understood.
+        as_json: whether to print what came of a request that was not, as of `safegen plan`.
+        done: as of `run_goal`.
+
+    Raises:
+        SafegenError: as `understood` and `run_goal`.
+    """
+    check_goal_options(options)
+    with RunDisplay(console) as display, Client(absolute_namespace(namespace)) as client:
+        asked, result = understood(client, spoken, options, display, yes)
+    if asked is not None:
+        return run_goal(asked, namespace, console, done=done)
+    if as_json:
+        print(json.dumps(plan_values(result)))
+    return EXIT_FAILED

@@ -1,13 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen run` and `safegen plan` with a request in plain words in place of a problem file."""
+"""A request in plain words in place of a problem file."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import WORDS, load_task
-from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.cli.display import RunDisplay
@@ -184,43 +180,3 @@ def understood(
         options,
         spoken=TranslatedRequest(record, (*answers, told)),
     ), result
-
-
-def run_request(
-    spoken: TextRequest,
-    options: Options,
-    namespace: str,
-    console: Console,
-    yes: bool,
-    as_json: bool,
-    done: Callable[[Path], None],
-) -> int:
-    """Runs `safegen run` with a request in words; returns the exit status.
-
-    Args:
-        spoken: the request.
-        options: of the goal.
-        namespace: of the nodes.
-        console: where to print.
-        yes: whether the user is not asked here if the request was understood.
-        as_json: whether to print what came of a request that was not, as of `safegen plan`.
-        done: as of `run_goal`.
-
-    Raises:
-        SafegenError: as `understood` and `run_goal`.
-    """
-    from safegen_ros.cli.demo import run_goal
-    from safegen_ros.cli.display import RunDisplay
-    from safegen_ros.cli.namespaces import absolute_namespace
-    from safegen_ros.cli.plan_goal import plan_values
-    from safegen_ros.client import Client
-    from safegen_ros.goals.request import check_goal_options
-
-    check_goal_options(options)
-    with RunDisplay(console) as display, Client(absolute_namespace(namespace)) as client:
-        asked, result = understood(client, spoken, options, display, yes)
-    if asked is not None:
-        return run_goal(asked, namespace, console, done=done)
-    if as_json:
-        print(json.dumps(plan_values(result)))
-    return EXIT_FAILED

@@ -25,7 +25,8 @@ from support.one_process import Stack, one_process_stack
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task
 from safegen_ros.cli.approval import lines
-from safegen_ros.cli.text_request import TextRequest, run_request
+from safegen_ros.cli.plan_goal import run_request
+from safegen_ros.cli.text_request import TextRequest
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
