@@ -87,7 +87,7 @@ def new_domain(
     """
 
     def whole() -> int:
-        from safegen_ros.tasks.pddl3.domains import SEARCH_PATH, domain_folders
+        from safegen_ros.tasks.pddl3.domains.folders import SEARCH_PATH, domain_folders
         from safegen_ros.tasks.pddl3.domains.scaffold import new_domain as make
 
         folder = make(name, into)
@@ -124,7 +124,7 @@ def check_domain(
     """
 
     def whole() -> int:
-        from safegen_ros.tasks.pddl3.domains import domain_folders
+        from safegen_ros.tasks.pddl3.domains.folders import domain_folders
         from safegen_ros.tasks.pddl3.domains.inspection import inspect_domain
 
         if name is not None and name.endswith('.pddl'):

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.tasks.pddl3.domains import domain_folders
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.formats import FORMATS
 
 Schedule = Literal['cosine', 'warmup_stable_decay', 'constant']

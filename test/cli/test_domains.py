@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
-from safegen_ros.tasks.pddl3.domains import SEARCH_PATH, kits
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.folders import SEARCH_PATH
 
 DOCS = Path(__file__).parents[2] / 'docs' / 'domains.md'
 FOUR = ('blocksworld', 'ferry', 'grippers', 'spanner')

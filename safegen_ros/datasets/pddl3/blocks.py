@@ -19,7 +19,7 @@ from safegen_ros.datasets.files import tree_digest, write_atomically
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, Refusal, candidate
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import Row, row_of
-from safegen_ros.tasks.pddl3.domains import domain_folders
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 
 _FILES = 'domain_files'  # field of a header with the digest of the domain
 

@@ -17,7 +17,7 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import tree_digest
 from safegen_ros.datasets.pddl3 import blocks
 from safegen_ros.datasets.pddl3.blocks import BlockStore, compute_block, domain_digest
-from safegen_ros.tasks.pddl3.domains import domain_folders
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 
 RECIPE = small_recipe(block_size=3)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The domains: every folder here is one, and so is every one in a directory of `SEARCH_PATH`.
+"""The domains: every folder here, and in a directory of `folders.SEARCH_PATH`, is one.
 
 A folder holds `domain.pddl` and exports `KIT`, which says by which names problems ask for the
 domain and makes problems of it (see `kit.DomainKit`). Nothing else lists the domains; a folder
@@ -9,64 +9,30 @@ whose name begins with `_` is none.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.vocabulary import Vocabulary
 from safegen_ros.pddl.model import Domain
-from safegen_ros.pddl.reader import read_domain
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.domains.kit import DomainKit
-
-SEARCH_PATH = 'SAFEGEN_DOMAIN_PATH'
-"""The environment variable that lists directories with more domain folders."""
-
-_HERE = Path(__file__).parent
-
-
-def _listed_directories() -> list[str]:
-    """The directories that `SEARCH_PATH` lists; they become part of this package.
-
-    So a folder is imported in the same way wherever it lies.
-    """
-    entries = filter(None, os.environ.get(SEARCH_PATH, '').split(os.pathsep))
-    directories = [str(Path(entry).absolute()) for entry in entries]
-    __path__.extend(entry for entry in directories if entry not in __path__)
-    return directories
+from safegen_ros.tasks.pddl3.domains.folders import (
+    contradiction,
+    domain_folders,
+    folder_domain,
+    folder_domain_text,
+    listed_directories,
+)
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
 
-_listed_directories()
+def _extend_package() -> None:
+    """Makes the listed directories part of this package: their folders are imported as ours."""
+    __path__.extend(each for each in listed_directories() if each not in __path__)
 
 
-def domain_folders() -> Mapping[str, Path]:
-    """Every domain folder by its name: those beside this file, then those of `SEARCH_PATH`.
-
-    Raises:
-        SafegenError: a directory that is none, or two folders of one name.
-    """
-    for entry in _listed_directories():
-        if not Path(entry).is_dir():
-            raise SafegenError(
-                f'{SEARCH_PATH}: {entry} is no directory: list directories with domain folders',
-                ErrorCode.UNKNOWN_DOMAIN,
-            )
-    found: dict[str, Path] = {}
-    for directory in map(Path, __path__):
-        for module in iter_modules([str(directory)]):
-            if not module.ispkg or module.name.startswith('_'):
-                continue
-            if module.name in found:
-                what = f'lies in {found[module.name].parent} and in {directory}'
-                raise _contradiction(module.name, what, 'rename one of them')
-            found[module.name] = directory / module.name
-    return found
+_extend_package()
 
 
 def load_kit(folder: str) -> DomainKit:
@@ -75,19 +41,18 @@ def load_kit(folder: str) -> DomainKit:
     Raises:
         SafegenError: it cannot be imported, or exports no kit of its name.
     """
-    from safegen_ros.tasks.pddl3.domains.kit import DomainKit
-
+    _extend_package()
     try:
         kit = getattr(import_module(f'{__name__}.{folder}'), 'KIT', None)
     except Exception as error:
         what = f'cannot be imported: {type(error).__name__}: {error}'
-        raise _contradiction(folder, what, 'fix it; python shows where') from error
+        raise contradiction(folder, what, 'fix it; python shows where') from error
     if not isinstance(kit, DomainKit):
-        raise _contradiction(folder, 'exports no KIT', 'see the other folders')
+        raise contradiction(folder, 'exports no KIT', 'see the other folders')
     if kit.name != folder:
-        raise _contradiction(folder, f'exports a KIT named {kit.name!r}', 'name it as the folder')
+        raise contradiction(folder, f'exports a KIT named {kit.name!r}', 'name it as the folder')
     if not kit.names:
-        raise _contradiction(folder, 'has a KIT without names', 'give it that of the domain')
+        raise contradiction(folder, 'has a KIT without names', 'give it that of the domain')
     return kit
 
 
@@ -105,7 +70,7 @@ def kits() -> Mapping[str, DomainKit]:
         for name in kit.names:
             if name in owners:
                 other = f'the name {name!r}, which is that of {owners[name]}'
-                raise _contradiction(folder, f'claims {other}', 'choose another name')
+                raise contradiction(folder, f'claims {other}', 'choose another name')
             owners[name] = folder
         found[folder] = kit
     return found
@@ -128,12 +93,7 @@ def builtin_domain_text(name: str) -> str:
     Raises:
         SafegenError: its folder has no such file.
     """
-    path = domain_files()[name]
-    try:
-        return path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        what = f'domain.pddl cannot be read: {error}'
-        raise _contradiction(path.parent.name, what, 'write the domain there') from error
+    return folder_domain_text(domain_files()[name].parent)
 
 
 @cache
@@ -143,12 +103,12 @@ def builtin_domain(name: str) -> Domain:
     Raises:
         SafegenError: its folder contradicts itself.
     """
-    path = domain_files()[name]
-    domain = read_domain(builtin_domain_text(name), str(path))
-    own = kits()[path.parent.name].names[0]
+    folder = domain_files()[name].parent.name
+    domain = folder_domain(folder)
+    own = kits()[folder].names[0]
     if domain.name != own:
         what = f'domain.pddl defines {domain.name!r}, but the first of the names of KIT is {own!r}'
-        raise _contradiction(path.parent.name, what, 'make them equal')
+        raise contradiction(folder, what, 'make them equal')
     return domain
 
 
@@ -169,10 +129,6 @@ def vocabulary(domain: Domain) -> Vocabulary | None:
     kit = next((kit for kit in fitting if domain.name in kit.names), fitting[0])
     lexicon = domain_files()[kit.names[0]].with_name('lexicon.yaml')
     return Vocabulary(kit.wording, kit.names, lexicon if lexicon.is_file() else None)
-
-
-def _contradiction(folder: str, what: str, cure: str) -> SafegenError:
-    return SafegenError(f'domain folder {folder}: {what}: {cure}', ErrorCode.UNKNOWN_DOMAIN)
 
 
 def require_same_actions(domain: Domain, name: str) -> None:

@@ -14,7 +14,8 @@ from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.language.vocabulary import Wording
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import Domain
-from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_folders, kits, load_kit
+from safegen_ros.tasks.pddl3.domains import builtin_domain, kits, load_kit
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import (
     UNCONSTRAINED,

@@ -20,7 +20,7 @@ from safegen_ros.language.vocabulary import Wording
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.tasks.pddl3.domains import builtin_domain
+from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.verify.validator import Validator
 
 Size = Mapping[str, int]
@@ -228,7 +228,7 @@ class DomainKit:
             title = '-'.join([self.name, *values.split(), str(seed)])
             title += f'-{attempt}' if attempt else ''  # the family would tell what to look out for
             text = self._text(title, instance)
-            problem = read_problem(text, builtin_domain(self.names[0]), f'<{title}>')
+            problem = read_problem(text, folder_domain(self.name), f'<{title}>')
             direct = Plan(self.direct(rng, instance))
             if family == UNCONSTRAINED or not Validator(problem).verify(direct).ok:
                 witness = Plan(instance.witness or direct.steps)
@@ -307,7 +307,7 @@ class DomainKit:
 
     def _text(self, title: str, instance: Instance) -> str:
         """PDDL of an instance, sorted: the order in which it was built can tell of a constraint."""
-        typed = bool(builtin_domain(self.names[0]).types)
+        typed = bool(folder_domain(self.name).types)
         lines = [
             f'(define (problem {title})',
             f'  (:domain {self.names[0]})',

@@ -13,8 +13,8 @@ from pkgutil import iter_modules
 from tempfile import mkdtemp
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.tasks.pddl3 import domains
-from safegen_ros.tasks.pddl3.domains import SEARCH_PATH, domain_folders, kits
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.folders import SEARCH_PATH, listed_directories
 
 _TEMPLATE = Path(__file__).parent / '_template'
 
@@ -66,9 +66,9 @@ def _check_name(name: str) -> None:
             f'{name!r} is no name for a domain folder, which is a Python package: use small '
             'letters, digits and _, with a letter first, and no word of Python'
         )
-    domain_folders()  # also makes this package look into the directories of the search path
-    taken = {module.name for module in iter_modules(domains.__path__)}
-    if name in taken | {other for kit in kits().values() for other in kit.names}:
+    names = {other for kit in kits().values() for other in kit.names}
+    directories = [str(Path(__file__).parent), *listed_directories()]
+    if name in names | {module.name for module in iter_modules(directories)}:
         raise _refused(f'the name {name!r} is taken: choose another one')
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.tasks.pddl3 import domains
+from safegen_ros.tasks.pddl3.domains import folders
 from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
 
-CACHED = (domains.kits, domains.domain_files, domains.builtin_domain)
+CACHED = (domains.kits, domains.domain_files, domains.builtin_domain, folders.folder_domain)
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     """A directory whose domain folders are found until the test ends."""
     directory = tmp_path / 'own'
     directory.mkdir()
-    monkeypatch.setenv(domains.SEARCH_PATH, str(directory))
+    monkeypatch.setenv(folders.SEARCH_PATH, str(directory))
     monkeypatch.setattr(domains, '__path__', list(domains.__path__))
     known = set(sys.modules)
     for cached in CACHED:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.tasks.pddl3 import domains
+from safegen_ros.tasks.pddl3.domains import folders
 from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding, inspect_domain
 
 
@@ -171,13 +171,12 @@ def test_two_folders_of_one_name_are_refused(
     other = courier.parent.parent / 'other'
     (other / 'ferry').mkdir(parents=True)
     (other / 'ferry' / '__init__.py').touch()
-    monkeypatch.setenv(domains.SEARCH_PATH, f'{courier.parent}:{other}')
+    monkeypatch.setenv(folders.SEARCH_PATH, f'{courier.parent}:{other}')
     with pytest.raises(SafegenError, match=r'domain folder ferry: lies in .* rename one of them'):
-        domains.domain_folders()
+        folders.domain_folders()
 
 
 def test_a_search_path_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domains, '__path__', list(domains.__path__))
-    monkeypatch.setenv(domains.SEARCH_PATH, '/no/such/place')
+    monkeypatch.setenv(folders.SEARCH_PATH, '/no/such/place')
     with pytest.raises(SafegenError, match='SAFEGEN_DOMAIN_PATH: /no/such/place is no directory'):
-        domains.domain_folders()
+        folders.domain_folders()

@@ -11,7 +11,8 @@ import pytest
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.language.english import to_english
-from safegen_ros.tasks.pddl3.domains import domain_folders, kits, scaffold
+from safegen_ros.tasks.pddl3.domains import kits, scaffold
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
 from safegen_ros.tasks.pddl3.task import load_task
 
