@@ -26,8 +26,7 @@ from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_files, load_task
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator

@@ -25,7 +25,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.files import read_action_task, read_text
 from safegen_ros.goals.request import check_goal_options
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.pddl3.task import WORDS
+from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
 
 

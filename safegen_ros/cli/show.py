@@ -25,7 +25,7 @@ from safegen_ros.record.present.compare import Difference, compare_runs
 from safegen_ros.record.present.report import listed_steps, steps_in_all
 from safegen_ros.record.run import AttemptRecord, RunRecord, StepRecord
 from safegen_ros.record.run_log import KeptRun, load_run
-from safegen_ros.tasks.pddl3.task import WORDS
+from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
 
 _LONGEST = 120  # of the values of an event on one line [characters]

@@ -75,5 +75,5 @@ def step(
     name = named_model(model)
     style = style_of(name)
     with closing(open_backend(name)) as backend:
-        whole = ModelProposer(task, backend, style, sampling)
+        whole = ModelProposer(task.problem, backend, style, sampling, format=task.format)
         raise typer.Exit(begin().work(name, whole.part, strategy, sampling, limits))

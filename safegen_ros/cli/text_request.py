@@ -16,8 +16,8 @@ from rich.markup import escape
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.stages import PlanningPhase
-from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.task import WORDS, load_task
+from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
+from safegen_ros.tasks.pddl3.task import load_task
 
 if TYPE_CHECKING:
     from safegen_ros.cli.display import RunDisplay

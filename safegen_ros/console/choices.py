@@ -11,8 +11,8 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
-from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.pddl3.task import PDDL, Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.formats import PDDL
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 
 EXAMPLES = 'examples'
 TEST_PROBLEMS = 'data/safegen-bench/test'

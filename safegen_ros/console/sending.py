@@ -26,7 +26,8 @@ from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import ArtefactRecord, TaskRecord, UnderstoodRecord, new_run_dir
 from safegen_ros.robot.scene import Scene
 from safegen_ros.sync import Closing
-from safegen_ros.tasks.pddl3.task import WORDS, load_task
+from safegen_ros.tasks.pddl3.formats import WORDS
+from safegen_ros.tasks.pddl3.task import load_task
 
 LEAVE_S = 20.0
 """How long a goal of this console may take to end when the console does [s]."""

@@ -13,9 +13,8 @@ from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.pddl.text_files import read_text
-from safegen_ros.tasks.pddl3.files import load_files
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
 from safegen_ros.tasks.table import WORLDS, check_format
 from safegen_ros.tasks.table import read_action_task as of_any_world
 from safegen_ros.tasks.task import ActionTask

@@ -15,7 +15,8 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import KeptGoals, load_goals
 from safegen_ros.record.run import RunRecord, TaskRecord
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
-from safegen_ros.tasks.pddl3.task import WORDS, load_task
+from safegen_ros.tasks.pddl3.formats import WORDS
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask
 

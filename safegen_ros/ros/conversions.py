@@ -23,7 +23,8 @@ from safegen_ros.planning.loop import Attempt
 from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.context import Steps
-from safegen_ros.tasks.pddl3.task import PDDL, WORDS, plan_of
+from safegen_ros.tasks.pddl3.formats import PDDL, WORDS
+from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict

@@ -32,7 +32,7 @@ from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, Repl
 from safegen_ros.record.run_log import read_event
 from safegen_ros.ros import conversions
 from safegen_ros.stages import ExecutionPhase
-from safegen_ros.tasks.pddl3.task import PDDL
+from safegen_ros.tasks.pddl3.formats import PDDL
 
 _NO_GOAL = '0' * 32
 _KEPT_OF_TOO_LONG = 1000

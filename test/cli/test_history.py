@@ -341,7 +341,7 @@ def test_a_step_by_step_run_is_found_the_same_again(
     monkeypatch.setattr(step_run, '_cell', cell)
     run = step_run.StepRun(TASK, '<problem>', '', CellChoice('symbolic', 'as you asked'))
     sampling, limits = Sampling(), Limits()
-    part = ModelProposer(TASK, _Wrong(), InstructStyle(), sampling).part
+    part = ModelProposer(TASK.problem, _Wrong(), InstructStyle(), sampling).part
     assert run.work('wrong', part, 'model, search', sampling, limits) == 0
     record = load_run(run.folder).record
     assert len(record.plan) == len(taken) == (3 if falls else 2)

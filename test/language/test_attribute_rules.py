@@ -18,8 +18,7 @@ from safegen_ros.language.attribute_rules import read_attribute_rules
 from safegen_ros.language.reading import Origin
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.files import load_files
-from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.tasks.pddl3.task import load_files, load_task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 

@@ -16,7 +16,7 @@ from safegen_ros.language.attribute_rules import read_attribute_rules
 from safegen_ros.language.reading import Origin
 from safegen_ros.language.rule_files import gather_rules
 from safegen_ros.pddl.model import Problem
-from safegen_ros.tasks.pddl3.files import load_files
+from safegen_ros.tasks.pddl3.task import load_files
 
 YAML = """attributes: {types: {block: {heavy: false}}}
 rules:

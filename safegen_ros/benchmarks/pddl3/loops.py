@@ -230,7 +230,10 @@ def plan_goal(
             about its plans, or the verifier gave no verdict or disagrees with the search planner.
     """
     heat = Temperatures(sampling.temperature)
-    model = ModelProposer(task, subject.backend, subject.style, sampling, heat, options.feedback)
+    model = ModelProposer(
+        task.problem, subject.backend, subject.style, sampling, heat, options.feedback,
+        format=task.format,
+    )  # fmt: skip
 
     def search(left_s: float, stop: Callable[[], bool]) -> Plan:
         return solve(task.problem, time_limit_s=left_s, cancelled=stop).plan

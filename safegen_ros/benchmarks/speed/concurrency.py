@@ -156,7 +156,7 @@ def serve_goals(
     def one(task: Pddl3Task) -> tuple[float, str]:
         begun = time.process_time()
         sampling = Sampling(seed=settings.seed)
-        proposer = ModelProposer(task, backend, style, sampling)
+        proposer = ModelProposer(task.problem, backend, style, sampling, format=task.format)
         levels = levels_of(
             settings.strategy,
             proposer,

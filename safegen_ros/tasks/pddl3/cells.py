@@ -8,14 +8,12 @@ from collections.abc import Callable
 from functools import partial
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.paths import data_path
-from safegen_ros.pddl.model import Problem, constraint_objects
+from safegen_ros.pddl.model import Problem, State, constraint_objects
 from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.cell.view import ALL, ViewedCell
 from safegen_ros.tasks.cells import USE_SYMBOLIC, CellSetup, OneRobot
 from safegen_ros.tasks.pddl3.domains import require_same_actions
-from safegen_ros.tasks.pddl3.files import load_files
 
 BLOCKSWORLD = 'blocksworld'
 
@@ -45,23 +43,28 @@ class RobotWithView(OneRobot):
         return partial(self.viewed.look, name)
 
 
-def cell_for(problem: Problem, setup: CellSetup) -> OneRobot:
+def cell_for(problem: Problem, setup: CellSetup, stands: State | None) -> OneRobot:
     """The cell for a problem: the arm where the executor has one, else a symbolic one.
+
+    Args:
+        problem: the task.
+        setup: of the executor.
+        stands: how the blocks stand; None for as the problem says.
 
     Raises:
         SafegenError: the arm does not do what the domain is about (`UNKNOWN_DOMAIN`), or a view is
             asked for of other things than blocks.
     """
     if setup.arm is None:
-        return _symbolic(problem, setup)
+        return _symbolic(problem, setup, stands)
     try:
         require_same_actions(problem.domain, BLOCKSWORLD)
     except SafegenError as error:
         raise SafegenError(f'{error.message}, {USE_SYMBOLIC}', error.code) from error
-    return _viewed(setup.arm, problem, setup, setup.arm.home)
+    return _viewed(setup.arm, problem, setup, stands, setup.arm.home)
 
 
-def _symbolic(problem: Problem, setup: CellSetup) -> OneRobot:
+def _symbolic(problem: Problem, setup: CellSetup, stands: State | None) -> OneRobot:
     def sampled(sample: SymbolicSample) -> None:
         seen = sample.state
         if isinstance(robot, RobotWithView):
@@ -74,16 +77,20 @@ def _symbolic(problem: Problem, setup: CellSetup) -> OneRobot:
         real_time_factor=setup.real_time_factor,
         sample=sampled,
     )
-    robot = _viewed(cell, problem, setup, lambda: None)
+    robot = _viewed(cell, problem, setup, stands, lambda: None)
     return robot
 
 
-def _viewed(cell: Cell, problem: Problem, setup: CellSetup, glance: Callable[[], None]) -> OneRobot:
+def _viewed(
+    cell: Cell,
+    problem: Problem,
+    setup: CellSetup,
+    stands: State | None,
+    glance: Callable[[], None],
+) -> OneRobot:
     """A cell as much of which is in view as the setup says."""
-    if setup.view == ALL and not setup.start_file:
+    if setup.view == ALL and stands is None:
         return OneRobot(cell)
     require_same_actions(problem.domain, BLOCKSWORLD)
-    file = setup.start_file
-    stands = load_files(data_path(file)).problem.init if file else None
     watched = constraint_objects(problem)
     return RobotWithView(ViewedCell(cell, setup.view, watched, stands, glance))

@@ -8,33 +8,32 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
 from safegen_ros.language.additions import with_rules
 from safegen_ros.language.english import constraint_sentence
 from safegen_ros.language.reading import Reading
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.diagnostics import excerpt, suggestion
+from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Domain, Problem, State
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.planning.loop import Level
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, refused
 from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, Steps, StepwiseRun
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
-from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.run_monitor import RunMonitor, check_atoms
 from safegen_ros.verify.validator import Validator
 
-PDDL = 'pddl'
-"""The format that is meant where none is named."""
-
-WORDS = 'words'
-"""What a request in plain words is sent as: no format, for a model writes the problem first."""
+_BEGINNINGS = {'pddl': '(', 'json': '{', 'english': 'Problem '}
 
 
 @dataclass(frozen=True)
@@ -124,19 +123,26 @@ class Pddl3Task:
         # The planners are loaded once a PDDL task is planned for.
         from safegen_ros.tasks.pddl3.planning.strategy import levels_for
 
-        return levels_for(self, context)
+        return levels_for(self.problem, self.format, context)
 
     def cell(self, setup: CellSetup) -> MultiRobotCell:
         """The arm for blocks, or a symbolic cell."""
         from safegen_ros.tasks.pddl3.cells import cell_for
 
-        return cell_for(self.problem, setup)
+        start = setup.start_file
+        return cell_for(
+            self.problem, setup, load_files(data_path(start)).problem.init if start else None
+        )
 
     def play(self, run: StepwiseRun) -> StepOutcome:
         """Each step is the first of a plan that is proved from what is observed."""
         from safegen_ros.tasks.pddl3.planning.replan import play
 
-        return play(self, run)
+        def levels(rest: Problem) -> Sequence[Level]:
+            domain, text = self.rest(rest)
+            return load_task(text, domain).levels(run.planning)
+
+        return play(self.problem, levels, run)
 
     def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
         """Refused: answers alone do not say what was observed."""
@@ -204,23 +210,6 @@ def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
     return tuple((formula_text(f), test(bits)) for f, test in goal_tests(problem, table))
 
 
-def known_format(name: str) -> str:
-    """The name of a format; the empty one is that of PDDL.
-
-    Raises:
-        SafegenError: there is no such format (`UNKNOWN_FORMAT`).
-    """
-    if not name:
-        return PDDL
-    if name not in FORMATS:
-        raise SafegenError(
-            f'format {name[:40]!a} of the problem is not known: '
-            f'{suggestion(name, FORMATS)}use one of {" ".join(FORMATS)}',
-            ErrorCode.UNKNOWN_FORMAT,
-        )
-    return name
-
-
 def load_task(
     problem_text: str,
     domain_text: str = '',
@@ -271,6 +260,47 @@ def load_task(
             each.excerpt = each.excerpt or excerpt(problem_text, each)
         raise
     return Pddl3Task(problem, domain_text, problem_text, known_format(format), sent)
+
+
+def load_files(
+    problem: Path, domain: Path | None = None, *, format: str = '', any_name: bool = False
+) -> Pddl3Task:
+    """The task in a problem file and, when there is one, a domain file.
+
+    Args:
+        problem: the problem's file.
+        domain: the domain's file, in PDDL; None for the built-in one that the problem names.
+        format: what the problem is written in; empty for what the name of its file tells.
+        any_name: whether the problem may name another domain than the one in that file.
+
+    Raises:
+        SafegenError: a file cannot be read, or `load_task` refuses what is in it.
+    """
+    domain_text = '' if domain is None else read_text(domain, 'domain')
+    if domain is not None and not domain_text.strip():
+        raise SafegenError(
+            f'{domain}: the domain is empty: write a (define (domain ...) ...) form',
+            ErrorCode.EMPTY_TASK,
+        )
+    text = read_text(problem, 'problem')
+    written = known_format(format or format_of(problem))
+    begun = next(
+        (name for name, start in _BEGINNINGS.items() if text.lstrip().startswith(start)), ''
+    )
+    if begun and begun != written:
+        raise SafegenError(
+            f'{problem}: begins like a problem in {begun}, but is to be read as {written}: give '
+            f'--read-as {begun}, or a name that ends with {FORMATS[begun].suffix}',
+            ErrorCode.BAD_PDDL,
+        )
+    return load_task(
+        text,
+        domain_text,
+        format=written,
+        problem_source=str(problem),
+        domain_source=str(domain or '<domain>'),
+        any_name=any_name,
+    )
 
 
 def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:

@@ -10,13 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.english import to_english
 from safegen_ros.language.english_reader import english_domain_name, from_english
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name, to_json
+
+PDDL = 'pddl'
+"""The format that is meant where none is named."""
+
+WORDS = 'words'
+"""What a request in plain words is sent as: no format, for a model writes the problem first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class Format:
 
 
 FORMATS = {
-    'pddl': Format(
+    PDDL: Format(
         '.pddl',
         problem_text,
         read_problem,
@@ -49,3 +58,26 @@ FORMATS = {
     'english': Format('.txt', to_english, from_english, english_domain_name),
 }
 """The formats by name."""
+
+
+def known_format(name: str) -> str:
+    """The name of a format; the empty one is that of PDDL.
+
+    Raises:
+        SafegenError: there is no such format (`UNKNOWN_FORMAT`).
+    """
+    if not name:
+        return PDDL
+    if name not in FORMATS:
+        raise SafegenError(
+            f'format {name[:40]!a} of the problem is not known: '
+            f'{suggestion(name, FORMATS)}use one of {" ".join(FORMATS)}',
+            ErrorCode.UNKNOWN_FORMAT,
+        )
+    return name
+
+
+def format_of(path: Path) -> str:
+    """The format that the name of a problem file tells; PDDL where it tells none."""
+    suffix = path.suffix.lower()
+    return next((name for name, each in FORMATS.items() if each.suffix == suffix), PDDL)

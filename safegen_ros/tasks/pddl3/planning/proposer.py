@@ -18,14 +18,13 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask, gist
-from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     ComplexityAssessment,
     Thresholds,
     assess,
 )
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verify.admissible import Shield
 
 _LEAST_S = 0.001  # 0 is no limit
@@ -48,7 +47,7 @@ class ModelProposer:
     level asks for, and `UnsuitableTask` where not even a part of the task can be put to the model.
 
     Args:
-        task: what to plan.
+        problem: what to plan.
         backend: the model.
         style: how the task and the feedback are put to this model.
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
@@ -56,6 +55,7 @@ class ModelProposer:
         temperatures: of the attempts; None keeps that of the first.
         feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
         thresholds: beyond which the task is complex; None takes those of its domain.
+        format: what the problem is shown in, a key of `formats.FORMATS`.
 
     Raises:
         SafegenError: there is no such feedback (`UNKNOWN_STRATEGY`).
@@ -63,21 +63,23 @@ class ModelProposer:
 
     def __init__(
         self,
-        task: Pddl3Task,
+        problem: Problem,
         backend: Backend,
         style: PromptStyle,
         sampling: Sampling,
         temperatures: Temperatures | None = None,
         feedback: str = DIAGNOSIS,
         thresholds: Thresholds | None = None,
+        format: str = PDDL,
     ) -> None:
-        self.task = task
+        self.problem = problem
         self.backend = backend
         self.style = style
         self.sampling = sampling
         self.temperatures = temperatures or Temperatures(sampling.temperature, 0.0)
         self.feedback = feedback
         self.thresholds = thresholds
+        self.format = format
         self._shown = feedback_named(feedback)
         self._assessed: ComplexityAssessment | None = None
 
@@ -133,11 +135,9 @@ class ModelProposer:
 
     def part(self, problem: Problem) -> ModelProposer:
         """The same model for a part of the task, which is put to it in the same way."""
-        text = FORMATS[self.task.format].write(problem)
-        task = replace(self.task, problem=problem, problem_text=text)
         return ModelProposer(
-            task, self.backend, self.style, self.sampling, self.temperatures, self.feedback,
-            self.thresholds,
+            problem, self.backend, self.style, self.sampling, self.temperatures, self.feedback,
+            self.thresholds, self.format,
         )  # fmt: skip
 
     @property
@@ -164,7 +164,7 @@ class ModelProposer:
         """
         if self._assessed is None:
             self._assessed = assess(
-                self.task.problem,
+                self.problem,
                 lambda problem: self._messages(),
                 thresholds=self.thresholds,
                 time_limit_s=min(ASSESSMENT_S, deadline.left_s * SHARE),
@@ -175,14 +175,14 @@ class ModelProposer:
     def _messages(self, history: History = ()) -> list[Message]:
         try:
             tried = [(attempt.text, self._shown(attempt.verdict)) for attempt in history]
-            return self.style.messages(self.task.problem, tried, self.task.format)
+            return self.style.messages(self.problem, tried, self.format)
         except SafegenError as error:
             if error.code is ErrorCode.TASK_TOO_LARGE:
                 raise Skipped(error.message, error.code) from error
             raise UnsuitableTask(error.message) from error
 
     def _plan_text(self, completion: str) -> str:
-        return self.style.plan_text(completion, self.task.problem)
+        return self.style.plan_text(completion, self.problem)
 
     def _drawn(self, history: History) -> Sampling:
         """How the next attempt is drawn."""
@@ -194,13 +194,13 @@ class ModelProposer:
 
     @cached_property
     def _shield(self) -> Shield:
-        return Shield(self.task.problem)
+        return Shield(self.problem)
 
     @cached_property
     def _guide(self) -> Guide:
         """What lets the model write only what it may; made once for the task."""
         messages = self._messages()
-        own = plan_syntax(self.style, self.task.problem)
+        own = plan_syntax(self.style, self.problem)
         if isinstance(self.backend, TokenBackend):
             return self.backend.guide(messages, self._shield, own)
         if isinstance(self.backend, ChoiceBackend):

@@ -27,7 +27,6 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     TerminationReason,
     run_stepwise,
 )
-from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verify.validator import Validator
 
 
@@ -152,8 +151,16 @@ def work_in_cell(
     return outcome
 
 
-def play(task: Pddl3Task, run: StepwiseRun) -> StepOutcome:
-    """Works on a task through an executor, each step being the first of a proved plan."""
+def play(
+    problem: Problem, levels: Callable[[Problem], Sequence[Level]], run: StepwiseRun
+) -> StepOutcome:
+    """Works on a problem through an executor, each step being the first of a proved plan.
+
+    Args:
+        problem: the task.
+        levels: the planners of what is left of it.
+        run: the executor, and its limits.
+    """
     executor, begun = run.executor, False
     failed: SafegenError | None = None
 
@@ -164,10 +171,6 @@ def play(task: Pddl3Task, run: StepwiseRun) -> StepOutcome:
         except SafegenError as error:
             failed = error
             raise
-
-    def levels(problem: Problem) -> Sequence[Level]:
-        domain, text = task.rest(problem)
-        return load_task(text, domain).levels(run.planning)
 
     def notify(attempt: Attempt) -> None:
         run.answered(attempt, tuple((step,) for step in attempt.plan.steps))
@@ -190,7 +193,7 @@ def play(task: Pddl3Task, run: StepwiseRun) -> StepOutcome:
 
     limits = Limits(run.most_steps, run.left_s())
     outcome = run_stepwise(
-        task.problem, observe, act, choose, limits, cancelled=run.cancelled, sight=executor
+        problem, observe, act, choose, limits, cancelled=run.cancelled, sight=executor
     )
     error: SafegenError | None = None
     if outcome.ending is TerminationReason.CANCELED:

@@ -29,29 +29,30 @@ from safegen_ros.tasks.context import PlanningContext
 from safegen_ros.tasks.pddl3.planning.hierarchy.divide import divide_and_conquer
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import thresholds_of
 from safegen_ros.tasks.pddl3.planning.proposer import SHARE, ModelProposer, Temperatures, Texts
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.verify.validator import Validator
 
 
-def levels_for(task: Pddl3Task, context: PlanningContext) -> tuple[Level, ...]:
+def levels_for(problem: Problem, format: str, context: PlanningContext) -> tuple[Level, ...]:
     """The levels that a goal and the parameters of the planner name; raises as `levels_of`."""
     values = context.values
     proposer = ModelProposer(
-        task,
+        problem,
         context.backend,
         context.style,
         context.sampling,
         Temperatures(values['temperature'], values['temperature_step'], values['temperature_max']),
         context.feedback,
         thresholds_of(
-            task.problem.domain.name,
+            problem.domain.name,
             values['simple_objects'],
             values['simple_open_goals'],
             values['simple_steps'],
         ),
+        format,
     )
 
     def search(left_s: float, cancelled: Callable[[], bool]) -> Plan:
-        return solve(task.problem, time_limit_s=left_s, cancelled=cancelled).plan
+        return solve(problem, time_limit_s=left_s, cancelled=cancelled).plan
 
     return levels_of(
         context.strategy, proposer, search if context.may_search else None, context.max_attempts
@@ -149,7 +150,7 @@ def _divided(
         part = model.part(problem)
         levels = levels_of(', '.join(BEAMS) if part.can_beam else MODEL, part, None, max_attempts)
         try:
-            proved = first_proof(levels, part.task.verify, limit_s, stop)
+            proved = first_proof(levels, Validator(problem).verify, limit_s, stop)
         except SafegenError as error:
             failed[key] = error
             raise
@@ -159,7 +160,7 @@ def _divided(
     model.check_suitable()
     try:
         found = divide_and_conquer(
-            model.task.problem,
+            model.problem,
             plan_part,
             time_limit_s=deadline.left_s * share,
             cancelled=deadline.over,

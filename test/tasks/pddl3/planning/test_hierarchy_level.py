@@ -69,7 +69,7 @@ def planned(
     heard: list[Progress] = []
     levels = levels_of(
         strategy,
-        ModelProposer(task, backend, style, Sampling(), thresholds=thresholds),
+        ModelProposer(task.problem, backend, style, Sampling(), thresholds=thresholds),
         lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
         2,
     )

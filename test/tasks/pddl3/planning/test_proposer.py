@@ -66,7 +66,7 @@ def planned(
     **more: Any,
 ) -> tuple[Outcome, list[Progress]]:
     heard: list[Progress] = []
-    model = ModelProposer(task, backend, style, SAMPLING, **more)
+    model = ModelProposer(task.problem, backend, style, SAMPLING, **more)
     levels = levels_of(
         strategy,
         model,
