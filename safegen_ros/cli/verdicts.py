@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A verdict for a program, as JSON values, and for a person, with the failing step marked."""
+"""A verdict for a program, as JSON values; a verdict and the facts of a run for a person."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any
 
 from rich.markup import escape
 
+from safegen_ros.record.present.telling import ALARM, BAD, GOOD, NOTE, RunFact
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.cost import Ranking
 
 _AROUND = 5  # steps that are shown before and after the failing one
 _MOST_LISTED = 20  # constraints, or atoms
+
+
+_STYLES = {'': None, GOOD: 'green', NOTE: 'yellow', BAD: 'red', ALARM: 'bold red'}
 
 
 def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str, Any]:
@@ -94,8 +98,16 @@ def show_verdict(
         _print(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
 
 
-def _print(console: Console, line: str) -> None:
-    console.print(line, highlight=False, soft_wrap=True)
+def print_fact(console: Console, fact: RunFact | None, details: int | None = None) -> None:
+    """Prints a fact of a run, with at most so many of its details."""
+    if fact is not None:
+        _print(console, f'  {escape(fact.text)}', _STYLES[fact.tone])
+        for line in fact.details[:details]:
+            _print(console, f'    {escape(line)}', 'dim')
+
+
+def _print(console: Console, line: str, style: str | None = None) -> None:
+    console.print(line, style=style, highlight=False, soft_wrap=True)
 
 
 def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:

@@ -22,8 +22,7 @@ from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import Motion
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
-from safegen_ros.console.shown import goal_html
-from safegen_ros.console.stack_view import stack_html
+from safegen_ros.console.shown import goal_html, panel, stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.state import ConsoleState, GoalView, Snapshot
 from safegen_ros.console.task_tab import TaskTab
@@ -289,6 +288,6 @@ class _AttemptsTab:
         for attempt in goal.attempts[::-1][:_ATTEMPTS_SHOWN]:
             problem = goal.problems.get(attempt.replan)
             key = (goal.id, attempt.number, problem is not None)
-            drawn[key] = self._drawn.get(key) or attempt_html(attempt, problem)
+            drawn[key] = self._drawn.get(key) or panel(attempt_html(attempt, problem))
         self._drawn = drawn
         return tuple(drawn.values())

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.console.motion import Motion, load_motion
+from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import find_run
-from safegen_ros.record.present.cards import attempt_html, panel, task_html
+from safegen_ros.record.present.cards import attempt_html, task_html
 from safegen_ros.record.present.compare import compare, compare_html
-from safegen_ros.record.present.markup import element, escaped
 from safegen_ros.record.present.pictures import film_html
 from safegen_ros.record.present.runs import (
     Frame,
@@ -140,8 +140,7 @@ class HistoryTab:
         self._playing_since = None
         self._open = run = _Open(folder, kept, problem, seen, films, motion)
         outcome = f'{line.outcome}: {line.message}' if line.message else line.outcome
-        told = element('p', f'How it ended: {escaped(outcome)}')
-        self._summary.show(panel(task_html(problem), told))
+        self._summary.show(panel(task_html(problem), f'How it ended: {outcome}'))
         moments = motion is not None or len(seen) > 1
         put(self._scrub, value=0.0, max=run.length, visible=moments)
         put(self._play, visible=moments, value=False)
@@ -172,13 +171,13 @@ class HistoryTab:
             full = len(joints) == len(JOINT_NAMES)
             self._stage.show_replay(label, joints if full else None, sample.blocks)
         if not run.frames:
-            self._moment.show(panel(element('p', 'Its states cannot be shown.')))
+            self._moment.show(panel('Its states cannot be shown.'))
             return
         frame = run.frames[step]
         what = f'{frame.step} of {len(run.frames) - 1} steps: {frame.text or "the start"}'
         when = f' at {time_s:.1f} s' if run.motion is not None else ''
-        source = element('p', f'{escaped(frame.source.value)}{when}', class_='sg-done')
-        self._moment.show(panel(element('p', escaped(what)), run.films[step], source))
+        source = draw('note', f'{frame.source.value}{when}', 'sg-done')
+        self._moment.show(panel(what, run.films[step], source))
 
     def _compare(self) -> None:
         run = self._open
@@ -197,7 +196,7 @@ class HistoryTab:
             self._compared.show(panel(compare_html(problem, compare(problem, left, right))))
         else:
             self._compared.show('')
-        self._attempt.show(attempt_html(left, problem))
+        self._attempt.show(panel(attempt_html(left, problem)))
 
     def _download(self, client: Any) -> None:
         run = self._open

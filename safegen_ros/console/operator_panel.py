@@ -8,11 +8,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from safegen_ros.console.shown import countdown_words, plan_html, situation, tried_html
+from safegen_ros.console.shown import (
+    countdown_words,
+    draw,
+    panel,
+    plan_html,
+    situation,
+    tried_html,
+)
 from safegen_ros.console.state import Pending, Snapshot
 from safegen_ros.console.widgets import Html, Parts, put
-from safegen_ros.record.present.cards import STYLE, panel
-from safegen_ros.record.present.markup import PARTS_CSS, element, escaped
 from safegen_ros.record.present.wording import next_words
 
 _SHOWN_DIGITS = 8
@@ -41,10 +46,10 @@ class OperatorPanel:
         self._digest = ''
         self._answers: list[Any] = []
         gui = parts.gui
-        gui.add_html(element('style', STYLE + PARTS_CSS))
+        gui.add_html(draw('style'))
         if parts.read_only:
             self._next = Html(gui)
-            gui.add_html(panel(element('p', 'Read only: nothing can be asked for from here.')))
+            gui.add_html(panel('Read only: nothing can be asked for from here.'))
             self._tried, self._plan = Html(gui), Html(gui)
             return
         # The first of all, right before what comes next: there it stays however long that is told.
@@ -66,16 +71,9 @@ class OperatorPanel:
         """Shows what is known."""
         words = next_words(situation(snapshot))
         stopped = snapshot.stop.stopped
-        style = 'sg-next sg-stopped' if stopped else 'sg-next'
         where = ' · '.join((*self._parts.place, _robot_words(snapshot.robot)))
-        told = countdown_words(snapshot.pending, time.time())
-        self._next.show(
-            panel(
-                element('p', escaped(where), class_='sg-done'),
-                element('p', f'<b>Next:</b> {escaped(words)}', class_=style),
-                element('p', element('b', told)) if told else '',
-            )
-        )
+        countdown = countdown_words(snapshot.pending, time.time())
+        self._next.show(draw('next', where, words, stopped, countdown))
         self._tried.show(tried_html(snapshot.goal))
         self._plan.show(plan_html(snapshot))
         if self._parts.read_only:
@@ -166,7 +164,7 @@ class OperatorPanel:
             return
         modal = client.gui.add_modal(title)
         with modal:
-            client.gui.add_html(panel(*(element('p', escaped(line)) for line in lines)))
+            client.gui.add_html(panel(*lines))
             agree = client.gui.add_button(yes, color='orange')
             leave = client.gui.add_button(no, color='gray')
 

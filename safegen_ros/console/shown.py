@@ -1,15 +1,18 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The goal that is shown, what happens next and the plan that waits, from what is known."""
+"""The goal that is shown, what happens next, the plan that waits and the stack, as HTML."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
 
 from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.present.cards import MOST_LIT, panel, reading_html, steps_html, task_html
+from safegen_ros.record.present.cards import MOST_LIT, steps_html, task_html
 from safegen_ros.record.present.constraint_status import lights, lights_html
-from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.html import PRESENT, macros
 from safegen_ros.record.present.wording import (
     Situation,
     difference_words,
@@ -18,6 +21,15 @@ from safegen_ros.record.present.wording import (
     step_words,
     steps_of,
 )
+
+draw = macros('page.html', 'safegen_ros.console', PRESENT)
+"""Draws a macro of the console's templates; what it returns is safe markup."""
+
+LEVELS = ('well', 'warning', 'ERROR', 'silent')
+"""What the levels of `/diagnostics` are called."""
+
+FRESH_S = 2.0
+"""A sample or a heartbeat that is older is shown as old [s]."""
 
 _STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
 
@@ -74,55 +86,55 @@ def problem_of(goal: GoalView) -> Problem | None:
     return goal.problem or goal.problems.get(0)
 
 
+def panel(*told: str) -> str:
+    """Paragraphs of text, and what is drawn already, as the page has them."""
+    return draw('panel', told)
+
+
 def goal_html(goal: GoalView | None) -> str:
     """The goal that is shown, with its plan as far as it is carried out."""
     if goal is None:
-        return panel(element('p', 'No goal was sent since this console is open.'))
+        return panel('No goal was sent since this console is open.')
     who = 'sent from here' if goal.ours else 'sent by another client'
     what = {PLAN: 'plan only', EXECUTE: 'a plan of somebody else'}.get(goal.action, 'plan and move')
-    parts = [task_html(goal.problem)]
-    parts.append(element('p', f'Goal {goal.id[:8]}, {what}, {who}.', class_='sg-done'))
+    told = [
+        task_html(goal.problem),
+        draw('note', f'Goal {goal.id[:8]}, {what}, {who}.', 'sg-done'),
+    ]
     if goal.reading:
-        parts.append(reading_html('What the words were understood as', goal.reading))
+        told.append(draw('reading', 'What the words were understood as', goal.reading))
     if goal.question:
-        parts.append(element('p', f'To be said more clearly: {escaped(goal.question)}'))
+        told.append(f'To be said more clearly: {goal.question}')
     for each in goal.replans:
-        told = escaped(difference_words(each.reason, problem_of(goal)))
-        parts.append(element('p', f'Planned for anew: {told}'))
+        told.append(f'Planned for anew: {difference_words(each.reason, problem_of(goal))}')
     if not goal.running:
         good = 'sg-good' if goal.code is ErrorCode.NONE else 'sg-bad'
-        parts.append(element('p', escaped(outcome_words(goal)), class_=good))
-    return panel(*parts)
+        told.append(draw('note', outcome_words(goal), good))
+    return panel(*told)
 
 
 def tried_html(goal: GoalView | None) -> str:
     """Why the last attempt was refused and the last plan given up; empty where nothing was."""
-    if goal is None:
-        return ''
-    parts = [_given_up(goal), _refused(goal)]
-    told = [element('p', each, class_='sg-refused') for each in parts if each]
-    return panel(*told) if told else ''
+    told = [] if goal is None else [*_given_up(goal), *_refused(goal)]
+    return draw('tried', told) if told else ''
 
 
-def _given_up(goal: GoalView) -> str:
-    if not goal.replans:
-        return ''
-    told = escaped(difference_words(goal.replans[-1].reason, problem_of(goal)))
-    return f'{element("b", "Planned for anew:")} {told}'
+def _given_up(goal: GoalView) -> Iterator[tuple[str, str]]:
+    if goal.replans:
+        yield 'Planned for anew:', difference_words(goal.replans[-1].reason, problem_of(goal))
 
 
-def _refused(goal: GoalView) -> str:
+def _refused(goal: GoalView) -> Iterator[tuple[str, str]]:
     refused = [each for each in goal.attempts if not each.verdict.ok]
     if not refused:
-        return ''
+        return
     last, more = refused[-1], len(refused) - 1
     told = [refusal_words(goal.problems.get(last.replan), last)]
     if more:
         told.append(f'{more} before it {"was" if more == 1 else "were"} refused, too.')
     if goal.attempts[-1].verdict.ok:
         told.append(f'Attempt {goal.attempts[-1].number} is proved safe.')
-    name = element('b', f'Attempt {last.number} was refused:')
-    return f'{name} {escaped(" ".join(told))}'
+    yield f'Attempt {last.number} was refused:', ' '.join(told)
 
 
 def plan_html(snapshot: Snapshot) -> str:
@@ -130,24 +142,20 @@ def plan_html(snapshot: Snapshot) -> str:
     goal, pending = snapshot.goal, snapshot.pending
     above, below = [], []
     if pending is not None:
-        digest = f'Digest of task and plan: {escaped(pending.digest)}'
         if not pending.may_be_approved:
             told = 'It is not proved, or not the plan that it says it is: it can only be refused.'
-            above.append(element('p', told, class_='sg-bad'))
-        below.append(element('p', digest, class_='sg-digest'))
+            above.append(draw('note', told, 'sg-bad'))
+        below.append(draw('note', f'Digest of task and plan: {pending.digest}', 'sg-digest'))
         if pending.request and goal is not None:
-            above.append(_read_as(pending.request, goal))
+            above.append(draw('strong', 'A model read this request. Is the task what is meant?'))
+            above += [f'“{pending.request}”', task_html(goal.problem)]
     if goal is None or not goal.plan:
         return panel(*above, *below) if pending is not None else ''
     now = goal.step if goal.moving else -1
     steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
-    return panel(*above, element('h3', _plan_title(goal)), steps, _lights(snapshot, goal), *below)
-
-
-def _read_as(request: str, goal: GoalView) -> str:
-    """A request in plain words with what a model made of it, to be confirmed with the plan."""
-    told = element('b', 'A model read this request. Is the task what is meant?')
-    return element('p', told) + element('p', f'“{escaped(request)}”') + task_html(goal.problem)
+    broken = [text for text, standing in snapshot.monitor.standings if standing == 'violated']
+    plan = draw('plan', _plan_title(goal), steps, _lights(goal), broken)
+    return panel(*above, plan, *below)
 
 
 def countdown_words(pending: Pending | None, now: float) -> str:
@@ -171,19 +179,63 @@ def _plan_title(goal: GoalView) -> str:
     return f'The plan, of which {done} carried out'
 
 
-def _lights(snapshot: Snapshot, goal: GoalView) -> str:
+def _lights(goal: GoalView) -> str:
     """The lights over the plan: what was seen, then what is foreseen."""
     if goal.problem is None or len(goal.plan) > MOST_LIT:
         return ''
     shown = lights(goal.problem, steps_of(goal.plan))
     over = goal.code is ErrorCode.NONE and goal.executes
     if goal.code is ErrorCode.NONE and not goal.executes:
-        told = lights_html(shown, now=0, planned=True)
-    else:
-        told = lights_html(shown, now=None if over else goal.step, ended=over)
-    broken = [
-        element('p', f'The monitor sees it broken: {escaped(text)}', class_='sg-bad')
-        for text, standing in snapshot.monitor.standings
-        if standing == 'violated'
+        return lights_html(shown, now=0, planned=True)
+    return lights_html(shown, now=None if over else goal.step, ended=over)
+
+
+def stack_html(snapshot: Snapshot, now: float | None = None) -> str:
+    """How the stack is: nodes, stop, link, heartbeats, monitors and diagnostics.
+
+    Args:
+        snapshot: what is known.
+        now: by the monotonic clock [s]; the present when None.
+    """
+    now = time.monotonic() if now is None else now
+    nodes = [
+        (name, state or 'not there', state != 'active') for name, state in snapshot.nodes.items()
     ]
-    return told + ''.join(broken)
+    told = [draw('table', 'Nodes', nodes), draw('table', 'Link', _links(snapshot, now))]
+    return panel(*told, _monitors(snapshot), _parts(snapshot))
+
+
+def _links(snapshot: Snapshot, now: float) -> list[tuple[str, str, bool]]:
+    look, stop = snapshot.look, snapshot.stop
+    told = 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'
+    rows = [
+        ('stop', told, False),
+        ('last look at the arm', _age(look.heard or None, now), False),
+        ('last heartbeat of a sender', _age(snapshot.beat, now), False),
+    ]
+    if snapshot.others:
+        rows.append(('goals beside the one shown', str(snapshot.others), False))
+    return rows
+
+
+def _age(at: float | None, now: float) -> str:
+    if at is None:
+        return 'none yet'
+    age = now - at
+    return 'now' if age < FRESH_S else f'{age:.0f} s ago'
+
+
+def _monitors(snapshot: Snapshot) -> str:
+    monitor = snapshot.monitor
+    rows = [(text, standing, standing == 'violated') for text, standing in monitor.standings]
+    told = f'After step {monitor.step}:' if rows else 'No rule was watched yet.'
+    return draw('table', 'Rules in the observed world', rows, told, monitor.reason if rows else '')
+
+
+def _parts(snapshot: Snapshot) -> str:
+    parts = sorted(snapshot.parts.values(), key=lambda part: (-part.level, part.name))
+    rows = [
+        (part.name, f'{LEVELS[min(part.level, 3)]}: {part.message}', part.level >= 2)
+        for part in parts
+    ]
+    return draw('table', 'Diagnostics', rows, '' if rows else 'No node has reported yet.')

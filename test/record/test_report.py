@@ -84,10 +84,10 @@ def test_the_report_tells_every_attempt_step_and_measurement():
         '# Run 20260131T142500Z-3f9c: success',
         'seed 3',
         '(define (problem two))',
-        '### 1, by model: safety violation',
-        'safety violation at step 1: b1 is held too early (1.25 s)',
+        '### 1, by model: breaks a rule (SAFETY_VIOLATION)',
+        'breaks a rule (SAFETY_VIOLATION) at step 1: b1 is held too early (1.25 s)',
         '(always (on-table b1))',
-        '### 2, by search: success',
+        '### 2, by search: proved safe (SUCCESS)',
         '| 2 | (stack b1 b2) | 2.50 | 3.00 |',
         '| (on b1 b2) | holds |',
         '| b1 | 0.2000 | 0.0000 | 0.0375 |',
@@ -154,10 +154,11 @@ def test_a_run_that_was_planned_for_anew_lists_the_steps_of_all_its_plans():
         second_opinion=True,
     )
     text = render_report(record)
-    assert '- Steps executed: 2 of 3\n- Planned for anew: 1 times\n' in text
-    assert '- Approved by: the \\*tester\\*\n- Verdicts: with the second opinion of VAL' in text
+    replanned = '- Planned for anew: (1) after 1 steps of the plan before it: missing (on b1 b2)'
+    assert f'- Steps executed: 2 of 3\n{replanned}\n' in text
+    assert '- Operator: approved by the \\*tester\\*\n' in text
+    assert '- Verdicts: with the second opinion of VAL\n' in text
     assert '### 2, by search (planned for anew, 1): ' in text
-    assert 'Planned for anew (1) after 1 steps of the plan before it: missing (on b1 b2)' in text
     rows = [line for line in text.splitlines() if line.startswith('| ') and 'b1' in line]
     assert rows[:4] == [
         '| 1 | (pickup b1) | 0.00 | 1.00 |',
@@ -213,8 +214,9 @@ def test_a_symbolic_run_is_never_called_measured():
 def test_a_problem_is_shown_as_it_was_sent_and_in_pddl():
     task = dataclasses.replace(TASK, problem='Problem two ...', format='english', pddl='(define)')
     text = render_report(dataclasses.replace(RECORD, task=task))
-    assert text.index('in the format english') < text.index('Problem two') < text.index('(define)')
-    assert 'in the format' not in render_report(RECORD)
+    sent = text.index('As it was sent, in the format english')
+    assert sent < text.index('Problem two') < text.index('(define)')
+    assert 'As it was sent:\n' in render_report(RECORD)
 
 
 @given(st.text())

@@ -16,8 +16,23 @@ import pytest
 from support.kept_runs import PLAN, keep_run, kept_folder
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.events import (
+    KINDS,
+    EndEvent,
+    ObservedEvent,
+    PassedEvent,
+    PhaseEvent,
+    PlanEvent,
+    ResultEvent,
+    StackEvent,
+    StepEvent,
+    StopEvent,
+    TaskEvent,
+    UnboundEvent,
+)
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present import share
 from safegen_ros.record.present.share import share_html, write_share
 from safegen_ros.record.run import (
@@ -26,6 +41,7 @@ from safegen_ros.record.run import (
     AttemptRecord,
     GoalRecord,
     ModelRecord,
+    ReleaseRecord,
     ReplanRecord,
     StepRecord,
     TaskRecord,
@@ -147,26 +163,29 @@ def test_hostile_text_in_every_field_is_only_shown(tmp_path: Path) -> None:
         understood=UnderstoodRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL),
     )  # fmt: skip
     evil_task = TaskRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL), EVIL, EVIL)
-    kinds = {
-        'task': {'task': {'name': EVIL, 'source': EVIL}},
-        'stack': {'model': {'name': EVIL}},
-        'attempt': {'number': 1, 'source': EVIL, 'verdict': {'category': 'SUCCESS'}},
-        'stop': {'stopped': True, 'reason': EVIL},
-        'release': {'phase': 'failed', 'said': EVIL, 'at': EVIL},
-        'observed': {'done': 1, 'look': EVIL},
-        'replan': {'steps_done': 1, 'reason': EVIL},
-        'plan': {'plan': [EVIL], 'plan_source': EVIL},
-        'step': {'index': 0, 'step': EVIL},
-        'phase': {'phase': EVIL},
-        'result': {'steps_done': 1, 'approved_by': EVIL},
-        'end': {'error': EVIL, 'message': EVIL},
-        'answer': {'reading': 1, 'attempt': 1, 'refused': EVIL},
-        'understood': {'question': EVIL},
-    }
+    events = (
+        TaskEvent(EVIL, kept.record.started, evil_task, EVIL, site=EVIL),
+        StackEvent(ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), EVIL),
+        AnswerRecord(1, 1, EVIL, EVIL),
+        UnderstoodRecord(question=EVIL),
+        attempts[0],
+        PassedEvent(EVIL),
+        UnboundEvent((EVIL,)),
+        ReplanRecord(1, EVIL, 1, EVIL, EVIL),
+        PlanEvent((EVIL,), EVIL),
+        ApprovalRecord(True, EVIL, EVIL, EVIL, EVIL),
+        StopEvent(True, EVIL, EVIL),
+        ReleaseRecord('failed', EVIL, EVIL),
+        PhaseEvent(EVIL, 0.0, EVIL),
+        StepEvent(0, EVIL, 0.0, EVIL),
+        ObservedEvent(1, 0.0, (EVIL,), (EVIL,), EVIL, EVIL),
+        ResultEvent((EVIL,), EVIL, Verdict(), 1, approved_by=EVIL),
+        EndEvent(ErrorCode.ROBOT_FAULT, EVIL),
+    )
     first = kept.entries[0]
     entries = tuple(
-        dataclasses.replace(first, number=number, kind=kind, data=data)
-        for number, (kind, data) in enumerate(kinds.items())
+        dataclasses.replace(first, number=number, kind=KINDS[type(event)], data=plain(event))
+        for number, event in enumerate(events)
     )
     for task in (kept.record.task, evil_task):
         for state in RunState:
@@ -224,7 +243,7 @@ def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) ->
         steps_done=0, worlds=(), goal=(), reached=None, error_code=ErrorCode.UNKNOWN,
     )  # fmt: skip
     page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.CUT_OFF)))
-    for words in ('✕ Not done', 'No plan was tried.', 'Nothing moved.', 'without saying how'):
+    for words in ('✕ Not done', 'No plan was tried.', 'nothing moved', 'without saying how'):
         assert words in page.text
     page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.RUNNING)))
     assert '… Still going on' in page.text

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import duration_s, outcome_of
 from safegen_ros.record.present.constraint_status import trajectory
-from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.html import part
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     step_text_words,
@@ -96,47 +96,22 @@ def comparison_words(comparison: Comparison) -> str:
 
 def compare_html(problem: Problem | None, comparison: Comparison) -> str:
     """Two attempts as a table, with their verdicts."""
-    left, right = comparison.left, comparison.right
+    both = (comparison.left, comparison.right)
+    heads = [
+        f'Attempt {each.number} ({each.source}): {CATEGORY_WORDS[each.verdict.category]}'
+        for each in both
+    ]
+    failing = [-1 if each.verdict.ok else each.verdict.failing_step for each in both]
     rows = []
     for each in comparison.steps:
         cells = [
-            element('td', _cell(problem, attempt, text, each.index))
-            for attempt, text in ((left, each.left), (right, each.right))
+            (step_text_words(text, problem), each.index == fails) if text else ('', False)
+            for fails, text in zip(failing, (each.left, each.right), strict=True)
         ]
         told = '=' if each.same else '≠ (same world)' if each.same_world else '≠'
-        head = element('th', str(each.index + 1), scope='row')
-        kind = None if each.same else 'sg-differs'
-        rows.append(element('tr', head, *cells, element('td', told), class_=kind))
-    heads = [
-        element(
-            'th',
-            f'Attempt {attempt.number} ({escaped(attempt.source)}): ',
-            CATEGORY_WORDS[attempt.verdict.category],
-            scope='col',
-        )
-        for attempt in (left, right)
-    ]
-    table = element(
-        'table',
-        element('thead', element('tr', element('th', 'step', scope='col'), *heads, '<th></th>')),
-        element('tbody', *rows),
-        class_='sg-compare',
-    )
-    why = [
-        element(
-            'p', element('b', f'Attempt {each.number}: '), escaped(verdict_words(problem, each))
-        )
-        for each in (left, right)
-    ]
-    return element('p', escaped(comparison_words(comparison))) + table + ''.join(why)
-
-
-def _cell(problem: Problem | None, attempt: AttemptRecord, text: str, index: int) -> str:
-    if not text:
-        return '–'  # noqa: RUF001
-    told = step_text_words(text, problem)
-    failing = index == attempt.verdict.failing_step and not attempt.verdict.ok
-    return f'{escaped(told)} {element("b", "— here it fails") if failing else ""}'
+        rows.append((each.index + 1, cells, told))
+    why = [(f'Attempt {each.number}', verdict_words(problem, each)) for each in both]
+    return part('comparison', comparison_words(comparison), heads, rows, why)
 
 
 Difference = tuple[str, str, str]

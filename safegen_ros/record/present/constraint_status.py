@@ -7,7 +7,7 @@ The automata are those of `verify.monitors`, which the verdict and the run-time 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -17,7 +17,7 @@ from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import constraint_text, formula_text
-from safegen_ros.record.present.markup import element, escaped
+from safegen_ros.record.present.html import part
 from safegen_ros.verify.monitors import MonitorSet, Status
 
 RULE, GOAL = 'rule', 'goal'
@@ -29,9 +29,6 @@ WORDS = {Status.SATISFIED: 'kept', Status.PENDING: 'still open', Status.VIOLATED
 """What a light says."""
 
 _GOAL_WORDS = {Status.SATISFIED: 'reached', Status.PENDING: 'not reached yet'}
-_COLOURS = {Status.SATISFIED: '#1a7f4b', Status.PENDING: '#b26b00', Status.VIOLATED: '#c62828'}
-_PITCH, _RADIUS, _HEIGHT = 26, 9, 40  # of a light in its picture
-_PER_ROW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +147,17 @@ def lights_html(
         planned: whether these are the states of a plan, which nobody need have executed.
     """
     now = fail if now is None else now
-    figures = []
-    for number, light in _drawn(shown):
-        title = 'Goal' if light.kind == GOAL else f'Rule {number}'
-        state = light_words(light, now, ended, planned)
-        caption = element(
-            'figcaption',
-            element('b', f'{title}: {escaped(state)}. '),
-            escaped(light.plain),
-        )
-        figures.append(element('figure', caption, *_rows(light, now, fail), class_='sg-light'))
-    if len(shown) > len(figures):
-        figures.append(element('p', f'{len(shown) - len(figures)} more rules are not drawn.'))
-    return element('div', *figures, class_='sg-lights')
+    drawn = [
+        {
+            'title': 'Goal' if light.kind == GOAL else f'Rule {number}',
+            'state': light_words(light, now, ended, planned),
+            'plain': light.plain,
+            'spoken': _spoken(light),
+            'standings': [status.name for status in light.standings],
+        }
+        for number, light in _drawn(shown)
+    ]
+    return part('lights', drawn, len(shown) - len(drawn), now, fail)
 
 
 def _drawn(shown: Sequence[Light]) -> list[tuple[int, Light]]:
@@ -182,40 +177,7 @@ def _drawn(shown: Sequence[Light]) -> list[tuple[int, Light]]:
 
 def legend_html() -> str:
     """What the signs mean."""
-    signs = [
-        element(
-            'span',
-            _svg(22, 22, _sign(status, 11, 11), aria_hidden='true'),
-            f' {WORDS[status]}',
-            class_='sg-key',
-        )
-        for status in Status
-    ]
-    told = 'One sign for the start (0) and one after each step.'
-    return element('p', f'{told} ', ' '.join(signs), class_='sg-legend')
-
-
-def _rows(light: Light, now: int | None, fail: int | None) -> Iterator[str]:
-    for begin in range(0, len(light.standings), _PER_ROW):
-        part = light.standings[begin : begin + _PER_ROW]
-        parts = [element('title', escaped(_spoken(light)))] if not begin else []
-        for place, status in enumerate(part):
-            index = begin + place
-            x = _PITCH * place + _PITCH / 2
-            if index == fail:
-                parts.append(_band(x))
-            foreseen = now is not None and index > now
-            parts.append(element('g', _sign(status, x, 13), opacity=0.45 if foreseen else None))
-            parts.append(_number(str(index), x, bold=index in (now, fail)))
-        told = _spoken(light) if not begin else f'from step {begin} on'
-        yield _svg(_PITCH * len(part), _HEIGHT, *parts, role='img', aria_label=told)
-
-
-def _svg(width: float, height: float, *parts: str, **attributes: object) -> str:
-    return element(
-        'svg', *parts, viewBox=f'0 0 {width:g} {height:g}',
-        width=width, height=height, **attributes,
-    )  # fmt: skip
+    return part('legend', [(status.name, WORDS[status]) for status in Status])
 
 
 def _spoken(light: Light) -> str:
@@ -229,38 +191,3 @@ def _spoken(light: Light) -> str:
         when = begin if first == last else f'{begin} to step {last}'
         told.append(f'{when}: {words[status]}')
     return '; '.join(told)
-
-
-def _sign(status: Status, x: float, y: float) -> str:
-    """A sign that is told by its form: a tick in a disc, an open ring, a cross in a square."""
-    colour, r = _COLOURS[status], _RADIUS
-    if status is Status.SATISFIED:
-        tick = f'M{x - 4.5:g} {y:g}l3.2 3.4l5.6 -6.6'
-        return element('circle', cx=x, cy=y, r=r, fill=colour) + _stroke(tick)
-    if status is Status.PENDING:
-        ring = element('circle', cx=x, cy=y, r=r - 1.5, fill='none', stroke=colour, stroke_width=3)
-        return ring + element('circle', cx=x, cy=y, r=1.8, fill=colour)
-    cross = f'M{x - 4:g} {y - 4:g}l8 8m0 -8l-8 8'
-    return element(
-        'rect', x=x - r, y=y - r, width=2 * r, height=2 * r, rx=2, fill=colour
-    ) + _stroke(cross)
-
-
-def _stroke(path: str) -> str:
-    return element(
-        'path', d=path, fill='none', stroke='#fff', stroke_width=2.4, stroke_linecap='round'
-    )
-
-
-def _band(x: float) -> str:
-    return element(
-        'rect', x=x - 12, y=1, width=24, height=_HEIGHT - 2, rx=4, fill='none',
-        stroke=_COLOURS[Status.VIOLATED], stroke_width=1.5, stroke_dasharray='4 2',
-    )  # fmt: skip
-
-
-def _number(text: str, x: float, *, bold: bool) -> str:
-    return element(
-        'text', text, x=x, y=36, text_anchor='middle', font_size=11, fill='currentColor',
-        font_weight='bold' if bold else None,
-    )  # fmt: skip

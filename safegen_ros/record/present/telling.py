@@ -1,0 +1,397 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A run as plain facts, which terminal, Markdown and HTML tell alike.
+
+All of it is text and no markup: whoever presents it escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.events import (
+    EndEvent,
+    Event,
+    GoalEvent,
+    MeasuredEvent,
+    ObservedEvent,
+    PassedEvent,
+    PhaseEvent,
+    PlanEvent,
+    ResultEvent,
+    StackEvent,
+    StepEvent,
+    StopEvent,
+    TaskEvent,
+    UnboundEvent,
+)
+from safegen_ros.record.history import outcome_of
+from safegen_ros.record.present.wording import CATEGORY_WORDS, ended_words, step_text_words
+from safegen_ros.record.run import (
+    ASSUMED,
+    SYMBOLIC,
+    AnswerRecord,
+    AttemptRecord,
+    ModelRecord,
+    ReleaseRecord,
+    ReplanRecord,
+    RunRecord,
+    StepRecord,
+    UnderstoodRecord,
+)
+from safegen_ros.record.run_log import KeptRun, RunState, read_event
+from safegen_ros.stages import ExecutionPhase
+from safegen_ros.verdict import Category
+
+GOOD, BAD, NOTE, ALARM = 'good', 'bad', 'note', 'alarm'
+"""What a fact is to its reader, who must not overlook an alarm."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact:
+    """Something that happened.
+
+    Attributes:
+        text: what, in a sentence.
+        tone: one of those above; empty for what is neither.
+        details: more of it, line by line.
+    """
+
+    text: str
+    tone: str = ''
+    details: tuple[str, ...] = ()
+
+
+def tell(event: Event, problem: Problem | None = None) -> RunFact | None:
+    """An event as a fact; None for one that is none to a reader.
+
+    Args:
+        event: of a run.
+        problem: of the run; None where steps cannot be put into its words.
+    """
+    if isinstance(event, StepEvent):
+        return RunFact(f'Step {event.index + 1} begins: {step_text_words(event.step, problem)}.')
+    told = _TOLD.get(type(event))
+    return told(event) if told is not None else None
+
+
+def timeline(kept: KeptRun, problem: Problem | None) -> tuple[tuple[float, RunFact], ...]:
+    """The facts of a run, each with the time since its first event [s]."""
+    if not kept.entries:
+        return ()
+    begun = datetime.fromisoformat(kept.entries[0].time)
+    found = []
+    for entry in kept.entries:
+        fact = tell(read_event(Path(kept.record.run_id), entry), problem)
+        if fact is not None:
+            at = (datetime.fromisoformat(entry.time) - begun).total_seconds()
+            found.append((at, fact))
+    return tuple(found)
+
+
+def _task(event: TaskEvent) -> RunFact:
+    return RunFact(f'The task {event.task.name} was sent by {event.task.source}.')
+
+
+def _stack(event: StackEvent) -> RunFact | None:
+    told = [f'{event.model.name} is asked for a plan.'] if event.model.name else []
+    told += [f'The cell is {event.cell}.'] if event.cell else []
+    return RunFact(' '.join(told)) if told else None
+
+
+def _goal(event: GoalEvent) -> RunFact | None:
+    asked = {
+        'plan_task': 'A plan is asked for.',
+        'run_task': 'A plan and its execution are asked for.',
+        'execute_plan': 'The execution of a plan is asked for.',
+    }.get(event.action)
+    return RunFact(asked) if asked else None
+
+
+def _answer(event: AnswerRecord) -> RunFact:
+    name = f'Translation {event.reading}, answer {event.attempt},'
+    if event.refused:
+        return RunFact(f'{name} cannot be used: {event.refused}', NOTE)
+    return RunFact(f'{name} is taken.')
+
+
+def _understood(event: UnderstoodRecord) -> RunFact:
+    if event.question:
+        return RunFact(f'It was asked back: {event.question}', NOTE)
+    digest = f'digest of this reading: {event.digest}' if event.digest else ''
+    details = tuple(filter(None, (event.reading, event.problem.rstrip(), digest)))
+    return RunFact('The request was understood.', GOOD, details)
+
+
+def _attempt(event: AttemptRecord) -> RunFact:
+    verdict = event.verdict
+    told = f'{CATEGORY_WORDS[verdict.category]} ({verdict.category.name})'
+    took = f'{len(event.steps)} steps, {event.seconds:.2f} s'
+    after = f', after {event.base} steps' if event.base else ''
+    after += f', plan {event.replan + 1} of the task' if event.replan else ''
+    why = () if verdict.ok else (verdict.reason,)
+    tone = GOOD if verdict.ok else BAD
+    if verdict.category in (Category.GOAL_NOT_SATISFIED, Category.PRECONDITION_VIOLATION):
+        tone = NOTE
+    return RunFact(
+        f'Attempt {event.number} by {event.source}{after}: {told}, {took}.',
+        tone,
+        (answer_line(event), *why),
+    )
+
+
+def answer_line(attempt: AttemptRecord) -> str:
+    """What was answered, in one line."""
+    if attempt.steps:
+        told = ' '.join(attempt.steps)
+    elif attempt.verdict.ok:
+        return 'the empty plan is proved: the goal holds already'
+    else:
+        told = ' '.join(attempt.text[:200].split()) or 'an empty answer'
+    return f'{told}  (as the model wrote it)' if attempt.unread else told
+
+
+def _replan(event: ReplanRecord) -> RunFact:
+    return RunFact(
+        f'After {event.steps_done} steps the task was planned for anew ({event.number}): '
+        f'{event.reason}',
+        ALARM,
+    )
+
+
+def _approval(event: ApprovalRecord) -> RunFact:
+    told = f'{event.by or "An operator"} {"approved" if event.approved else "refused"} the plan'
+    reason = f': {event.reason}' if event.reason else '.'
+    return RunFact(f'{told}{reason}', GOOD if event.approved else NOTE)
+
+
+def _stop(event: StopEvent) -> RunFact:
+    return RunFact(f'{"STOPPED" if event.stopped else "Reset"}: {event.reason}', ALARM)
+
+
+def _release(event: ReleaseRecord) -> RunFact:
+    if event.phase == 'asked':
+        return RunFact('An operator asks for the tool to let go.', ALARM)
+    done = 'let go' if event.phase == 'done' else 'did NOT let go'
+    return RunFact(f'The tool {done}: {event.said}', ALARM)
+
+
+def _phase(event: PhaseEvent) -> RunFact:
+    told = {
+        ExecutionPhase.VERIFYING: 'The executor proves the plan for itself.',
+        ExecutionPhase.REHEARSING: 'The plan is rehearsed on the twin.',
+        ExecutionPhase.PREPARING: 'The plan is proved again by the executor; the arm makes ready.',
+        ExecutionPhase.DONE: 'Every step is done.',
+    }.get(event.phase, event.phase)  # type: ignore[call-overload]
+    preparing = event.phase == ExecutionPhase.PREPARING
+    details = (f'initial state: {event.detail}',) if preparing and event.detail else ()
+    return RunFact(told, GOOD if preparing else '', details)
+
+
+def _observed(event: ObservedEvent) -> RunFact:
+    when = f'after step {event.done}' if event.done else 'before step 1'
+    told = f'The world was seen {when}.'
+    if event.look:
+        told = f'The robot looked at {event.look}.'
+    unseen = (f'out of view: {" ".join(event.unseen)}',) if event.unseen else ()
+    seen = (f'seen: {event.text}',) if event.text else ()
+    return RunFact(told, '', (*seen, *unseen))
+
+
+def _result(event: ResultEvent) -> RunFact:
+    allowed = f' {event.approved_by} had approved the plan.' if event.approved_by else ''
+    return RunFact(f'The goal ended with {event.steps_done} steps executed.{allowed}')
+
+
+def _end(event: EndEvent) -> RunFact:
+    if event.error is ErrorCode.NONE:
+        return RunFact('It ended without an error.', GOOD)
+    return RunFact(f'It ended with {event.error.name}: {event.message}', BAD)
+
+
+def _measured(event: MeasuredEvent) -> RunFact:
+    if event.reached is None:
+        return RunFact('The world at the end was not looked at.')
+    found = 'reaches the goal' if event.reached else 'DOES NOT reach the goal'
+    return RunFact(f'The world at the end {found}.', GOOD if event.reached else BAD)
+
+
+_TOLD: dict[type, Callable[[Any], RunFact | None]] = {
+    TaskEvent: _task,
+    StackEvent: _stack,
+    GoalEvent: _goal,
+    AnswerRecord: _answer,
+    UnderstoodRecord: _understood,
+    AttemptRecord: _attempt,
+    PassedEvent: lambda event: RunFact(f'The next planner is asked: {event.reason}', NOTE),
+    UnboundEvent: lambda event: RunFact('Rules of the site do not apply.', NOTE, event.rules),
+    ReplanRecord: _replan,
+    PlanEvent: lambda e: RunFact(f'A plan of {len(e.plan)} steps came from {e.plan_source}.'),
+    ApprovalRecord: _approval,
+    StopEvent: _stop,
+    ReleaseRecord: _release,
+    PhaseEvent: _phase,
+    ObservedEvent: _observed,
+    ResultEvent: _result,
+    EndEvent: _end,
+    MeasuredEvent: _measured,
+}
+
+
+def story(kept: KeptRun) -> Iterator[str]:
+    """A run in a few sentences."""
+    record = kept.record
+    refused = [each for each in record.attempts if not each.verdict.ok]
+    if not record.attempts:
+        yield 'No plan was tried.'
+    elif refused:
+        reasons = ', '.join(
+            dict.fromkeys(CATEGORY_WORDS[each.verdict.category] for each in refused)
+        )
+        was = 'attempt was' if len(refused) == 1 else 'attempts were'
+        when = '' if record.stepwise or record.replans else ' before anything moved'
+        yield f'{len(refused)} {was} refused{when} ({reasons}).'
+    if record.verdict.ok:
+        source = f' by {record.plan_source}' if record.plan_source else ''
+        yield f'A plan of {len(record.plan)} steps{source} was proved safe.'
+    if record.approved_by:
+        yield f'{record.approved_by} approved it.'
+    if record.replans:
+        count = len(record.replans)
+        yield f'The world was not as foreseen, and the task was planned for anew {count} times.'
+    yield moved(record)
+    if record.reached is not None:
+        found = 'reaches the goal' if record.reached else 'DOES NOT reach the goal'
+        yield f'The world at the end, looked at once more, {found}.'
+    if record.error_code is not ErrorCode.NONE and kept.state is RunState.ENDED:
+        told = ended_words(record.error_code, record.message)
+        yield told.replace('nothing moved', 'nothing more moved') if record.steps_done else told
+    if kept.state is RunState.CUT_OFF:
+        yield 'Its process ended without saying how; what it had written down is here.'
+
+
+def moved(record: RunRecord) -> str:
+    """What was carried out."""
+    if not record.plan and not record.steps:
+        return 'There was no plan: nothing moved.'
+    if not record.steps_done and not record.steps:
+        return 'Nothing moved.'
+    who = 'A symbolic cell, in which nothing moves,' if record.cell == SYMBOLIC else 'The arm'
+    return f'{who} carried out {record.steps_done} of {steps_in_all(record)} steps.'
+
+
+def seen_words(cell: str) -> str:
+    """What the world at the end is: measured, or only thought of."""
+    return {SYMBOLIC: 'symbolic', ASSUMED: 'assumed'}.get(cell, 'measured')
+
+
+def model_words(model: ModelRecord) -> str:
+    """A model and how it was asked."""
+    return (
+        f'{model.name}, temperature {model.temperature:g}, top-p {model.top_p:g}, seed '
+        f'{model.seed}, up to {model.max_attempts} attempts, search fallback '
+        f'{"allowed" if model.search_fallback else "off"}'
+    )
+
+
+def ending(record: RunRecord) -> str:
+    """Why a run was no success; a code that says nothing is left out."""
+    if record.error_code is ErrorCode.UNKNOWN:
+        return record.message or 'no end was recorded'
+    if record.error_code is not ErrorCode.NONE:
+        return f'{record.error_code.name}: {record.message}'
+    if record.reached is None:
+        return 'the world was not measured at the end'
+    if not record.reached:
+        return f'the {seen_words(record.cell)} world does not satisfy the goal'
+    return 'no proof'
+
+
+def summary(record: RunRecord) -> Iterator[tuple[str, str]]:
+    """What a run was, line by line: a title, and the text behind it."""
+    task = record.task
+    yield 'Task', f'{task.name} from {task.source}, in the format {task.format}'
+    yield 'Domain', f'{task.domain_name}{"" if task.domain else ", built in"}'
+    yield 'Started', record.started
+    yield 'Model', model_words(record.model) if record.model.name else 'none was asked'
+    if record.cell:
+        yield 'Cell', record.cell
+    if record.site:
+        yield 'Site', f'rules of digest {record.site}'
+    for rule in record.unbound:
+        yield 'Not bound', rule
+    if record.second_opinion:
+        yield 'Verdicts', 'with the second opinion of VAL'
+    yield 'Attempts', f'{len(record.attempts)}; plan written by {record.plan_source or "nobody"}'
+    for reason in record.passed:
+        yield 'Next planner', f'asked, since {reason}'
+    where = ' in a symbolic cell: nothing moved' if record.cell == SYMBOLIC else ''
+    yield 'Steps executed', f'{record.steps_done} of {steps_in_all(record)}{where}'
+    for replan in record.replans:
+        done = f'{replan.steps_done} steps of the plan before it'
+        yield 'Planned for anew', f'({replan.number}) after {done}: {replan.reason}'
+    if record.approvals:
+        for approval in record.approvals:
+            yield 'Operator', approval.in_words(record.plans)
+    elif record.approved_by:
+        yield 'Operator', f'approved by {record.approved_by}'
+    for release in record.releases:
+        said = release.said or 'asked for, and no more is known'
+        yield 'Released', f'{release.at[11:19]}, {release.phase}: {said}'
+    if not record.ok:
+        yield 'Ended by', ending(record)
+
+
+def _done_before(record: RunRecord) -> int:
+    """How many steps were done of the plans before the last one."""
+    return sum(replan.steps_done for replan in record.replans)
+
+
+def steps_in_all(record: RunRecord) -> int:
+    """How many steps the run has: those that were done, and the last plan."""
+    return _done_before(record) + len(record.plan)
+
+
+def listed_steps(record: RunRecord) -> list[tuple[int, str, StepRecord | None]]:
+    """The steps of a run with their numbers from 0; a step that was not begun has no record.
+
+    One after which the world was not as proved has the number of the next plan's first one.
+    """
+    begun = [(step.index, step.step, step) for step in record.steps]
+    known = {step.index for step in record.steps}
+    planned = enumerate(record.plan, _done_before(record))
+    rest = [(index, text, None) for index, text in planned if index not in known]
+    return sorted([*begun, *rest], key=lambda row: row[0])
+
+
+def step_rows(record: RunRecord) -> list[tuple[str, str, str, str]]:
+    """Number, action, start [s] and duration [s] of each step, whether a plan is known or not."""
+    last = {step.index: step for step in record.steps}
+    rows = []
+    for index, text, step in listed_steps(record):
+        start = f'{step.begun_s:.2f}' if step else ''
+        done = index < record.steps_done and step is last.get(index)
+        rows.append((str(index + 1), text, start, _lasted(step, done)))
+    return rows
+
+
+def _lasted(step: StepRecord | None, done: bool) -> str:
+    if step is not None and step.seconds is not None:
+        return f'{step.seconds:.2f}'
+    if done:  # the executor counts it, but its progress was not heard to the end
+        return 'executed'
+    return 'not executed' if step is None else 'not finished'
+
+
+def result_word(kept: KeptRun) -> tuple[str, str]:
+    """Whether a run is done, as a tone and in a word."""
+    if kept.state is RunState.RUNNING:
+        return 'open', '… Still going on'
+    return (GOOD, '✓ Done') if outcome_of(kept) == 'SUCCESS' else (BAD, '✕ Not done')
