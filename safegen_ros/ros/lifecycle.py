@@ -32,7 +32,12 @@ from safegen_ros.ros.parameters import (
     read,
     unknown_overrides,
 )
-from safegen_ros.ros.rclpy_compat import destroy_actions, destroy_lifecycle, lifecycle_state
+from safegen_ros.ros.rclpy_compat import (
+    await_discovery_of_clients,
+    destroy_actions,
+    destroy_lifecycle,
+    lifecycle_state,
+)
 
 AUTOSTART = Parameter(
     'autostart', True, 'whether the node configures and activates itself when it starts'
@@ -102,6 +107,12 @@ class ManagedNode(LifecycleNodeMixin, Node):
         """
         events = {'event_callbacks': PublisherEventCallbacks(use_default_callbacks=False)}
         return super().create_publisher(*arguments, **{**events, **keywords})
+
+    def create_service(self, *arguments: Any, **keywords: Any) -> Any:
+        """See `Node.create_service`; an answer waits until its client is discovered."""
+        service = super().create_service(*arguments, **keywords)
+        await_discovery_of_clients(service)
+        return service
 
     def create_subscription(self, *arguments: Any, **keywords: Any) -> Any:
         """See `Node.create_subscription`, and `create_publisher` here."""

@@ -11,6 +11,7 @@ import contextlib
 import math
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,9 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import ServerGoalHandle
 from rclpy.executors import MultiThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
+from rclpy.service import Service
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
@@ -29,6 +32,9 @@ RESULT_TIMEOUT_S = 900
 
 CANCELING_TIMEOUT_S = 2.0
 """How long a goal's state may lag behind the cancel callback that has stopped its work [s]."""
+
+DISCOVERY_TIMEOUT_S = 2.0
+"""Longest wait of an answer for the discovery of its client [s]."""
 
 _KEPT_GOALS = 8
 """Goals whose feedback is still heard; only the last one of a client is ever running."""
@@ -69,6 +75,35 @@ def lifecycle_state(node: Any) -> tuple[int, str]:
     """Number and label of the state of a lifecycle node, for which there is no public call."""
     number, label = node._state_machine.current_state
     return int(number), str(label)
+
+
+def await_discovery_of_clients(service: Service[Any, Any]) -> None:
+    """Makes a service send each answer as soon as it has discovered the client that asked.
+
+    A request can arrive before the reader of its answer is discovered, mostly at a server that has
+    just been started. rmw_fastrtps 9.3 waits 0.1 s for the reader and then reports that nothing was
+    sent; rclpy makes a warning of that and drops the answer. An answer to a client that has gone
+    is no such case.
+    """
+    warnings.filterwarnings('error', 'failed to send response', RuntimeWarning)
+    send = service.send_response
+
+    def send_when_discovered(response: Any, header: Any) -> None:
+        deadline = time.monotonic() + DISCOVERY_TIMEOUT_S
+        while time.monotonic() < deadline:
+            try:
+                send(response, header)
+                return
+            except SystemError as error:
+                # What a warning that is an error becomes on its way out of C++.
+                if not isinstance(error.__cause__, RuntimeWarning):
+                    raise
+        get_logger('safegen').warning(
+            f'{service.srv_name}: the client of an answer was not discovered '
+            f'within {DISCOVERY_TIMEOUT_S:.3g} s'
+        )
+
+    service.send_response = send_when_discovered  # type: ignore[method-assign]
 
 
 def destroy_lifecycle(node: Any) -> None:

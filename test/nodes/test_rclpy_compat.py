@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,17 +30,20 @@ from rclpy.executors import (
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
+from std_srvs.srv import Trigger
 from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.ros import rclpy_compat
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.rclpy_compat import (
     GoalClient,
     GoalServer,
     await_canceling,
+    await_discovery_of_clients,
     destroy_actions,
     destroy_lifecycle,
     finish_callbacks,
@@ -261,6 +268,57 @@ def test_a_goal_whose_acceptance_cannot_be_sent_is_none_of_the_open_goals() -> N
         asyncio.run(server._execute_goal_request((gone, goal)))
         assert server._goal_handles[bytes(range(16))].is_active
         assert server.open_goals() == []
+
+
+READER_OUT_OF_REACH = """<dds xmlns="http://www.eprosima.com"><profiles>
+<data_reader profile_name="client"><qos><partition><names><name>elsewhere</name></names></partition>
+</qos></data_reader></profiles></dds>"""
+"""The client's requests arrive at the service, which never finds the reader of the answers."""
+
+ASKING = """
+import rclpy
+from std_srvs.srv import Trigger
+rclpy.init()
+node = rclpy.create_node('asking')
+client = node.create_client(Trigger, 'ask')
+while True:
+    client.call_async(Trigger.Request())
+    rclpy.spin_once(node, timeout_sec=0.1)
+"""
+
+
+def test_an_answer_is_sent_until_its_client_is_discovered(
+    ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rclpy_compat, 'DISCOVERY_TIMEOUT_S', 0.35)
+    (tmp_path / 'profiles.xml').write_text(READER_OUT_OF_REACH, encoding='utf-8')
+    environment = {
+        **os.environ,
+        'RMW_FASTRTPS_USE_QOS_FROM_XML': '1',
+        'FASTDDS_DEFAULT_PROFILES_FILE': str(tmp_path / 'profiles.xml'),
+    }
+    sent: list[str] = []
+    with _spinning('server') as node:
+        service = node.create_service(Trigger, 'ask', lambda request, response: response)
+        send = service.send_response
+
+        def noted(*arguments: Any) -> None:
+            try:
+                send(*arguments)
+            except SystemError:
+                sent.append('dropped')
+                raise
+            sent.append('sent')
+
+        monkeypatch.setattr(service, 'send_response', noted)
+        await_discovery_of_clients(service)
+        with subprocess.Popen([sys.executable, '-c', ASKING], env=environment) as asking:
+            wait_until(lambda: sent, 'a request')
+            asking.kill()
+            client = node.create_client(Trigger, 'ask')
+            assert client.wait_for_service(timeout_sec=WAIT_S)
+            wait_for(client.call_async(Trigger.Request()), WAIT_S, 'it', ErrorCode.SERVER_LOST)
+    assert sent[:2] == ['dropped', 'dropped'], 'one answer is tried again, and given up in the end'
 
 
 @pytest.mark.usefixtures('ros_domain')
