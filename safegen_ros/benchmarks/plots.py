@@ -1,9 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons as pictures: bars of all classes, or of success with intervals."""
+"""Comparisons as bars of all classes or of success with intervals; shares over sizes as lines."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -95,3 +97,55 @@ def _successes(axes: Any, lines: list[Line]) -> None:
         )  # fmt: skip
     several = len({line.case for line in lines}) > 1
     axes.set_xticks(range(len(lines)), [line.case if several else line.whose for line in lines])
+
+
+_LINES = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too
+_MARKS = ('o', 's', '^', 'D')
+_DASHES = ('--', ':', '-.')
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Shares over sizes.
+
+    Attributes:
+        title: above it all.
+        x_label: what the ticks are.
+        y_label: what the shares are of.
+        ticks: the sizes, in order.
+        series: by the name of a line, its share [%] for every tick; None where there is none.
+        levels: by their names, shares that somebody else reports [%].
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    ticks: tuple[int, ...]
+    series: Mapping[str, Sequence[float | None]]
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+    def figure(self) -> Any:
+        """The chart as a matplotlib figure.
+
+        Raises:
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        from matplotlib.figure import Figure
+
+        figure = Figure((7.2, 4.6), layout='constrained')
+        axes = figure.add_subplot()
+        looks = zip(cycle(_LINES), cycle(_MARKS), strict=False)
+        for (name, shares), (colour, mark) in zip(self.series.items(), looks, strict=False):
+            known = [(t, s) for t, s in zip(self.ticks, shares, strict=True) if s is not None]
+            at, heights = [tick for tick, _ in known], [share for _, share in known]
+            axes.plot(at, heights, color=colour, marker=mark, label=name)
+        for (name, share), style in zip(self.levels.items(), cycle(_DASHES), strict=False):
+            axes.axhline(share, color='#555555', linestyle=style, label=name)
+        axes.set_title(self.title)
+        axes.set_xlabel(self.x_label)
+        axes.set_ylabel(self.y_label)
+        axes.set_xticks(self.ticks)
+        axes.set_ylim(-3, 103)
+        axes.grid(axis='y', color='#dddddd')
+        figure.legend(loc='outside lower center', ncols=2)
+        return figure

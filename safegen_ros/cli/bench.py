@@ -21,9 +21,8 @@ from safegen_ros.paths import runs_dir
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.speed.corpus import Notify
+    from safegen_ros.benchmarks.measurement import Notify, Report
     from safegen_ros.benchmarks.speed.jobs import NotifyOutcome
-    from safegen_ros.benchmarks.speed.report import Report
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,12 +49,12 @@ def validator(
 ) -> None:
     """Speed of the validator beside VAL and unified-planning, of the shield, and memory."""
     from safegen_ros.benchmarks.speed.shield import token_costs
-    from safegen_ros.benchmarks.speed.validator import ValidatorSettings, measure
+    from safegen_ros.benchmarks.speed.validator import measure
 
     folder = _folder(out)
     console = Console()
     with stages(console) as notify:
-        report = measure(ValidatorSettings(problems, plans, seed), notify)
+        report = measure(problems, plans, seed, notify)
         costs = token_costs(problems, seed, notify)
         report = replace(report, measurements=(*report.measurements, *costs))
     _finish(report, folder, console)
@@ -98,8 +97,7 @@ def planner(
     if model is not None:
         _model(model, problems or _ASKED, strategy, seed, out)
         return
-    from safegen_ros.benchmarks.speed import figure3 as large
-    from safegen_ros.benchmarks.speed import planner as paper
+    from safegen_ros.benchmarks.speed import planner as search
     from safegen_ros.search.solve import Route
 
     known: tuple[Route, ...] = get_args(Route)
@@ -109,16 +107,12 @@ def planner(
     routes = tuple(name for name in known if not route or name in route)
     folder = _folder(out)
     console = Console()
-    if figure3:
-        asked = large.Figure3Settings(per_bin, routes, seed, time_limit, memory_limit, jobs)
-        with _outcomes(console, len(large.figure_jobs(asked))) as notify:
-            report = large.measure(asked, folder, notify)
-    else:
-        wanted = paper.PlannerSettings(
-            problems or _SEARCHED, routes, seed, time_limit, memory_limit, jobs
-        )
-        with _outcomes(console, len(paper.paper_jobs(wanted))) as notify:
-            report = paper.measure(wanted, folder, notify)
+    count = per_bin if figure3 else problems or _SEARCHED
+    asked = search.PlannerSettings(count, routes, seed, time_limit, memory_limit, jobs)
+    measure = search.measure_figure3 if figure3 else search.measure
+    total = len((search.figure3_jobs if figure3 else search.paper_jobs)(asked))
+    with _outcomes(console, total) as notify:
+        report = measure(asked, folder, notify)
     _finish(report, folder, console)
 
 
@@ -129,9 +123,9 @@ def planetarium(
     out: Out = None,
 ) -> None:
     """Time to read and compare two problems of the sizes of Planetarium."""
-    from safegen_ros.benchmarks.speed.planetarium import PlanetariumSpeedSettings, measure
+    from safegen_ros.benchmarks.speed.planetarium import measure
 
-    _run(lambda notify: measure(PlanetariumSpeedSettings(problems, seed), notify), out)
+    _run(lambda notify: measure(problems, seed, notify), out)
 
 
 @app.command()
@@ -142,9 +136,9 @@ def boxnet(
     out: Out = None,
 ) -> None:
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
-    from safegen_ros.benchmarks.speed.boxnet import BoxnetSpeedSettings, measure
+    from safegen_ros.benchmarks.speed.boxnet import measure
 
-    _run(lambda notify: measure(BoxnetSpeedSettings(tasks, checks, seed), notify), out)
+    _run(lambda notify: measure(tasks, checks, seed, notify), out)
 
 
 @app.command()
@@ -226,14 +220,14 @@ def many_goals(
 
 def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
     """Goals of one model, one at a time and many at once."""
-    from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, ConcurrencySettings, measure
+    from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, measure
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.levels import DEFAULT, level_names
     from safegen_ros.tasks.pddl3.prompts.styles import load_style
 
-    asked = ConcurrencySettings(model, problems, strategy or DEFAULT, seed)
-    level_names(asked.strategy)
+    asked = strategy or DEFAULT
+    level_names(asked)
     name, console = named_model(model), Console()
     style = load_style(Path(name))
     with (
@@ -241,7 +235,8 @@ def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path
         closing(open_backend(name, device='cpu', batch=max(AT_ONCE))) as shared,
         stages(console) as notify,
     ):
-        report = measure(asked, plain, shared, style, notify)
+        report = measure(plain, shared, style, problems, asked, seed, notify)
+    report = replace(report, settings={'model': model, **report.settings})
     _finish(report, _folder(out), console)
 
 

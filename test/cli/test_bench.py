@@ -8,17 +8,16 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import llm_small
 from typer.testing import CliRunner
 
-from safegen_ros.benchmarks.speed import concurrency, figure3, validator
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
+from safegen_ros.benchmarks.speed import concurrency, planner, validator
 from safegen_ros.benchmarks.speed import shield as bench_shield
-from safegen_ros.benchmarks.speed.corpus import Notify
-from safegen_ros.benchmarks.speed.figure3 import Regime
-from safegen_ros.benchmarks.speed.report import Measurement, Report
-from safegen_ros.benchmarks.speed.validator import ValidatorSettings
+from safegen_ros.benchmarks.speed.planner import Regime
 from safegen_ros.cli.main import app
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.batching_backend import BatchingBackend
@@ -31,8 +30,8 @@ RUN = ['bench', 'planner', '--figure3', '--route', 'in-process', '--per-bin', '2
 def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    regime = Regime('blocksworld', 'blocks', (4, 5), {}, 45.8, 27.1)
-    monkeypatch.setattr(figure3, 'REGIMES', (regime,))
+    regime = Regime('blocksworld', 'blocks', (4, 5), {}, {'OPTIC': 45.8})
+    monkeypatch.setattr(planner, 'REGIMES', (regime,))
     out = tmp_path / 'out'
     done = CliRunner().invoke(app, [*RUN, '--out', str(out)])
     assert done.exit_code == 0, done.output
@@ -41,7 +40,7 @@ def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
         'figure3.csv', 'figure3.json', 'figure3-blocksworld.png', 'outcomes.csv', 'outcomes.jsonl'
     }  # fmt: skip
     (ours, *paper) = json.loads((out / 'figure3.json').read_text())['measurements']
-    assert (ours['value'], len(paper)) == (100, 2)
+    assert (ours['value'], len(paper)) == (100, 1)
     journal = (out / 'outcomes.jsonl').read_text()
     assert len(journal.splitlines()) == 4
     again = CliRunner().invoke(app, [*RUN, '--out', str(out)])
@@ -54,12 +53,12 @@ def test_a_planner_run_shows_and_writes_its_figures_and_goes_on(
 def test_a_validator_run_has_a_folder_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[ValidatorSettings] = []
+    asked: list[tuple[int, int, int]] = []
 
-    def measure(settings: ValidatorSettings, notify: Notify) -> Report:
-        asked.append(settings)
+    def measure(problems: int, plans: int, seed: int, notify: Notify) -> Report:
+        asked.append((problems, plans, seed))
         notify('a stage', 1, 2)
-        return Report('validator', {'seed': settings.seed}, (Measurement('speed', 2.0, 'x', 1.0),))
+        return Report('validator', {'seed': seed}, (Measurement('speed', 2.0, 'x', 1.0),))
 
     def costs(problems: int, seed: int, notify: Notify) -> Iterator[Measurement]:
         yield Measurement(f'shield, {problems} problems, seed {seed}', 60.0, 'us')
@@ -69,7 +68,7 @@ def test_a_validator_run_has_a_folder_of_its_own(
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
     done = CliRunner().invoke(app, ['bench', 'validator', '--seed', '5', '--problems', '2'])
     assert done.exit_code == 0, done.output
-    assert asked == [ValidatorSettings(problems=2, plans=60, seed=5)]
+    assert asked == [(2, 60, 5)]
     (folder,) = tmp_path.iterdir()
     assert folder.name.startswith('bench-')
     assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}
@@ -84,10 +83,9 @@ def test_a_model_is_measured_beside_plain_generate(
 ) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def measure(
-        settings: object, plain: Backend, shared: Backend, style: object, notify: Notify
-    ) -> Report:
-        asked.append((settings, type(plain), type(shared), type(style)))
+    def measure(plain: Backend, shared: Backend, style: object, *rest: Any) -> Report:
+        *settings, notify = rest
+        asked.append((*settings, type(plain), type(shared), type(style)))
         notify('a stage', 1, 2)
         return Report('concurrency', {}, (Measurement('4 at once', 3.0, 'x'),))
 
@@ -97,8 +95,7 @@ def test_a_model_is_measured_beside_plain_generate(
     command = ['bench', 'planner', '--model', model, '--problems', '3', '--out', str(out)]
     done = CliRunner().invoke(app, [*command, '--strategy', 'shield, search'])
     assert done.exit_code == 0, done.output
-    settings = concurrency.ConcurrencySettings(model, 3, 'shield, search', 0)
-    assert asked == [(settings, TransformersBackend, BatchingBackend, WordStyle)]
+    assert asked == [(3, 'shield, search', 0, TransformersBackend, BatchingBackend, WordStyle)]
     assert {path.name for path in out.iterdir()} == {'concurrency.csv', 'concurrency.json'}
     assert '4 at once' in done.stdout
 

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
@@ -298,13 +295,3 @@ def plan_goals(
 def goal_seed(seed: int, number: int) -> int:
     """The seed of the first attempt at the n-th goal; later attempts take those after it."""
     return (seed * 1_000_003 + number * _SEEDS) % (1 << 31)
-
-
-def this_machine() -> str:
-    """The processor and how busy it is, for people."""
-    name = platform.processor() or platform.machine()
-    cpuinfo = Path('/proc/cpuinfo')
-    if cpuinfo.is_file():
-        found = [line for line in cpuinfo.read_text().splitlines() if line.startswith('model name')]
-        name = found[0].partition(':')[2].strip() if found else name
-    return f'{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}'

@@ -11,8 +11,9 @@ from typing import Any
 
 from safegen_ros import __version__
 from safegen_ros.benchmarks.comparison import Comparison, Line
+from safegen_ros.benchmarks.measurement import this_machine
 from safegen_ros.benchmarks.pddl3.evaluate import MAX_NEW_TOKENS, Exam, Notify, Result
-from safegen_ros.benchmarks.pddl3.loops import LoopOptions, LoopResult, plan_goals, this_machine
+from safegen_ros.benchmarks.pddl3.loops import LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import (
     Source,
     TestProblem,

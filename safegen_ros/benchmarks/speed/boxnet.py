@@ -1,20 +1,15 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench boxnet`: how long a step takes to check, and a task to solve.
-
-All times are processor time of this process.
-"""
+"""`safegen bench boxnet`: how long a step takes to check, and a task to solve."""
 
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
-from safegen_ros.benchmarks.speed.corpus import Notify
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
 from safegen_ros.tasks.boxnet.geometry import UNIT
@@ -29,38 +24,23 @@ OBJECTS = range(1, 6)
 """Sides of the square maps of the paper's test set, and how many objects are on them."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoxnetSpeedSettings:
-    """What `safegen bench boxnet` was asked.
-
-    Attributes:
-        tasks: of each size and number of objects; the test set of the paper has 10.
-        checks: how often each step is checked.
-        seed: of the tasks.
-    """
-
-    tasks: int
-    checks: int
-    seed: int
-
-
-def measure(settings: BoxnetSpeedSettings, notify: Notify) -> Report:
+def measure(count: int, checks: int, seed: int, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:
-        settings: how much to measure.
+        count: tasks of each size and number of objects; the test set of the paper has 10.
+        checks: how often each step is checked.
+        seed: of the tasks.
         notify: told of the progress.
     """
     drawn = [
         task
         for side in SIZES
         for objects in OBJECTS
-        for task in islice(
-            tasks((side, side), objects, str(settings.seed), held_out=True), settings.tasks
-        )
+        for task in islice(tasks((side, side), objects, str(seed), held_out=True), count)
     ]
-    found = [*_steps(settings, drawn[-1]), *_solves(drawn, notify)]
-    return Report('boxnet', asdict(settings), tuple(found))
+    figures = (*_steps(checks, drawn[-1]), *_solves(drawn, notify))
+    return Report('boxnet', {'tasks': count, 'checks': checks, 'seed': seed}, figures)
 
 
 def all_move(task: Task) -> Step:
@@ -72,25 +52,20 @@ def all_move(task: Task) -> Step:
     )
 
 
-def _steps(settings: BoxnetSpeedSettings, task: Task) -> list[Measurement]:
+def _steps(checks: int, task: Task) -> Iterator[Measurement]:
     modes: tuple[tuple[IdleArms, Step, str], ...] = (
         ('ignore', all_move(task), 'all of them move'),
         ('block', all_move(task)[::2], 'every other one moves, the rest are in the way'),
     )
-    found = []
     for idle, step, note in modes:
-        begun = time.process_time()
-        for _ in range(settings.checks):
-            if not isinstance(take_step(task, task.start, step, idle), State):
-                raise RuntimeError('the step of the benchmark is refused, so that less is checked')
-        each_ms = (time.process_time() - begun) * 1e3 / settings.checks
-        found.append(
-            Measurement(
-                f'one step, {len(task.bases)} robots, idle arms: {idle}', each_ms, 'ms',
-                MOST_STEP_MS, at_least=False, note=note,
-            )
+        take = partial(take_step, task, task.start, step, idle)
+        if not isinstance(take(), State):
+            raise RuntimeError('the step of the benchmark is refused, so that less is checked')
+        _, seconds = timed(take, checks)
+        yield Measurement(
+            f'one step, {len(task.bases)} robots, idle arms: {idle}', seconds * 1e3 / checks, 'ms',
+            MOST_STEP_MS, at_least=False, note=note,
         )  # fmt: skip
-    return found
 
 
 def _solves(drawn: Sequence[Task], notify: Notify) -> list[Measurement]:
@@ -99,13 +74,11 @@ def _solves(drawn: Sequence[Task], notify: Notify) -> list[Measurement]:
     longer: list[int] = []
     certified = 0
     for number, task in enumerate(drawn):
-        begun = time.process_time()
-        best = solve(task)
-        times.append(time.process_time() - begun)
+        best, seconds = timed(partial(solve, task))
+        times.append(seconds)
         certified += best.certified
-        begun = time.process_time()
-        plan = plan_as_paper(task)
-        paper_times.append(time.process_time() - begun)
+        plan, seconds = timed(partial(plan_as_paper, task))
+        paper_times.append(seconds)
         if plan is not None:
             longer.append(len(plan) - len(best.plan))
         notify('tasks', number + 1, len(drawn))

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`safegen bench planner --model`: goals and answers per second, one at a time and many at once.
 
-All times are processor time of this process. So they are those of one core, whatever else the
-machine does and however many cores it has: what several threads do at once counts together.
+Processor time is that of one core, however many cores the machine has: what several threads do at
+once counts together.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
-from safegen_ros.benchmarks.speed.corpus import Notify
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Message, Sampling
 from safegen_ros.planning.loop import SEARCH, plan_with_levels
@@ -40,23 +40,6 @@ _Result = TypeVar('_Result')
 
 
 @dataclass(frozen=True, slots=True)
-class ConcurrencySettings:
-    """What `safegen bench planner --model` was asked.
-
-    Attributes:
-        model: its name.
-        problems: problems of each domain, of the paper's sizes.
-        strategy: levels that are asked for a plan, as of `levels.level_names`.
-        seed: of problems and answers.
-    """
-
-    model: str
-    problems: int
-    strategy: str
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
 class Served:
     """What became of all goals when so many were open at once.
 
@@ -73,49 +56,56 @@ class Served:
 
 
 def measure(
-    settings: ConcurrencySettings,
     plain: Backend,
     shared: Backend,
     style: PromptStyle,
+    problems: int,
+    strategy: str,
+    seed: int,
     notify: Notify,
 ) -> Report:
     """Takes all figures.
 
     Args:
-        settings: how much to measure.
         plain: answers one call after the other, with `generate` of its library.
         shared: the same model, which may answer calls together.
         style: how the model is asked.
+        problems: of each domain, of the paper's sizes.
+        strategy: levels that are asked for a plan, as of `levels.level_names`.
+        seed: of problems and answers.
         notify: told of the progress.
 
     Raises:
         SafegenError: the model cannot answer, the strategy names no level, or the model can be
             asked about none of the problems.
     """
-    tasks = draw_tasks(settings.problems, settings.seed)
+    tasks = draw_tasks(problems, seed)
     asked = _asked(style, tasks)
-    sampling = Sampling(seed=settings.seed)
+    sampling = Sampling(seed=seed)
     plain.generate(asked[0], sampling)  # what is prepared once, such as the memory of the library
     shared.generate(asked[0], sampling)
     tokens = 0
     plain_s: list[float] = []
     shared_s: dict[int, list[float]] = {count: [] for count in AT_ONCE}
     for number in range(_ROUNDS):  # all in turn, so that a slow moment meets them all
-        begun = time.process_time()
-        tokens = sum(plain.generate(messages, sampling).completion_tokens for messages in asked)
-        plain_s.append(time.process_time() - begun)
+        tokens, seconds = timed(
+            lambda: sum(plain.generate(each, sampling).completion_tokens for each in asked)
+        )
+        plain_s.append(seconds)
         for count in AT_ONCE:
-            shared_s[count].append(_answers_s(shared, asked, sampling, count))
+            answer = partial(_at_once, lambda each: shared.generate(each, sampling), asked, count)
+            shared_s[count].append(timed(answer)[1])
         notify('answers', number + 1, _ROUNDS)
     goals = {}
     for number, count in enumerate(AT_ONCE):
-        goals[count] = serve_goals(settings, shared, style, tasks, count)
+        goals[count] = serve_goals(strategy, seed, shared, style, tasks, count)
         notify('goals', number + 1, len(AT_ONCE))
+    settings = {'problems': problems, 'strategy': strategy, 'seed': seed}
     measurements = (
         *_answer_figures(plain_s, shared_s, len(asked), tokens),
         *(figure for count in AT_ONCE for figure in _goal_figures(count, goals[count])),
     )
-    return Report('concurrency', asdict(settings), measurements)
+    return Report('concurrency', settings, measurements)
 
 
 def draw_tasks(problems: int, seed: int) -> list[Pddl3Task]:
@@ -137,7 +127,8 @@ def draw_tasks(problems: int, seed: int) -> list[Pddl3Task]:
 
 
 def serve_goals(
-    settings: ConcurrencySettings,
+    strategy: str,
+    seed: int,
     backend: Backend,
     style: PromptStyle,
     tasks: Sequence[Pddl3Task],
@@ -146,7 +137,8 @@ def serve_goals(
     """Plans for all tasks, with as many open at once.
 
     Args:
-        settings: the levels, and the seed.
+        strategy: levels that are asked.
+        seed: of the answers.
         backend: the model.
         style: how it is asked.
         tasks: what to plan.
@@ -155,10 +147,10 @@ def serve_goals(
 
     def one(task: Pddl3Task) -> tuple[float, str]:
         begun = time.process_time()
-        sampling = Sampling(seed=settings.seed)
+        sampling = Sampling(seed=seed)
         proposer = ModelProposer(task.problem, backend, style, sampling, format=task.format)
         levels = levels_of(
-            settings.strategy,
+            strategy,
             proposer,
             lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
             _ATTEMPTS,
@@ -167,9 +159,7 @@ def serve_goals(
         source = outcome.attempts[-1].source if outcome.plan is not None else ''
         return time.process_time() - begun, source
 
-    begun = time.process_time()
-    results = _at_once(one, tasks, count)
-    seconds = time.process_time() - begun
+    results, seconds = timed(lambda: _at_once(one, tasks, count))
     return Served(len(tasks), seconds, tuple(result for result in results if result[1]))
 
 
@@ -184,14 +174,6 @@ def _asked(style: PromptStyle, tasks: Sequence[Pddl3Task]) -> list[list[Message]
     if not found:
         raise refused
     return found
-
-
-def _answers_s(
-    backend: Backend, asked: Sequence[list[Message]], sampling: Sampling, count: int
-) -> float:
-    begun = time.process_time()
-    _at_once(lambda messages: backend.generate(messages, sampling), asked, count)
-    return time.process_time() - begun
 
 
 def _at_once(work: Callable[[_Item], _Result], items: Sequence[_Item], count: int) -> list[_Result]:

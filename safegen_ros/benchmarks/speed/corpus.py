@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
+from safegen_ros.benchmarks.measurement import Notify
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
@@ -16,9 +16,6 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.domains.kit import GeneratedProblem
 from safegen_ros.tasks.pddl3.mistakes import Mistakes
 from safegen_ros.verify.admissible import Shield
-
-Notify = Callable[[str, int, int], None]
-"""Told what is going on: the stage, how much of it is done, and of how much."""
 
 _DETOUR = 3  # steps at random, at most, before the rest of the plan is searched for
 _SEARCH_S = 5.0
@@ -60,15 +57,8 @@ def draw_cases(problems: int, plans: int, seed: int, notify: Notify) -> list[Cas
             generated = kit.problem(seed * 100_003 + number)
             rng = Random(f'{kit.name} {seed} {number}')  # noqa: S311
             texts = draw_plans(rng, generated, plans)
-            found.append(
-                Case(
-                    kit.name,
-                    builtin_domain_text(kit.names[0]),
-                    generated.text,
-                    generated.problem,
-                    texts,
-                )
-            )
+            domain = builtin_domain_text(kit.names[0])
+            found.append(Case(kit.name, domain, generated.text, generated.problem, texts))
             notify('drawing plans', len(found), total)
     return found
 

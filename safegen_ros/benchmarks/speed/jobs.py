@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems to be solved for a measurement, one after the other or several at once.
 
+As a program it is a solver: it takes jobs by standard input, a line of JSON each, and answers each
+with a line.
+
 Each solver lives in a process of its own, so that one that hangs or is killed costs one outcome.
 Outcomes are written down as they come; a run that was stopped goes on where it was.
 """
@@ -14,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
@@ -23,10 +27,11 @@ from queue import SimpleQueue
 from typing import Any
 
 from safegen_ros.child_process import describe_exit
-from safegen_ros.errors import SafegenError
-from safegen_ros.search.solve import Route
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.search.solve import Route, solve
+from safegen_ros.tasks.pddl3.domains import kits
 
-_SOLVER = [sys.executable, '-m', 'safegen_ros.benchmarks.speed.worker']
+_SOLVER = [sys.executable, '-m', 'safegen_ros.benchmarks.speed.jobs']
 _GRACE_S = 15.0  # beyond its own limit, until a solver is ended
 
 
@@ -248,3 +253,42 @@ def run_jobs(
         for worker in workers:
             worker.close()
     return [journal.outcomes[job.key] for job in jobs]
+
+
+_STATUS = {ErrorCode.UNSOLVABLE: 'unsolvable', ErrorCode.PLANNING_TIMEOUT: 'limit'}
+
+
+def solve_job(job: Job) -> Outcome:
+    """Solves one job; the clock runs while `solve` does, and not while the problem is made."""
+    begun = time.perf_counter()
+    try:
+        problem = kits()[job.domain].problem(job.seed, job.size, job.family).problem
+        begun = time.perf_counter()
+        found = solve(
+            problem,
+            optimal=job.optimal,
+            route=job.route,
+            time_limit_s=job.time_limit_s,
+            memory_limit_mb=job.memory_limit_mb,
+        )
+    except SafegenError as error:
+        seconds = time.perf_counter() - begun
+        status = _STATUS.get(error.code, 'failed')
+        return Outcome(job, status, seconds, message=error.message)
+    seconds = time.perf_counter() - begun
+    return Outcome(
+        job, 'solved', seconds, len(found.plan), found.optimal, found.route, found.expanded
+    )
+
+
+def main() -> None:
+    """Entry point; ends with its input."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed is no answer
+    solve(kits()['blocksworld'].problem(0).problem)  # imports and caches
+    for line in sys.stdin:
+        answers.write(f'{solve_job(Job(**json.loads(line))).to_json()}\n')
+        answers.flush()
+
+
+if __name__ == '__main__':
+    main()

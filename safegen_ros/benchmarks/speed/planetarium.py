@@ -1,21 +1,16 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench planetarium`: how long two problems take to compare, reading them included.
-
-All times are processor time of this process.
-"""
+"""`safegen bench planetarium`: how long two problems take to compare, reading them included."""
 
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from safegen_ros.benchmarks.speed.corpus import Notify
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
 from safegen_ros.datasets.planetarium.layouts import Kit, space_of, tasks_of
 from safegen_ros.datasets.planetarium.pairs import kits, make_problem
 from safegen_ros.datasets.planetarium.recipe import load_recipe
@@ -31,19 +26,6 @@ MOST_MEAN_MS = 5.0
 MOST_LARGE_MS = 100.0
 LARGE = 55
 """Blocks of the largest problems of the paper."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanetariumSpeedSettings:
-    """What `safegen bench planetarium` was asked.
-
-    Attributes:
-        problems: of each domain; its tasks take turns.
-        seed: of the problems, and of how they are changed.
-    """
-
-    problems: int
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +46,12 @@ class Case:
     equivalent: bool | None
 
 
-def measure(settings: PlanetariumSpeedSettings, notify: Notify) -> Report:
+def measure(problems: int, seed: int, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:
-        settings: how much to measure.
+        problems: of each domain; its tasks take turns.
+        seed: of the problems, and of how they are changed.
         notify: told of the progress.
     """
     measurements: list[Measurement] = []
@@ -76,7 +59,7 @@ def measure(settings: PlanetariumSpeedSettings, notify: Notify) -> Report:
     rows = {name: sum(splits.values()) for name, splits in recipe.pairs.items()}
     weighted = 0.0
     for number, (name, kit) in enumerate(kits().items()):
-        times = [_milliseconds(case) for case in draw_cases(kit, settings.problems, settings.seed)]
+        times = [_milliseconds(case) for case in draw_cases(kit, problems, seed)]
         weighted += statistics.fmean(times) * rows[name] / sum(rows.values())
         measurements.append(
             Measurement(
@@ -93,14 +76,14 @@ def measure(settings: PlanetariumSpeedSettings, notify: Notify) -> Report:
             at_least=False, note=shares,
         )
     )  # fmt: skip
-    large = [_milliseconds(case) for case in large_cases(settings.seed)]
+    large = [_milliseconds(case) for case in large_cases(seed)]
     measurements.append(
         Measurement(
             f'{LARGE} blocks: equivalence of two texts, most', max(large), 'ms', MOST_LARGE_MS,
             at_least=False, note=f'mean {statistics.fmean(large):.1f}, {len(large)} pairs',
         )
     )  # fmt: skip
-    return Report('planetarium', asdict(settings), tuple(measurements))
+    return Report('planetarium', {'problems': problems, 'seed': seed}, tuple(measurements))
 
 
 def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[Case]:
@@ -182,10 +165,8 @@ def _renamed(problem: Problem, rng: Random) -> Problem:
 def _milliseconds(case: Case) -> float:
     """Time of reading and comparing a pair [ms]; raises where the answer is not the right one."""
     domain = planetarium_domain(case.domain)
-    begun = time.process_time()
     read = partial(read_problem, domain=domain, source='<bench>')
-    found = compare(read(case.one), read(case.other))
-    seconds = time.process_time() - begun
+    found, seconds = timed(lambda: compare(read(case.one), read(case.other)))
     if found.answer is Equivalence.UNKNOWN or case.equivalent not in (None, found.equivalent):
         raise RuntimeError(f'{case.domain}: {found.answer.value}, which is wrong: {found.reason}')
     return seconds * 1e3

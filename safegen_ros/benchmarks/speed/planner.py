@@ -1,21 +1,31 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench planner`: the search planner on problems of the paper's sizes, route by route."""
+"""`safegen bench planner`: the search planner on problems of the paper's sizes, and on large ones.
+
+The large ones are the regime of figure 3 of SafeGen-LLM. The paper measures OPTIC and Fast Downward
+on Blocksworld and Grippers problems of growing size, 48 of each domain as its percentages tell, on
+a machine and with problems and constraints that it does not publish. So its figures stand beside
+ours and are not measured here.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+from safegen_ros.benchmarks.measurement import Measurement, Report, csv_text
+from safegen_ros.benchmarks.plots import Chart
 from safegen_ros.benchmarks.speed.jobs import Job, Journal, NotifyOutcome, Outcome, run_jobs
-from safegen_ros.benchmarks.speed.report import Measurement, Report, csv_text
 from safegen_ros.record.run import write_durably
 from safegen_ros.search.solve import Route
 from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
 MOST_MEAN_MS = 50.0
+LEAST_SOLVED = 95.0
 
 OUTCOMES = 'outcomes.jsonl'
 """The journal of a run, in its folder."""
@@ -26,7 +36,7 @@ class PlannerSettings:
     """What `safegen bench planner` was asked.
 
     Attributes:
-        problems: problems of each domain; their constraint families take turns.
+        problems: of each domain, or with --figure3 of each size; constraint families take turns.
         routes: who solves them.
         seed: of the problems.
         time_limit_s: for each problem [s].
@@ -41,30 +51,37 @@ class PlannerSettings:
     memory_limit_mb: int
     processes: int
 
+    def jobs(
+        self,
+        kit: DomainKit,
+        family: str,
+        size: Mapping[str, int],
+        number: int,
+        modes: Sequence[bool],
+    ) -> Iterator[Job]:
+        """One problem for every route, for any plan (False) or a shortest one (True)."""
+        limits = self.time_limit_s, self.memory_limit_mb
+        seed = self.seed * 100_003 + number
+        for route in self.routes:
+            for optimal in modes:
+                yield Job(kit.name, family, dict(size), seed, route, optimal, *limits)
+
 
 def paper_jobs(settings: PlannerSettings) -> list[Job]:
     """Every problem for every route, once for any plan and once for a shortest one."""
-    jobs = []
+    jobs: list[Job] = []
     for kit in kits().values():
         families = [name for name in kit.families if kit.sizes(name)]
         for number in range(settings.problems):
             family = families[number % len(families)]
             sizes = kit.sizes(family)
             size = sizes[number // len(families) % len(sizes)]
-            seed = settings.seed * 100_003 + number
-            jobs += [
-                Job(
-                    kit.name, family, size, seed, route, optimal, settings.time_limit_s,
-                    settings.memory_limit_mb,
-                )
-                for route in settings.routes
-                for optimal in (False, True)
-            ]  # fmt: skip
+            jobs += settings.jobs(kit, family, size, number, (False, True))
     return jobs
 
 
 def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> Report:
-    """Takes all figures.
+    """Takes the figures of problems of the paper's sizes.
 
     Args:
         settings: how much to measure.
@@ -74,9 +91,7 @@ def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> R
     Raises:
         SafegenError: the journal in the folder is none.
     """
-    journal = Journal(folder / OUTCOMES)
-    outcomes = run_jobs(paper_jobs(settings), journal, settings.processes, notify)
-    write_outcomes(folder, outcomes)
+    outcomes = _outcomes(paper_jobs(settings), settings, folder, notify)
     measurements: list[Measurement] = []
     for route in settings.routes:
         for optimal in (False, True):
@@ -104,12 +119,126 @@ def _figures(what: str, outcomes: Sequence[Outcome], target: float | None) -> It
             note=f'median {statistics.median(milliseconds):.1f}, most {max(milliseconds):.0f}; '
             f'{solved} of {len(own)} solved, {proved} proved shortest',
         )  # fmt: skip
-    share = 100 * sum(o.solved for o in outcomes) / len(outcomes)
-    yield Measurement(f'{what}: solved', share, '%', None if target is None else 100.0)
+    yield Measurement(f'{what}: solved', _solved(outcomes), '%', None if target is None else 100.0)
 
 
-def write_outcomes(folder: Path, outcomes: Sequence[Outcome]) -> None:
-    """Writes `outcomes.csv`, a row for each."""
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """A domain of figure 3.
+
+    Attributes:
+        domain: name of its kit.
+        parameter: the size that grows.
+        bins: its values.
+        fixed: the other sizes.
+        paper: share of problems that each planner solves in the paper [%] (section V-B).
+    """
+
+    domain: str
+    parameter: str
+    bins: tuple[int, ...]
+    fixed: Mapping[str, int]
+    paper: Mapping[str, float]
+
+
+REGIMES = (
+    Regime(
+        'blocksworld', 'blocks', (5, 10, 15, 20, 25, 30), {},
+        {'OPTIC': 45.8, 'Fast Downward': 27.1},
+    ),
+    Regime(
+        'grippers', 'objects', (5, 10, 15, 20, 25, 30, 35, 40), {'robots': 1, 'rooms': 4},
+        {'OPTIC': 64.6, 'Fast Downward': 14.6},
+    ),
+)  # fmt: skip
+
+
+def figure3_jobs(settings: PlannerSettings) -> list[Job]:
+    """Every problem for every route, the small ones first."""
+    jobs: list[Job] = []
+    for regime in REGIMES:
+        kit = kits()[regime.domain]
+        for value in regime.bins:
+            size = kit.checked({**regime.fixed, regime.parameter: value})
+            families = _families(kit, size)
+            for number in range(settings.problems):
+                jobs += settings.jobs(kit, families[number % len(families)], size, number, (False,))
+    return jobs
+
+
+def _families(kit: DomainKit, size: Mapping[str, int]) -> list[str]:
+    """The constraint families of the paper that this size can have."""
+    found = []
+    for name, family in kit.families.items():
+        try:
+            kit.checked(size, name)
+        except SizeError:
+            continue
+        if family.paper:
+            found.append(name)
+    return found
+
+
+def measure_figure3(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> Report:
+    """Takes the figures of large problems, and draws a chart for each domain; as `measure`."""
+    outcomes = _outcomes(figure3_jobs(settings), settings, folder, notify)
+    limit = f'{settings.time_limit_s:g} s'
+    measurements: list[Measurement] = []
+    for regime in REGIMES:
+        own = {
+            route: [o for o in outcomes if (o.job.domain, o.job.route) == (regime.domain, route)]
+            for route in settings.routes
+        }
+        shares = {route: _shares(regime, found) for route, found in own.items()}
+        for route, found in own.items():
+            failed = [o.message for o in found if o.status == 'failed']
+            texts = (
+                f'{value}: {"-" if share is None else f"{share:.0f}"}'
+                for value, share in zip(regime.bins, shares[route], strict=True)
+            )
+            measurements.append(
+                Measurement(
+                    f'{regime.domain}, {route}: solved within {limit}', _solved(found), '%',
+                    LEAST_SOLVED if route == 'auto' else None,
+                    note=failed[0] if failed else f'by {regime.parameter}: {", ".join(texts)}',
+                )
+            )  # fmt: skip
+        for name, share in regime.paper.items():
+            note = 'not measured here: another machine, other problems and constraints'
+            measurements.append(
+                Measurement(f'{regime.domain}, {name} in the paper', share, '%', note=note)
+            )
+        if find_spec('matplotlib') is not None:  # the figures are what counts
+            chart = Chart(
+                f'{regime.domain}: constrained problems solved in {limit} each',
+                regime.parameter, 'solved [%]', regime.bins,
+                {f'safegen solve --route {route}': found for route, found in shares.items()},
+                {f'{name} in the paper, all sizes': share for name, share in regime.paper.items()},
+            )  # fmt: skip
+            chart.figure().savefig(folder / f'figure3-{regime.domain}.png', dpi=120)
+    return Report('figure3', asdict(settings), tuple(measurements))
+
+
+def _shares(regime: Regime, outcomes: Sequence[Outcome]) -> list[float | None]:
+    """Share of solved problems of each size [%]."""
+    return [
+        _solved([o for o in outcomes if o.job.size[regime.parameter] == value])
+        for value in regime.bins
+    ]
+
+
+def _solved(outcomes: Sequence[Outcome]) -> float | None:
+    """Share of solved problems [%]; None when the route is missing."""
+    if not outcomes or any(o.status == 'failed' for o in outcomes):
+        return None
+    return 100 * sum(o.solved for o in outcomes) / len(outcomes)
+
+
+def _outcomes(
+    jobs: Sequence[Job], settings: PlannerSettings, folder: Path, notify: NotifyOutcome
+) -> list[Outcome]:
+    """The outcomes of jobs, those of the folder among them; writes `outcomes.csv`."""
+    outcomes = run_jobs(jobs, Journal(folder / OUTCOMES), settings.processes, notify)
     header = (
         'domain', 'family', 'size', 'seed', 'route', 'optimal', 'status', 'seconds', 'steps',
         'proved shortest', 'answered by', 'expanded', 'message',
@@ -123,3 +252,4 @@ def write_outcomes(folder: Path, outcomes: Sequence[Outcome]) -> None:
         for o in outcomes
     ]  # fmt: skip
     write_durably(folder / 'outcomes.csv', csv_text(header, rows))
+    return outcomes

@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.speed.corpus import Case, Notify
+from safegen_ros.benchmarks.measurement import Notify
+from safegen_ros.benchmarks.speed.corpus import Case
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verify.val import TIMEOUT_S, validate_binary
 

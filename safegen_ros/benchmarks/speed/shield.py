@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import statistics
 import sysconfig
-import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.speed.corpus import Notify
-from safegen_ros.benchmarks.speed.report import Measurement
+from safegen_ros.benchmarks.measurement import Measurement, Notify, timed
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.decoding.shield import TextEnding, TextShield
 from safegen_ros.paths import data_path
@@ -161,9 +160,7 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
     processor = ShieldProcessor([shield])
     for place, token in enumerate(ids):
         row = torch.tensor([[0, *ids[:place]]])  # behind a prompt of one token
-        begun = time.process_time()
-        left = processor(row, scores)
-        seconds = time.process_time() - begun
+        left, seconds = timed(partial(processor, row, scores))
         if left[0, token] != scores[0, token]:
             raise SafegenError(f'the shield refuses token {place} of a right plan: {plan}')
         yield seconds * 1e6

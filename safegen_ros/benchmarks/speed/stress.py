@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 import gc
-import os
 import statistics
 import time
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from random import Random
 
-from safegen_ros.benchmarks.speed.corpus import Case, Notify
-from safegen_ros.benchmarks.speed.report import Measurement
+from safegen_ros.benchmarks.measurement import Measurement, Notify, resident_bytes, timed
+from safegen_ros.benchmarks.speed.corpus import Case
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.mistakes import Mistakes
@@ -32,9 +30,6 @@ MOST_LARGE_S = 1.0
 MIXED_PLANS = 5_000
 SETTLED_PLANS = 2_500
 MOST_GROWTH_B = 256.0
-
-_KIB = 1024
-_STATM = Path('/proc/self/statm')
 
 
 def queries(cases: Sequence[Case], notify: Notify) -> Iterator[Measurement]:
@@ -90,26 +85,23 @@ def large_task(rng: Random) -> tuple[str, str]:
 def large_plan(seed: int) -> Iterator[Measurement]:
     """Time to judge one very long plan, from text."""
     problem, plan = large_task(Random(seed))  # noqa: S311
-    begun = time.process_time()
-    task = load_task(problem)
-    read = time.process_time()
-    verdict = task.verify(plan)
-    ended = time.process_time()
+    task, read_s = timed(lambda: load_task(problem))
+    verdict, judged_s = timed(lambda: task.verify(plan))
     if not verdict.ok:
         raise SafegenError(f'the long plan of the benchmark does not verify: {verdict.reason}')
     name = f'{LARGE_STEPS:,} steps on {LARGE_BLOCKS} objects'
     constraints = len(task.problem.constraints)
     yield Measurement(
-        f'{name}, from plan text', ended - read, 's', MOST_LARGE_S, at_least=False,
+        f'{name}, from plan text', judged_s, 's', MOST_LARGE_S, at_least=False,
         note=f'fresh validator, {constraints} ground constraints',
     )  # fmt: skip
-    yield Measurement(f'{name}, reading the problem', read - begun, 's')
+    yield Measurement(f'{name}, reading the problem', read_s, 's')
 
 
 def memory(cases: Sequence[Case], notify: Notify) -> Iterator[Measurement]:
     """What thousands of different plans add to the memory, once most of what is kept is there."""
     plans = _mixed_plans(cases)
-    before = _resident_kib()
+    before = resident_bytes()
     tracemalloc.start()
     settled = 0
     for number, (validator, plan) in enumerate(islice(plans, MIXED_PLANS), 1):
@@ -120,14 +112,14 @@ def memory(cases: Sequence[Case], notify: Notify) -> Iterator[Measurement]:
             notify('memory', number, MIXED_PLANS)
     growth = (_traced() - settled) / (MIXED_PLANS - SETTLED_PLANS)
     tracemalloc.stop()
-    after = _resident_kib()
+    after = resident_bytes()
     yield Measurement(
         f'memory that each of the plans {SETTLED_PLANS + 1:,} to {MIXED_PLANS:,} adds', growth, 'B',
         MOST_GROWTH_B, at_least=False, note=f'{len(cases)} kept validators, by tracemalloc',
     )  # fmt: skip
     if before is not None and after is not None:
         yield Measurement(
-            f'resident memory that all {MIXED_PLANS:,} plans add', float(after - before), 'KiB',
+            f'resident memory that all {MIXED_PLANS:,} plans add', (after - before) / 1024, 'KiB',
             note='with what the validators ground and keep, and with the tracing',
         )  # fmt: skip
 
@@ -148,10 +140,3 @@ def _mixed_plans(cases: Sequence[Case]) -> Iterator[tuple[Validator, str]]:
 def _traced() -> int:
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
-
-
-def _resident_kib() -> int | None:
-    """Resident memory of this process; None on a system that does not tell."""
-    if not _STATM.exists():
-        return None
-    return int(_STATM.read_text(encoding='ascii').split()[1]) * os.sysconf('SC_PAGE_SIZE') // _KIB

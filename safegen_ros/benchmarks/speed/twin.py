@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -53,7 +52,7 @@ def build_towers(
     height: int,
     sigma_m: float,
     seed: int,
-    notify: Callable[[str, int, int], None] = lambda what, done, total: None,
+    notify: Notify = lambda what, done, total: None,
 ) -> list[TowerRun]:
     """Builds towers from blocks that stand about their slots.
 
@@ -127,7 +126,7 @@ def measure(
     sigma_mm: float,
     scene: Path | None,
     seed: int,
-    notify: Callable[[str, int, int], None],
+    notify: Notify,
 ) -> Report:
     """Builds the towers and takes the figures.
 

@@ -9,13 +9,12 @@ depend on what else the machine does.
 from __future__ import annotations
 
 import statistics
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 
-from safegen_ros.benchmarks.speed.corpus import Case, Notify, draw_cases
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
+from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
 from safegen_ros.benchmarks.speed.rivals import UP_MISSING, up_seconds, val_seconds
 from safegen_ros.benchmarks.speed.stress import large_plan, memory, queries
 from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
@@ -50,42 +49,30 @@ _PASSES = 10  # of what takes microseconds, each over plans that nothing has see
 _Work = Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidatorSettings:
-    """What `safegen bench validator` was asked.
-
-    Attributes:
-        problems: problems of each domain.
-        plans: plans of each problem, at most; half of them warm the validator up.
-        seed: of problems and plans.
-    """
-
-    problems: int
-    plans: int
-    seed: int
-
-
-def measure(settings: ValidatorSettings, notify: Notify) -> Report:
+def measure(problems: int, plans: int, seed: int, notify: Notify) -> Report:
     """Takes all figures.
 
     Args:
-        settings: how much to measure.
+        problems: of each domain.
+        plans: of each problem, at most; half of them warm the validator up.
+        seed: of problems and plans.
         notify: told of the progress.
 
     Raises:
         SafegenError: VAL is not installed.
     """
-    cases = draw_cases(settings.problems, settings.plans, settings.seed, notify)
-    half = settings.plans // 2
+    cases = draw_cases(problems, plans, seed, notify)
+    half = plans // 2
     warm = [replace(case, plans=case.plans[half:]) for case in cases]
-    timed = [replace(case, plans=case.plans[:half]) for case in cases]
+    judged = [replace(case, plans=case.plans[:half]) for case in cases]
     measurements = [
-        *_speeds(warm, timed, notify),
+        *_speeds(warm, judged, notify),
         *queries(cases, notify),
-        *large_plan(settings.seed),
+        *large_plan(seed),
         *memory(cases, notify),
     ]
-    return Report('validator', asdict(settings), tuple(measurements), _details(timed))
+    settings = {'problems': problems, 'plans': plans, 'seed': seed}
+    return Report('validator', settings, tuple(measurements), _details(judged))
 
 
 def _details(cases: Sequence[Case]) -> dict[str, object]:
@@ -100,19 +87,19 @@ def _details(cases: Sequence[Case]) -> dict[str, object]:
     }
 
 
-def _speeds(warm: Sequence[Case], timed: Sequence[Case], notify: Notify) -> list[Measurement]:
+def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> list[Measurement]:
     """Time per plan of the three validators, and the ratios."""
-    count = sum(len(case.plans) for case in timed)
+    count = sum(len(case.plans) for case in judged)
     rounds: dict[str, list[float]] = {name: [] for name in _NOTES}
     for _ in range(_ROUNDS):  # all in turn, so that a slow moment of the machine meets them all
         seconds: dict[str, float | None] = {
-            KEPT: _mean([_seconds(_kept(warm, timed)) for _ in range(_PASSES)]),
-            READ: _mean([_seconds(_kept_steps(warm, timed)) for _ in range(_PASSES)]),
-            FRESH: _seconds(_fresh(timed)),
-            FROM_TEXT: _seconds(_from_text(timed)),
-            VAL: val_seconds(timed, ('-v',), notify),
-            VAL_BRIEF: val_seconds(timed, ('-v', '-a'), notify),
-            UP: up_seconds(timed, notify),
+            KEPT: _passes(lambda: _kept(warm, judged)),
+            READ: _passes(lambda: _kept_steps(warm, judged)),
+            FRESH: timed(_fresh(judged))[1],
+            FROM_TEXT: timed(_from_text(judged))[1],
+            VAL: val_seconds(judged, ('-v',), notify),
+            VAL_BRIEF: val_seconds(judged, ('-v', '-a'), notify),
+            UP: up_seconds(judged, notify),
         }
         for name, value in seconds.items():
             if value is not None:
@@ -132,14 +119,9 @@ def _speeds(warm: Sequence[Case], timed: Sequence[Case], notify: Notify) -> list
     return [*times, *ratios]
 
 
-def _seconds(work: _Work) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
-
-
-def _mean(seconds: Sequence[float]) -> float:
-    return statistics.fmean(seconds)
+def _passes(prepare: Callable[[], _Work]) -> float:
+    """Mean time of work that is prepared anew for each pass [s]."""
+    return statistics.fmean(timed(prepare())[1] for _ in range(_PASSES))
 
 
 def _judge(validators: Sequence[Validator], plans: Sequence[Sequence[str | Plan]]) -> None:
@@ -156,25 +138,25 @@ def _warmed(warm: Sequence[Case]) -> list[Validator]:
     return validators
 
 
-def _kept(warm: Sequence[Case], timed: Sequence[Case]) -> _Work:
+def _kept(warm: Sequence[Case], judged: Sequence[Case]) -> _Work:
     validators = _warmed(warm)
-    return lambda: _judge(validators, [case.plans for case in timed])
+    return lambda: _judge(validators, [case.plans for case in judged])
 
 
-def _kept_steps(warm: Sequence[Case], timed: Sequence[Case]) -> _Work:
+def _kept_steps(warm: Sequence[Case], judged: Sequence[Case]) -> _Work:
     """As `_kept`; a text that is no plan has no steps and is left out."""
-    plans = [[parse_plan(p) for p in case.plans if p.startswith('(')] for case in timed]
+    plans = [[parse_plan(p) for p in case.plans if p.startswith('(')] for case in judged]
     validators = _warmed(warm)
     return lambda: _judge(validators, plans)
 
 
-def _fresh(timed: Sequence[Case]) -> _Work:
-    return lambda: [Validator(case.problem).verify(p) for case in timed for p in case.plans]
+def _fresh(judged: Sequence[Case]) -> _Work:
+    return lambda: [Validator(case.problem).verify(p) for case in judged for p in case.plans]
 
 
-def _from_text(timed: Sequence[Case]) -> _Work:
+def _from_text(judged: Sequence[Case]) -> _Work:
     return lambda: [
         load_task(case.problem_text, case.domain_text).verify(p)
-        for case in timed
+        for case in judged
         for p in case.plans
     ]

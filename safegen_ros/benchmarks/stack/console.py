@@ -27,7 +27,7 @@ import numpy as np
 import websockets.asyncio.client
 from sensor_msgs.msg import JointState
 
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, resident_bytes
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
@@ -41,8 +41,6 @@ MOST_BEHIND_MS, MOST_STOP_MS, MOST_SLOWER, MOST_GROWTH_MB = 150.0, 200.0, 1.05, 
 """What is asked for: of the picture, of a stop, of an execution with viewers, of memory an hour."""
 
 VIEWERS = 8
-
-Notify = Callable[[str, int, int], None]
 
 _FLAGS = ('--no-sandbox', '--use-gl=swiftshader', '--enable-unsafe-swiftshader', '--no-first-run')
 _STILL_RAD = 1e-4  # between two samples
@@ -280,7 +278,7 @@ def _memory(bench: _Bench, minutes: float, notify: Notify) -> Measurement:
     while (at := time.monotonic() - began) < 2 * half:
         notify('memory', round(at), round(2 * half))
         bench.execute()
-        taken.append(((time.monotonic() - began) / 3600, _resident_mb()))
+        taken.append(((time.monotonic() - began) / 3600, (resident_bytes() or 0) / 1e6))
     notify('memory', round(2 * half), round(2 * half))
     later = [each for each in taken if 3600 * each[0] >= half]
     over = f'over {len(later)} executions in the second half of {minutes:g} min'
@@ -300,11 +298,6 @@ def slope(points: Sequence[tuple[float, float]]) -> tuple[float | None, float]:
     at, sizes = np.array(points).T
     (found, _), spread = np.polyfit(at, sizes, 1, cov=True)
     return float(found), 2 * math.sqrt(spread[0, 0])
-
-
-def _resident_mb() -> float:
-    pages = int(Path('/proc/self/statm').read_text(encoding='ascii').split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:

@@ -9,13 +9,13 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.benchmarks.stack.services import PlanServer
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -43,8 +43,6 @@ _PROBLEM = """
   (:goal (and (on a{number} b{number}) (on c{number} a{number})))
   (:constraints (always (not (on c{number} b{number})))))
 """
-
-Notify = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,12 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
@@ -40,7 +39,7 @@ _LOOK_S = 0.01
 _WATCH_S = 2.0
 
 
-def measure(runs: int, notify: Callable[[str, int, int], None]) -> Report:
+def measure(runs: int, notify: Notify) -> Report:
     """Lets the agent or its link die so many times in each way.
 
     Args:

@@ -14,13 +14,13 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from safegen_ros.benchmarks.speed.report import Measurement, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.bringup.profiles import Ready
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -32,8 +32,6 @@ from safegen_ros.tasks.pddl3.domains import kits
 MOST_OVERHEAD_MS = 10.0
 MOST_IDLE = 5.0
 MOST_START_S = 2.0
-
-Notify = Callable[[str, int, int], None]
 
 _STARTS = 3  # of each node; the median counts
 _WARM_GOALS = 3  # the first ones also import what later ones have

@@ -24,8 +24,7 @@ def test_all_figures_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boxnet, 'SIZES', range(2, 4))
     monkeypatch.setattr(boxnet, 'OBJECTS', range(1, 3))
     seen = []
-    settings = boxnet.BoxnetSpeedSettings(tasks=2, checks=20, seed=0)
-    report = boxnet.measure(settings, lambda what, done, total: seen.append((done, total)))
+    report = boxnet.measure(2, 20, 0, lambda what, done, total: seen.append((done, total)))
     assert seen[-1] == (8, 8)
     assert all(m.value is not None and m.value >= 0 for m in report.measurements)
     named = {m.name: m for m in report.measurements}
@@ -39,4 +38,4 @@ def test_a_step_that_is_refused_is_not_timed(monkeypatch: pytest.MonkeyPatch) ->
     elsewhere = (boxnet.Move(0, (0, 0), (0, 0), False),)
     monkeypatch.setattr(boxnet, 'all_move', lambda task: elsewhere)
     with pytest.raises(RuntimeError, match='is refused'):
-        boxnet.measure(boxnet.BoxnetSpeedSettings(1, 1, 0), lambda what, done, total: None)
+        boxnet.measure(1, 1, 0, lambda what, done, total: None)

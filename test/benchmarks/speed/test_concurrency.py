@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from safegen_ros.benchmarks.speed import concurrency
-from safegen_ros.benchmarks.speed.concurrency import ConcurrencySettings, draw_tasks, measure
+from safegen_ros.benchmarks.speed.concurrency import draw_tasks, measure
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 
-ASKED = ConcurrencySettings('a script', 1, 'model, search', 0)
+ASKED = InstructStyle(), 1, 'model, search', 0
 WAIT_S = 60.0
 
 
@@ -51,7 +51,7 @@ def test_every_goal_is_served_and_labelled_with_who_answered(
     right = [task.problem.domain.name for task in draw_tasks(1, 0)]
     told: list[tuple[str, int, int]] = []
     plain, shared = Script(right, 1), Script(right, 2)
-    report = measure(ASKED, plain, shared, InstructStyle(), lambda *stage: told.append(stage))
+    report = measure(plain, shared, *ASKED, lambda *stage: told.append(stage))
     assert len(plain.asked) == len(shared.asked) == len(kits())
     assert plain.asked.total() == 1 + 3 * len(kits())
     assert shared.asked.total() == plain.asked.total() + len(kits())
@@ -69,9 +69,7 @@ def test_what_the_search_planner_answers_is_not_the_models(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(concurrency, 'AT_ONCE', (1,))
-    report = measure(
-        ASKED, Script([], 1), Script(['ferry'], 1), InstructStyle(), lambda *stage: None
-    )
+    report = measure(Script([], 1), Script(['ferry'], 1), *ASKED, lambda *stage: None)
     figures = {m.name: m for m in report.measurements}
     by_model = figures['1 goal at once: proved plans by the model']
     assert (by_model.value, by_model.note) == (25, 'of 4 goals: 1 by model, 3 by search')
@@ -80,8 +78,8 @@ def test_what_the_search_planner_answers_is_not_the_models(
 
 def test_goals_that_nobody_solves_have_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, 'AT_ONCE', (1,))
-    alone = ConcurrencySettings('a script', 1, 'model', 0)
-    report = measure(alone, Script([], 1), Script([], 1), InstructStyle(), lambda *stage: None)
+    alone = InstructStyle(), 1, 'model', 0
+    report = measure(Script([], 1), Script([], 1), *alone, lambda *stage: None)
     figures = {m.name: m for m in report.measurements}
     median = figures['1 goal at once: goal to proved plan, median']
     assert (median.value, median.note) == (None, 'no plan was proved')
@@ -90,4 +88,4 @@ def test_goals_that_nobody_solves_have_no_time(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_model_that_can_be_asked_about_nothing() -> None:
     with pytest.raises(SafegenError, match='does not know'):
-        measure(ASKED, Script([], 1), Script([], 1), WordStyle(()), lambda *stage: None)
+        measure(Script([], 1), Script([], 1), WordStyle(()), *ASKED[1:], lambda *stage: None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from safegen_ros.benchmarks.speed.planetarium import (
-    PlanetariumSpeedSettings,
     draw_cases,
     large_cases,
     measure,
@@ -12,7 +11,7 @@ from safegen_ros.datasets.planetarium.pairs import kits
 
 
 def test_every_figure_is_taken_of_pairs_whose_answer_is_known() -> None:
-    report = measure(PlanetariumSpeedSettings(2, seed=4), lambda *_: None)
+    report = measure(2, 4, lambda *_: None)
     assert [m.unit for m in report.measurements] == ['ms'] * 5
     assert all(m.value is not None and m.value > 0 for m in report.measurements)
     assert [m.target for m in report.measurements] == [None, None, None, 5.0, 100.0]

@@ -11,15 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.benchmarks.speed import figure3, planner
-from safegen_ros.benchmarks.speed.figure3 import REGIMES, Regime, figure_jobs
+from safegen_ros.benchmarks.speed import planner
 from safegen_ros.benchmarks.speed.jobs import Job, Outcome
-from safegen_ros.benchmarks.speed.planner import PlannerSettings, paper_jobs
+from safegen_ros.benchmarks.speed.planner import (
+    REGIMES,
+    PlannerSettings,
+    Regime,
+    figure3_jobs,
+    paper_jobs,
+)
 from safegen_ros.search.budget import IN_PROCESS
 from safegen_ros.tasks.pddl3.domains import kits
 
 PAPER = PlannerSettings(3, (IN_PROCESS,), 0, 20.0, 1024, 1)
-LARGE = figure3.Figure3Settings(2, (IN_PROCESS,), 0, 20.0, 1024, 1)
+LARGE = replace(PAPER, problems=2)
 
 
 def test_paper_size_problems_are_of_the_paper_size_and_of_many_families() -> None:
@@ -34,7 +39,7 @@ def test_paper_size_problems_are_of_the_paper_size_and_of_many_families() -> Non
 
 
 def test_figure_3_grows_to_the_sizes_of_the_paper_with_its_constraints() -> None:
-    jobs = figure_jobs(replace(LARGE, per_bin=8))
+    jobs = figure3_jobs(replace(LARGE, problems=8))
     most = {regime.domain: regime.bins[-1] for regime in REGIMES}
     assert most == {'blocksworld': 30, 'grippers': 40}
     for job in jobs:
@@ -77,10 +82,9 @@ def test_a_route_that_is_missing_has_no_figures(
     def outcomes(jobs: list[Job], *rest: object) -> list[Outcome]:
         return [Outcome(job, 'failed', 0.0, message='not installed') for job in jobs]
 
-    for module in (planner, figure3):
-        monkeypatch.setattr(module, 'run_jobs', outcomes)
+    monkeypatch.setattr(planner, 'run_jobs', outcomes)
     small = planner.measure(PAPER, tmp_path, lambda outcome: None)
-    large = figure3.measure(LARGE, tmp_path, lambda outcome: None)
+    large = planner.measure_figure3(LARGE, tmp_path, lambda outcome: None)
     ours = [*small.measurements, *(m for m in large.measurements if 'paper' not in m.name)]
     assert {(m.value, m.note) for m in ours} == {(None, 'not installed')}
 
@@ -88,8 +92,8 @@ def test_a_route_that_is_missing_has_no_figures(
 def test_the_shares_of_figure_3_are_counted_by_size_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    regime = Regime('blocksworld', 'blocks', (4, 5, 6), {}, 45.8, 27.1)
-    monkeypatch.setattr(figure3, 'REGIMES', (regime,))
+    regime = Regime('blocksworld', 'blocks', (4, 5, 6), {}, {'OPTIC': 45.8})
+    monkeypatch.setattr(planner, 'REGIMES', (regime,))
 
     def outcomes(jobs: list[Job], *rest: object) -> list[Outcome]:
         limits = {4: 2, 5: 1, 6: 0}
@@ -102,12 +106,12 @@ def test_the_shares_of_figure_3_are_counted_by_size_and_drawn(
             found.append(Outcome(job, status, 1.0))
         return found
 
-    monkeypatch.setattr(figure3, 'run_jobs', outcomes)
+    monkeypatch.setattr(planner, 'run_jobs', outcomes)
     settings = replace(LARGE, routes=('auto',))
-    report = figure3.measure(settings, tmp_path, lambda outcome: None)
-    ours, optic, downward = report.measurements
+    report = planner.measure_figure3(settings, tmp_path, lambda outcome: None)
+    ours, optic = report.measurements
     assert (ours.value, ours.reached) == (50.0, False)
     assert 'by blocks: 4: 100, 5: 50, 6: 0' in ours.note
-    assert (optic.value, downward.value) == (45.8, 27.1)
+    assert optic.value == 45.8
     assert optic.target is None
     assert (tmp_path / 'figure3-blocksworld.png').read_bytes().startswith(b'\x89PNG')

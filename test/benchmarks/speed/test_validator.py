@@ -10,7 +10,7 @@ import pytest
 
 from safegen_ros.benchmarks.speed import rivals, stress, validator
 from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
-from safegen_ros.benchmarks.speed.validator import ValidatorSettings, measure
+from safegen_ros.benchmarks.speed.validator import measure
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category, Verdict
@@ -87,7 +87,7 @@ def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, 'LARGE_STEPS', 400)
     monkeypatch.setattr(validator, '_ROUNDS', 1)
     monkeypatch.setattr(validator, 'up_seconds', lambda c, notify: rivals.up_seconds(c[:1], notify))
-    report = measure(ValidatorSettings(problems=1, plans=6, seed=0), _quiet)
+    report = measure(1, 6, 0, _quiet)
     found = {m.name: m for m in report.measurements}
     assert len(found) == len(report.measurements)
     targets = [m.target for m in report.measurements if m.target is not None]

@@ -1,16 +1,23 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements with their targets, as values, as files and as a table for a terminal."""
+"""Figures of speed with their targets: as values, as files and as a table for a terminal.
+
+Times are processor time of this process unless a figure says otherwise, so that a ratio does not
+depend on what else the machine does.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.markup import escape
 from rich.table import Table
@@ -19,6 +26,37 @@ from safegen_ros.paths import share_dir
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import write_durably
 from safegen_ros.terminal import Console
+
+Notify = Callable[[str, int, int], None]
+"""Takes the stage, how much of it is done, and of how much."""
+
+_Result = TypeVar('_Result')
+
+
+def timed(work: Callable[[], _Result], times: int = 1) -> tuple[_Result, float]:
+    """What some work returns the last time, and the processor time of all times together [s]."""
+    begun = time.process_time()
+    for _ in range(times):
+        result = work()
+    return result, time.process_time() - begun
+
+
+def resident_bytes() -> int | None:
+    """Resident memory of this process; None on a system that does not tell."""
+    statm = Path('/proc/self/statm')
+    if not statm.exists():
+        return None
+    return int(statm.read_text(encoding='ascii').split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
+def this_machine() -> str:
+    """The processor and how busy it is, for people."""
+    name = platform.processor() or platform.machine()
+    cpuinfo = Path('/proc/cpuinfo')
+    if cpuinfo.is_file():
+        found = [line for line in cpuinfo.read_text().splitlines() if line.startswith('model name')]
+        name = found[0].partition(':')[2].strip() if found else name
+    return f'{name}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +117,7 @@ class Report:
             'settings': dict(self.settings),
             'commit': source_commit(share_dir()),
             'versions': versions(),
+            'machine': this_machine(),
             'measurements': [{**asdict(m), 'reached': m.reached} for m in self.measurements],
             'details': dict(self.details),
         }
@@ -103,6 +142,7 @@ class Report:
             name = escape(m.name) + (f'\n[dim]{escape(m.note)}[/]' if m.note else '')
             table.add_row(name, figure, m.target_text, _coloured(m))
         console.print(table)
+        console.print(f'on {this_machine()}', markup=False, highlight=False, soft_wrap=True)
 
 
 def _setting(value: object) -> str:
@@ -133,77 +173,3 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue()
-
-
-_SIZE = (7.2, 4.6)  # [inch]
-_COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too
-_MARKS = ('o', 's', '^', 'D')
-_DASHES = ('--', ':', '-.')
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """A line: a share [%] for every tick of the chart, None where there is none."""
-
-    name: str
-    shares: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A horizontal line at a share [%], for a figure that somebody else reports."""
-
-    name: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Shares over sizes.
-
-    Attributes:
-        title: above it all.
-        x_label: what the ticks are.
-        y_label: what the shares are of.
-        ticks: the sizes, in order.
-        series: measured lines.
-        levels: lines to compare with.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    ticks: tuple[int, ...]
-    series: tuple[Series, ...]
-    levels: tuple[Level, ...] = ()
-
-    def figure(self) -> Any:
-        """The chart as a matplotlib figure.
-
-        Raises:
-            ModuleNotFoundError: matplotlib is not installed.
-        """
-        from matplotlib.figure import Figure
-
-        figure = Figure(_SIZE, layout='constrained')
-        axes = figure.add_subplot()
-        for index, line in enumerate(self.series):
-            known = [(t, s) for t, s in zip(self.ticks, line.shares, strict=True) if s is not None]
-            axes.plot(
-                [tick for tick, _ in known],
-                [share for _, share in known],
-                color=_COLOURS[index % len(_COLOURS)],
-                marker=_MARKS[index % len(_MARKS)],
-                label=line.name,
-            )
-        for index, level in enumerate(self.levels):
-            style = _DASHES[index % len(_DASHES)]
-            axes.axhline(level.share, color='#555555', linestyle=style, label=level.name)
-        axes.set_title(self.title)
-        axes.set_xlabel(self.x_label)
-        axes.set_ylabel(self.y_label)
-        axes.set_xticks(self.ticks)
-        axes.set_ylim(-3, 103)
-        axes.grid(axis='y', color='#dddddd')
-        figure.legend(loc='outside lower center', ncols=2)
-        return figure

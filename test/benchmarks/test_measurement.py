@@ -11,14 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from safegen_ros.benchmarks.speed.report import (
-    Chart,
-    Level,
-    Measurement,
-    Report,
-    Series,
-    number_text,
-)
+from safegen_ros.benchmarks.measurement import Measurement, Report, number_text
+from safegen_ros.benchmarks.plots import Chart
 
 FAST = Measurement('speed', 180.0, 'x', 150.0)
 SLOW = Measurement('time', 60.0, 'us', 50.0, at_least=False, note='a [note]')
@@ -67,8 +61,7 @@ def test_numbers_have_the_digits_that_matter(value: float, text: str) -> None:
 def test_a_chart_draws_every_share_and_names_every_line() -> None:
     chart = Chart(
         'a < b', 'blocks', 'solved [%]', (5, 10, 15),
-        (Series('ours & others', (100.0, 50.0, None)), Series('second', (100.0, 100.0, 0.0))),
-        (Level('OPTIC', 45.8),),
+        {'ours & others': (100.0, 50.0, None), 'second': (100.0, 100.0, 0.0)}, {'OPTIC': 45.8},
     )  # fmt: skip
     figure = chart.figure()
     (axes,) = figure.axes
