@@ -312,7 +312,7 @@ def _show(folder: Path, console: Console) -> None:
 
 def _task(path: Path, id: str) -> Task:
     from safegen_ros.paths import DataNotFoundError, data_path
-    from safegen_ros.tasks.boxnet.model import read_task
+    from safegen_ros.tasks.boxnet.reader import read_task
 
     with suppress(DataNotFoundError):  # read_task says it better
         path = data_path(path)

@@ -31,7 +31,7 @@ Depth = Annotated[
 
 def with_depth(task: Task, depth: str) -> Task:
     """A task whose steps are judged at a depth; those of BoxNet2D have but one."""
-    from safegen_ros.tasks.boxnet.model import is_spatial
+    from safegen_ros.tasks.boxnet.reader import is_spatial
 
     if depth not in DEPTHS:
         raise typer.BadParameter(f'{depth!r} is none of {" ".join(DEPTHS)}')
@@ -53,7 +53,7 @@ def _rules(depth: str) -> Rules:
 
 def draw_task(task: Task, path: Path) -> None:
     """Draws a task, by MuJoCo where its arms have a shape."""
-    from safegen_ros.tasks.boxnet.model import is_spatial
+    from safegen_ros.tasks.boxnet.reader import is_spatial
 
     if is_spatial(task):
         from safegen_ros.cells import pictures
@@ -67,7 +67,7 @@ def draw_task(task: Task, path: Path) -> None:
 
 def draw_judged(task: Task, judged: Judged, path: Path) -> None:
     """Draws the steps of a plan, and what is wrong in it, likewise."""
-    from safegen_ros.tasks.boxnet.model import is_spatial
+    from safegen_ros.tasks.boxnet.reader import is_spatial
 
     if is_spatial(task):
         from safegen_ros.cells import pictures
@@ -93,8 +93,9 @@ def run(
     from safegen_ros.cells.world import CellSample
     from safegen_ros.goals.files import read_text
     from safegen_ros.paths import data_path
-    from safegen_ros.tasks.boxnet.model import is_spatial, plan_json, read_task
+    from safegen_ros.tasks.boxnet.model import plan_json
     from safegen_ros.tasks.boxnet.optimal import solve
+    from safegen_ros.tasks.boxnet.reader import is_spatial, read_task
     from safegen_ros.tasks.boxnet.verifier import verify
 
     asked = with_depth(read_task(data_path(task), id), 'kinematic')

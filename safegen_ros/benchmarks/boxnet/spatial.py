@@ -19,8 +19,10 @@ from safegen_ros.robot.families.family import ArmFamily
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
-from safegen_ros.tasks.boxnet.model import Plan, State, Step, is_spatial
-from safegen_ros.tasks.boxnet.optimal import NoPlan, solve
+from safegen_ros.tasks.boxnet.model import Plan, State, Step
+from safegen_ros.tasks.boxnet.optimal import solve
+from safegen_ros.tasks.boxnet.reader import is_spatial
+from safegen_ros.tasks.boxnet.solution import NoPlan
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square

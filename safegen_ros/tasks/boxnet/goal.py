@@ -26,10 +26,10 @@ from safegen_ros.tasks.boxnet.model import (
     plan_json,
     robot_name,
     step_json,
-    task_of,
 )
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
+from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
 from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused

@@ -19,12 +19,14 @@ from itertools import islice
 from random import Random
 from typing import TypeVar
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import never
 from safegen_ros.tasks.boxnet.astar import FAR, Routes, certificate, plan_as_paper, stop_if
 from safegen_ros.tasks.boxnet.geometry import Point, distance
-from safegen_ros.tasks.boxnet.model import Move, Plan, Task, is_spatial
-from safegen_ros.tasks.boxnet.verifier import arms_touch, judge
+from safegen_ros.tasks.boxnet.model import Move, Plan, Task
+from safegen_ros.tasks.boxnet.reader import is_spatial
+from safegen_ros.tasks.boxnet.solution import MapSolution, NoPlan, checked
+from safegen_ros.tasks.boxnet.verifier import arms_touch
 
 MOST_NODES = 20_000
 """Nodes of the searches for each number of steps."""
@@ -40,28 +42,6 @@ _EXPANSIONS = 200
 """Of the planner of the paper, which is asked, too, where the plan may not be the shortest."""
 
 _Item = TypeVar('_Item')
-
-
-class NoPlan(SafegenError):
-    """There is no plan, or none was found; the code says which."""
-
-
-@dataclass(frozen=True, slots=True)
-class MapSolution:
-    """A plan with what is known of its length.
-
-    Attributes:
-        plan: that the verifier accepts.
-        lower_bound: no plan has fewer steps.
-    """
-
-    plan: Plan
-    lower_bound: int
-
-    @property
-    def certified(self) -> bool:
-        """Whether it is proved that no plan has fewer steps."""
-        return len(self.plan) == self.lower_bound
 
 
 def solve(
@@ -99,32 +79,6 @@ def solve(
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
     return checked(task, plan, bound, bound + more - 1)
-
-
-def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> MapSolution:
-    """A plan that was found, with its bound.
-
-    Args:
-        task: that it is to solve.
-        plan: None where none was found.
-        bound: no plan has fewer steps.
-        tried: plans of up to so many steps were looked for.
-
-    Raises:
-        NoPlan: there is none, or the verifier refuses it.
-    """
-    if plan is None:
-        raise NoPlan(
-            f'{task.id}: no plan within {tried} steps was found: allow more nodes',
-            ErrorCode.ATTEMPTS_EXHAUSTED,
-        )
-    verdict = judge(task, plan).verdict
-    if not verdict.ok:
-        raise NoPlan(
-            f'{task.id}: the search planner and the verifier disagree: {verdict.reason}',
-            ErrorCode.PLAN_REFUSED,
-        )
-    return MapSolution(plan, bound)
 
 
 def _shortest(

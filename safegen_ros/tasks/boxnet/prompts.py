@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from safegen_ros.tasks.boxnet.answers import REFUSAL, read_plan
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.model import State, Step, Task, is_spatial, map_text, step_json
+from safegen_ros.tasks.boxnet.model import State, Step, Task, map_text, observation, step_json
+from safegen_ros.tasks.boxnet.reader import is_spatial
 from safegen_ros.verdict import Category, Verdict
 
 _QUARTER = UNIT // 4
@@ -68,7 +69,9 @@ arm covers [0.75, 0.25].
 - A step lasts as long as its longest move. So let robots that are far apart move in one step, and \
 hand objects on where both robots reach."""
 
-FULL = """\
+_FULL = """\
+{rules}
+
 How to answer
 - First think between <think> and </think>: who reaches what, which moves would collide, what can \
 be done at once.
@@ -87,9 +90,11 @@ Answer
 
 Your task
 {map}"""
-"""What asks for a whole plan, in any world."""
+"""What asks for a whole plan, in any world; `full_words` fill it in."""
 
-NEXT = """\
+_NEXT = """\
+{rules}
+
 How to answer
 - You are shown the map between <observation> and </observation>, again after each step of yours.
 - First think between <think> and </think>: who reaches what, which moves would collide, what can \
@@ -109,7 +114,7 @@ Answer
 
 Your task
 {map}"""
-"""What asks for the next step, likewise."""
+"""What asks for the next step, likewise; `step_words` fill it in."""
 
 _FORM = '"[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is'
 
@@ -117,41 +122,37 @@ _FORM = '"[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as 
 def full_prompt(task: Task) -> str:
     """What asks for all steps of a plan (FULLPLAN)."""
     if is_spatial(task):
-        from safegen_ros.tasks.boxnet.spatial.prompts import full_prompt_3d
+        from safegen_ros.tasks.boxnet.spatial.prompts import full_words
 
-        return full_prompt_3d(task)
-    asked = FULL.format(
-        form=f'{_FORM} then to where it goes',
-        thoughts='Robot 0 reaches Object 0, Robot 1 reaches its target; both reach [1.25, 1.75], '
-        'so it is handed on there. Robot 1 first brings Object 1 to its target.',
-        refusal=REFUSAL,
-        example=map_text(EXAMPLE, EXAMPLE.start),
-        plan=EXAMPLE_PLAN,
-        map=map_text(task, task.start),
-    )
-    return f'{_RULES}\n\n{asked}'
+        words = full_words(task)
+    else:
+        words = {
+            'rules': _RULES,
+            'form': f'{_FORM} then to where it goes',
+            'thoughts': 'Robot 0 reaches Object 0, Robot 1 reaches its target; both reach '
+            '[1.25, 1.75], so it is handed on there. Robot 1 first brings Object 1 to its target.',
+            'example': map_text(EXAMPLE, EXAMPLE.start),
+            'plan': EXAMPLE_PLAN,
+        }
+    return _FULL.format(refusal=REFUSAL, map=map_text(task, task.start), **words)
 
 
 def step_prompt(task: Task) -> str:
     """What asks for the first step, and tells that others will be asked for (REPLAN)."""
     if is_spatial(task):
-        from safegen_ros.tasks.boxnet.spatial.prompts import step_prompt_3d
+        from safegen_ros.tasks.boxnet.spatial.prompts import step_words
 
-        return step_prompt_3d(task)
-    asked = NEXT.format(
-        form=f'{_FORM} to where it goes',
-        thoughts='Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay apart.',
-        refusal=REFUSAL,
-        example=observation(EXAMPLE, EXAMPLE.start),
-        step=step_json(read_plan(EXAMPLE_PLAN, EXAMPLE.robots).plan[0]),
-        map=observation(task, task.start),
-    )
-    return f'{_RULES}\n\n{asked}'
-
-
-def observation(task: Task, state: State) -> str:
-    """What is shown before each step."""
-    return f'<observation>\n{map_text(task, state)}\n</observation>'
+        words = step_words(task)
+    else:
+        words = {
+            'rules': _RULES,
+            'form': f'{_FORM} to where it goes',
+            'thoughts': 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay '
+            'apart.',
+            'example': observation(EXAMPLE, EXAMPLE.start),
+            'step': step_json(read_plan(EXAMPLE_PLAN, EXAMPLE.robots).plan[0]),
+        }
+    return _NEXT.format(refusal=REFUSAL, map=observation(task, task.start), **words)
 
 
 def feedback(verdict: Verdict, *, whole: bool) -> str:

@@ -19,7 +19,8 @@ from typing import Any
 
 from safegen_ros.tasks.boxnet.astar import Routes
 from safegen_ros.tasks.boxnet.findings import Finding
-from safegen_ros.tasks.boxnet.model import Plan, State, Task, task_of
+from safegen_ros.tasks.boxnet.model import Plan, State, Task
+from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text
 

@@ -12,8 +12,8 @@ from safegen_ros.llm.backend import Message
 from safegen_ros.pddl.model import State as Atoms
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
-from safegen_ros.tasks.boxnet.model import State, Step, Task
-from safegen_ros.tasks.boxnet.prompts import feedback, observation, step_prompt
+from safegen_ros.tasks.boxnet.model import State, Step, Task, observation
+from safegen_ros.tasks.boxnet.prompts import feedback, step_prompt
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
 from safegen_ros.tasks.context import ChatSetup, StepAnswer, StepExecutor
 from safegen_ros.verdict import Verdict

@@ -21,8 +21,8 @@ from safegen_ros.llm.model_names import (
     prompt_style,
     words_of_model,
 )
-from safegen_ros.tasks.boxnet.model import State, Task
-from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, observation, step_prompt
+from safegen_ros.tasks.boxnet.model import State, Task, observation
+from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, step_prompt
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text, map_words
 from safegen_ros.verdict import Verdict
 

@@ -15,15 +15,7 @@ from itertools import combinations
 
 from safegen_ros.tasks.boxnet.astar import Routes, UnsolvableMap
 from safegen_ros.tasks.boxnet.geometry import Point, number_text, point_text
-from safegen_ros.tasks.boxnet.model import (
-    Move,
-    Plan,
-    State,
-    Step,
-    Task,
-    object_name,
-    robot_name,
-)
+from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task, object_name, robot_name
 from safegen_ros.tasks.boxnet.verifier import take_step
 
 _AXES = (('left of', 'x'), ('below', 'y'))

@@ -30,14 +30,7 @@ from safegen_ros.tasks.boxnet.geometry import (
     point_text,
     touching,
 )
-from safegen_ros.tasks.boxnet.model import (
-    Move,
-    Plan,
-    State,
-    Task,
-    object_name,
-    robot_name,
-)
+from safegen_ros.tasks.boxnet.model import Move, Plan, State, Task, object_name, robot_name
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 IdleArms = Literal['ignore', 'block']

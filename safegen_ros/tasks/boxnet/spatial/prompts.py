@@ -12,10 +12,8 @@ import math
 from functools import cache
 
 from safegen_ros.robot.families.known import FAMILIES
-from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
-from safegen_ros.tasks.boxnet.model import Plan, State, map_text, plan_json, step_json
-from safegen_ros.tasks.boxnet.prompts import FULL, NEXT, observation
+from safegen_ros.tasks.boxnet.model import Plan, State, map_text, observation, plan_json, step_json
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, rest_place
 
 
@@ -80,34 +78,30 @@ where they are carried must not cross.
 _FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip goes'
 
 
-def full_prompt_3d(task: SpatialTask) -> str:
-    """What asks for all steps of a plan (FULLPLAN)."""
+def full_words(task: SpatialTask) -> dict[str, str]:
+    """The words of this world in what asks for all steps of a plan."""
     shown, plan = example(task.arm)
-    asked = FULL.format(
-        form=_FORM,
-        refusal=REFUSAL,
-        example=map_text(shown, shown.start),
-        thoughts='Robot 0 reaches Object 0, Robot 1 its target; both reach '
+    return {
+        'rules': _rules(task),
+        'form': _FORM,
+        'thoughts': 'Robot 0 reaches Object 0, Robot 1 its target; both reach '
         f'{point_text(plan[1][0].end)}, so it is handed on there. Before Robot 1 comes to it, '
         'Robot 0 goes aside. Robot 1 first brings Object 1 to its target.',
-        plan=plan_json(plan),
-        map=map_text(task, task.start),
-    )
-    return f'{_rules(task)}\n\n{asked}'
+        'example': map_text(shown, shown.start),
+        'plan': plan_json(plan),
+    }
 
 
-def step_prompt_3d(task: SpatialTask) -> str:
-    """What asks for the first step, and tells that others will be asked for (REPLAN)."""
+def step_words(task: SpatialTask) -> dict[str, str]:
+    """Those in what asks for the first step."""
     shown, plan = example(task.arm)
-    asked = NEXT.format(
-        form=_FORM,
-        refusal=REFUSAL,
-        example=observation(shown, shown.start),
-        step=step_json(plan[0]),
-        thoughts='Robot 0 reaches Object 0 and Robot 1 reaches Object 1; their ways stay apart.',
-        map=observation(task, task.start),
-    )
-    return f'{_rules(task)}\n\n{asked}'
+    return {
+        'rules': _rules(task),
+        'form': _FORM,
+        'thoughts': 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; their ways stay apart.',
+        'example': observation(shown, shown.start),
+        'step': step_json(plan[0]),
+    }
 
 
 def _rules(task: SpatialTask) -> str:

@@ -18,7 +18,8 @@ from safegen_ros.benchmarks.boxnet.spatial import random_state, random_step
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.model import BoxnetError, State, Step, task_of
+from safegen_ros.tasks.boxnet.model import BoxnetError, State, Step
+from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.prompts import example
