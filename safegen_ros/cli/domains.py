@@ -19,7 +19,7 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, Verbose, guarded, pri
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.domains.correlation import Correlation
+    from safegen_ros.tasks.pddl3.domains.difficulty import Correlation
     from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
     from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
@@ -251,7 +251,7 @@ def _correlations(
     from safegen_ros.pddl.model import Problem
     from safegen_ros.pddl.plan import Plan
     from safegen_ros.search.solve import solve
-    from safegen_ros.tasks.pddl3.domains.correlation import correlation
+    from safegen_ros.tasks.pddl3.domains.difficulty import correlation
 
     def shortest(problem: Problem) -> Plan:
         return solve(problem, optimal=True, time_limit_s=time_limit).plan
