@@ -16,13 +16,12 @@ from safegen_ros.cells.physics import Physics
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.families.family import ArmFamily
-from safegen_ros.tasks.boxnet.astar import plan_as_paper
+from safegen_ros.tasks.boxnet.astar import NoPlan, plan_as_paper
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Step
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.reader import is_spatial
-from safegen_ros.tasks.boxnet.solution import NoPlan
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square

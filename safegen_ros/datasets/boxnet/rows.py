@@ -17,11 +17,10 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.boxnet.answers import PlanAnswerError, read_plan
-from safegen_ros.tasks.boxnet.astar import UnsolvableMap, certificate, plan_as_paper, proves
+from safegen_ros.tasks.boxnet.astar import NoPlan, UnsolvableMap, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.model import BoxnetError, Plan, Task, plan_json
 from safegen_ros.tasks.boxnet.optimal import parallelism, solve
 from safegen_ros.tasks.boxnet.reader import task_of
-from safegen_ros.tasks.boxnet.solution import NoPlan
 from safegen_ros.tasks.boxnet.verifier import judge
 
 _AT_ONCE = 'paper_parallelism'

@@ -24,11 +24,11 @@ from functools import cached_property
 from itertools import groupby
 from random import Random
 
-from safegen_ros.errors import Canceled
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task, object_name, robot_name
-from safegen_ros.tasks.boxnet.verifier import arms_touch, take_step
+from safegen_ros.tasks.boxnet.verifier import arms_touch, judge, take_step
 
 MOST_EXPANSIONS = 1000
 MOST_SUCCESSORS = 20
@@ -283,3 +283,51 @@ class Routes:
                     behind += fresh
             front = behind
         return {point: found.get(point, FAR) for point in self.points}
+
+
+class NoPlan(SafegenError):
+    """There is no plan, or none was found; the code says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapSolution:
+    """A plan with what is known of its length.
+
+    Attributes:
+        plan: that the verifier accepts.
+        lower_bound: no plan has fewer steps.
+    """
+
+    plan: Plan
+    lower_bound: int
+
+    @property
+    def certified(self) -> bool:
+        """Whether it is proved that no plan has fewer steps."""
+        return len(self.plan) == self.lower_bound
+
+
+def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> MapSolution:
+    """A plan that was found, with its bound.
+
+    Args:
+        task: that it is to solve.
+        plan: None where none was found.
+        bound: no plan has fewer steps.
+        tried: plans of up to so many steps were looked for.
+
+    Raises:
+        NoPlan: there is none, or the verifier refuses it.
+    """
+    if plan is None:
+        raise NoPlan(
+            f'{task.id}: no plan within {tried} steps was found: allow more nodes',
+            ErrorCode.ATTEMPTS_EXHAUSTED,
+        )
+    verdict = judge(task, plan).verdict
+    if not verdict.ok:
+        raise NoPlan(
+            f'{task.id}: the search planner and the verifier disagree: {verdict.reason}',
+            ErrorCode.PLAN_REFUSED,
+        )
+    return MapSolution(plan, bound)

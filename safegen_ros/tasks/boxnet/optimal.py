@@ -21,11 +21,19 @@ from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import never
-from safegen_ros.tasks.boxnet.astar import FAR, Routes, certificate, plan_as_paper, stop_if
+from safegen_ros.tasks.boxnet.astar import (
+    FAR,
+    MapSolution,
+    NoPlan,
+    Routes,
+    certificate,
+    checked,
+    plan_as_paper,
+    stop_if,
+)
 from safegen_ros.tasks.boxnet.geometry import Point, distance
 from safegen_ros.tasks.boxnet.model import Move, Plan, Task
 from safegen_ros.tasks.boxnet.reader import is_spatial
-from safegen_ros.tasks.boxnet.solution import MapSolution, NoPlan, checked
 from safegen_ros.tasks.boxnet.verifier import arms_touch
 
 MOST_NODES = 20_000

@@ -18,11 +18,10 @@ from safegen_ros.datasets.boxnet.draw import (
     tasks,
 )
 from safegen_ros.errors import ErrorCode
-from safegen_ros.tasks.boxnet.astar import certificate, connected, plan_as_paper, proves
+from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, connected, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, State, Step, Task, sites
 from safegen_ros.tasks.boxnet.optimal import parallelism, solve
-from safegen_ros.tasks.boxnet.solution import NoPlan
 from safegen_ros.tasks.boxnet.verifier import judge, take_step
 
 

@@ -17,9 +17,17 @@ from random import Random
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import never
-from safegen_ros.tasks.boxnet.astar import FAR, Routes, certificate, plan_as_paper, stop_if
+from safegen_ros.tasks.boxnet.astar import (
+    FAR,
+    MapSolution,
+    NoPlan,
+    Routes,
+    certificate,
+    checked,
+    plan_as_paper,
+    stop_if,
+)
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step
-from safegen_ros.tasks.boxnet.solution import MapSolution, NoPlan, checked
 from safegen_ros.tasks.boxnet.spatial.depth import Analytic
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import arms_touch, take_step

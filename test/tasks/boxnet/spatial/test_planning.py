@@ -19,14 +19,13 @@ from safegen_ros.datasets.boxnet.rows import check_row, row_of
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.robot.families.known import FAMILIES
 from safegen_ros.tasks.boxnet.answers import read_plan
-from safegen_ros.tasks.boxnet.astar import certificate, plan_as_paper, proves
+from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Rules, State, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import FILTER, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
-from safegen_ros.tasks.boxnet.solution import NoPlan
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
