@@ -49,7 +49,7 @@ class Row:
     proof: UnsolvableMap | None = None
 
     def to_line(self) -> str:
-        """The row as a line of JSON, which is a task for `model.read_task`, too."""
+        """The row as a line of JSON, which is a task for `reader.read_task`, too."""
         proof = self.proof
         values = {
             **json.loads(self.task.to_json()),
