@@ -149,6 +149,7 @@ def test_every_text_that_the_script_starts_from_is_read(fuzz: ModuleType) -> Non
         assert fuzz.outcome(lambda each: fuzz.check_problem(each, domains), text) == 'read'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('fault', [RecursionError('deep'), ValueError('\x07'), MemoryError()])
 def test_the_script_keeps_what_it_finds(
     fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception

@@ -55,6 +55,7 @@ def _translated(problem: Problem) -> SasTask:
     return fast_downward._translate(problem, folder, Budget(PATIENCE_S, 1024))
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=13)
 @given(strategies.SEEDS)
 def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) -> None:
@@ -89,6 +90,7 @@ def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) ->
             state, judged = there, after
 
 
+@pytest.mark.slow
 @settings(strategies.SUITE, max_examples=12)
 @given(strategies.SEEDS)
 def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
@@ -228,6 +230,7 @@ def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
     )  # here no time has passed: the last one has all that is left
 
 
+@pytest.mark.slow
 def test_the_memory_limit_is_kept() -> None:
     # Two blocks are never held at once, which only a search of all states would find out.
     both = And((AtomFormula('holding', ('b1',)), AtomFormula('holding', ('b2',))))

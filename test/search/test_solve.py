@@ -134,6 +134,7 @@ def test_a_cancel_reaches_both_routes(downward: list[dict[str, Any]]) -> None:
         downward[0]['budget'].tick()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not fast_downward_available(), reason='Fast Downward is not installed')
 @settings(strategies.SUITE, max_examples=15)
 @given(strategies.SEEDS)

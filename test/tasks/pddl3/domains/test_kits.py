@@ -47,6 +47,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'family'), EVERY)
 def test_every_paper_size_holds_what_it_promises(name: str, family: str) -> None:
     kit = kits()[name]
@@ -151,6 +152,7 @@ def test_the_order_of_a_text_tells_nothing(kit: DomainKit) -> None:
         assert all(lines == sorted(lines) for lines in lists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('name', 'family'), EVERY)
 def test_no_object_is_constrained_more_often_than_its_like(name: str, family: str) -> None:
     """Otherwise a constraint could be guessed from names; a chi-squared test at six deviations."""
