@@ -13,8 +13,6 @@ from support.command_line import CommandLine
 
 from safegen_ros import __version__
 from safegen_ros.cli.main import VERBS, load_verb
-from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'
@@ -29,35 +27,6 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         timeout=120,
         check=False,
     )
-
-
-def test_solve_prints_a_plan_that_validate_accepts(tmp_path: Path, tower_order: Pddl3Task) -> None:
-    solved = _safegen('solve', EXAMPLE)
-    assert solved.returncode == 0, solved.stderr
-    assert tower_order.verify(parse_plan(solved.stdout)).ok
-    plan = tmp_path / 'plan'
-    plan.write_text(solved.stdout)
-    accepted = _safegen('validate', '-', EXAMPLE, plan)
-    assert (accepted.returncode, accepted.stdout.split(':')[0]) == (0, 'SUCCESS')
-
-
-@pytest.mark.parametrize(
-    ('text', 'category'),
-    [
-        ('(unstack b2 b1) (putdown b2) (unstack b5 b3)', 'SAFETY_VIOLATION'),
-        ('(pickup b3)', 'PRECONDITION_VIOLATION'),
-        ('(unstack b5 b3)', 'GOAL_NOT_SATISFIED'),
-        ('Sure! (unstack b5 b3)', 'FORMAT_ERROR'),
-    ],
-)
-def test_validate_tells_the_category_and_fails(
-    safegen: CommandLine, tmp_path: Path, text: str, category: str
-) -> None:
-    plan = tmp_path / 'plan'
-    plan.write_text(text)
-    status, out, _ = safegen('validate', '-', EXAMPLE, plan)
-    assert status == 1
-    assert out.startswith(f'{category}: ')
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.goals import Feedback
 from support.model_server import MODEL, ModelServer
-from support.stopping import Operator
 from support.waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
-from safegen_ros.client import Client, Goal, Options
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
@@ -109,28 +107,3 @@ def test_a_lost_model_server_ends_every_goal_of_the_line(
         assert server.url in result.error_msg
         assert not result.plan.steps
     assert sum(any(phase == 'waiting' for phase, _ in own) for own in told.values()) == 2
-
-
-def test_a_stop_ends_those_that_run_and_those_that_wait(
-    server: ModelServer, client: Client, tower_order: Pddl3Task
-) -> None:
-    operator = Operator(client)
-    feedback = [Feedback(lambda f: f.progress.phase == 'waiting') for _ in range(4)]
-
-    def start(number: int) -> Goal:
-        return client.start_plan(
-            tower_order.problem_text, options=ASKED_ONCE, on_feedback=feedback[number]
-        )
-
-    goals = [start(0), start(1)]
-    server.wait('waiting', 2, WAIT_S)
-    for number in (2, 3):
-        goals.append(start(number))
-        feedback[number].wait()
-    assert operator.call('stop').success
-    results = [goal.result() for goal in goals]
-    operator.reset()
-    for result in results:
-        assert ErrorCode(result.error_code) is ErrorCode.PLANNING_STOPPED, result.error_msg
-        assert 'the service stop was called' in result.error_msg
-    assert server.waiting == 2

@@ -88,14 +88,9 @@ def _planning(phase: str) -> Callable[[Any], bool]:
 PLANNED, EXECUTED = ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED
 MOMENTS = {
     'generating': Moment('run_task', _planning('generating'), PLANNED, ENDLESS),
-    'validating': Moment('run_task', _planning('judged'), PLANNED, ENDLESS),
     'planning only': Moment('plan_task', lambda f: f.progress.phase == 'judged', PLANNED, ENDLESS),
     'verifying again': Moment('run_task', execution('verifying'), EXECUTED),
     'moving': Moment('run_task', execution('moving'), EXECUTED),
-    'holding a block': Moment('run_task', execution('moving', 1), EXECUTED),
-    'moving, a plan by hand': Moment(
-        'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 0), EXECUTED
-    ),
     'holding a block, a plan by hand': Moment(
         'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 1), EXECUTED
     ),
@@ -157,18 +152,6 @@ def test_a_stop_without_a_goal_latches_and_planning_alone_goes_on(
     operator.reset()
     assert operator.call('reset').message == 'it was not stopped'
     motion.assert_none()
-
-
-def test_a_cancelled_goal_holds_and_stops_nothing_else(
-    client: Client, motion: Motion, operator: Operator
-) -> None:
-    feedback = Feedback(execution('moving', 1))
-    goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
-    feedback.wait()
-    result = goal.cancel()
-    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
-    assert operator.listener.reason == ''
-    motion.assert_ended_with(result)
 
 
 def test_an_operator_has_the_tool_let_go(client: Client, safegen: CommandLine) -> None:

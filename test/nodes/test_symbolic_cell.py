@@ -10,8 +10,6 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from action_msgs.msg import GoalStatus
-from support.blocks_small import LASTING_PLAN, LASTING_TEXT
 from support.waiting import patient_file, wait_until
 
 from safegen_msgs.msg import WorldState
@@ -104,31 +102,6 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
     assert not any(world.objects for world in heard)
     assert client.node.count_publishers('world_state') == 1
     assert client.node.count_publishers('joint_states') == 0
-
-
-def test_a_cancel_ends_a_step_under_way_and_the_next_goal_runs(client: Client) -> None:
-    moving = threading.Event()
-    goal = client.start_execute(
-        LASTING_TEXT,
-        LASTING_PLAN,
-        on_feedback=lambda f: (
-            moving.set() if (f.progress.phase, f.progress.step) == ('moving', 1) else None
-        ),
-    )
-    assert moving.wait(WAIT_S)
-    result = goal.cancel()
-    assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED, result.error_msg
-    assert goal.status == GoalStatus.STATUS_CANCELED
-    assert 1 <= result.steps_done < len(LASTING_PLAN)
-    again = client.execute(PROBLEM, parse_plan('(light a)'), LAMP)
-    assert ErrorCode(again.error_code) is ErrorCode.NONE, again.error_msg
-
-
-def test_a_plan_without_a_proof_is_refused_here_too(client: Client) -> None:
-    made = kits()['ferry'].problem(3)
-    result = client.execute(made.text, made.direct)
-    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
-    assert (result.steps_done, list(result.final_state.facts)) == (0, [])
 
 
 @pytest.mark.parametrize('format', list(FORMATS))
