@@ -214,7 +214,26 @@ CANCELS = [
 ]
 
 
-@pytest.mark.parametrize(('action', 'phase'), CANCELS)
+EVERY_DAY = {
+    ('plan_task', 'generating'),
+    ('run_task', 'validating'),
+    ('run_task', 'rehearsing'),
+    ('run_task', 'verifying again'),
+    ('execute_plan', 'holding a block'),
+    *((who, 'generating') for who in ('validator', 'planner', 'client')),
+    *((who, 'holding a block') for who in ('validator', 'executor', 'planner', 'client')),
+    ('executor', 'rehearsing'),
+}
+"""Who cancels, and what dies, in which phases; the other rows are for the night."""
+
+
+def _rows(*rows: tuple[str, str]) -> list[object]:
+    return [
+        pytest.param(*row, marks=() if row in EVERY_DAY else pytest.mark.nightly) for row in rows
+    ]
+
+
+@pytest.mark.parametrize(('action', 'phase'), _rows(*CANCELS))
 def test_cancel(
     client: Client, nodes: SingleNodes, server: ModelServer, action: str, phase: str
 ) -> None:
@@ -319,7 +338,9 @@ DEATHS: dict[tuple[str, str], tuple[ErrorCode, ...]] = {
 LOST_SENDER = 'the sender of the goal '
 
 
-@pytest.mark.parametrize(('dies', 'phase'), [each for each in DEATHS if each[0] != 'client'])
+@pytest.mark.parametrize(
+    ('dies', 'phase'), _rows(*(each for each in DEATHS if each[0] != 'client'))
+)
 def test_a_node_dies(
     client: Client,
     nodes: SingleNodes,
@@ -367,9 +388,11 @@ def test_a_node_dies_and_is_there_again_at_once(
             assert caught.value.code is ErrorCode.SERVER_LOST
 
 
-@pytest.mark.parametrize('phase', [phase for dies, phase in DEATHS if dies == 'client'])
+@pytest.mark.parametrize(
+    ('dies', 'phase'), _rows(*(each for each in DEATHS if each[0] == 'client'))
+)
 def test_the_client_dies(
-    nodes: SingleNodes, server: ModelServer, operator: Operator, phase: str
+    nodes: SingleNodes, server: ModelServer, operator: Operator, dies: str, phase: str
 ) -> None:
     """Its goal ends without it: what moves for it is stopped, and a plan is only given up."""
     if PHASES[phase].paused:
@@ -391,7 +414,7 @@ def test_the_client_dies(
             else:
                 reached |= (words[0], words[1], int(words[2])) == PHASES[phase].reached
         other.kill()
-        expected = {code.name for code in DEATHS['client', phase]}
+        expected = {code.name for code in DEATHS[dies, phase]}
         wait_until(lambda: outcome_of(_kept(nodes)[goal]) in expected, 'the end of the goal', 0.2)
     if phase in PLANNING:
         assert operator.listener.reason == ''

@@ -43,7 +43,7 @@ def emulator() -> Iterator[Emulator]:
         yield running
 
 
-@pytest.fixture(scope='module', params=['tcp', 'ssh'])
+@pytest.fixture(scope='module', params=['tcp', pytest.param('ssh', marks=pytest.mark.nightly)])
 def values(
     request: pytest.FixtureRequest, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, object]]:
