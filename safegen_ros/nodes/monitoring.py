@@ -20,12 +20,12 @@ from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.site_rules import BoundTasks, require_same_site
 from safegen_ros.pddl.model import State
+from safegen_ros.planning.loop import Steps
 from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.message_limits import check_sendable, check_texts
 from safegen_ros.ros.stop_listener import StopListener
-from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.job import prove
 from safegen_ros.tasks.task import ActionTask, TaskMonitor
 from safegen_ros.verdict import Verdict

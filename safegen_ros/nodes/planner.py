@@ -386,7 +386,7 @@ class PlannerNode(SafegenNode):
         note = partial(self.journal.note, goal_handle)
         asked = record_conversions.stack_event(self.values, goal, True)
         log = AttemptLog(note, self._attempts.publish, self._validator, asked)
-        tell = Teller(task, len(before), replan, attempts, log, notify)
+        tell = Teller(len(before), replan, attempts, log, notify)
         verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
         is_run = isinstance(goal, RunTask.Goal)
         as_it_is = replan > 0 or (is_run and goal.from_current)
@@ -395,6 +395,7 @@ class PlannerNode(SafegenNode):
             levels, verify, deadline.left_s, cancelled=cancelled, notify=tell,
             # What is not to be executed needs no arm.
             rehearse=rehearse if is_run and task.problem is not None else None,
+            read=task.steps_of,
         )  # fmt: skip
         result.attempts = [*before, *map(tell.message, outcome.attempts)]
         result.verdict = conversions.verdict_to_msg(outcome.verdict)
@@ -403,7 +404,7 @@ class PlannerNode(SafegenNode):
         if outcome.plan is None:
             raise SafegenError(outcome.message, outcome.error_code)
         proved = outcome.attempts[-1]
-        result.plan = conversions.steps_to_msg(task.steps_of(proved.text), proved.source)
+        result.plan = conversions.steps_to_msg(proved.steps, proved.source)
         self._plans.publish(result.plan)
 
 

@@ -17,7 +17,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.planning.loop import Rehearse
+from safegen_ros.planning.loop import Rehearse, Steps
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import TIME_LIMIT_S, Rehearsal, rehearse
 from safegen_ros.robot.keep_out import KeepOut
@@ -28,7 +28,6 @@ from safegen_ros.ros.liveness import Instance
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
-from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict

@@ -16,7 +16,6 @@ from safegen_ros.nodes.clients import NotAsProved, RemoteExecutor, RemoteValidat
 from safegen_ros.planning.loop import Attempt, Deadline, Progress
 from safegen_ros.record.events import PassedEvent
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.task import ActionTask
 
 
 class AttemptLog:
@@ -58,7 +57,6 @@ class Teller:
     """Called with the progress of one planning.
 
     Attributes:
-        task: that is planned for.
         before: attempts of its goal for earlier plans.
         replan: number of the replan.
         attempts: most that there will be, without the search.
@@ -66,7 +64,6 @@ class Teller:
         notify: gets the feedback of the goal.
     """
 
-    task: ActionTask
     before: int
     replan: int
     attempts: int
@@ -75,8 +72,7 @@ class Teller:
 
     def message(self, attempt: Attempt) -> msg.Attempt:
         """An attempt with the steps that were read from it."""
-        steps = self.task.steps_of(attempt.text)
-        return conversions.attempt_to_msg(attempt, steps, self.before, self.replan)
+        return conversions.attempt_to_msg(attempt, self.before, self.replan)
 
     def __call__(self, progress: Progress) -> None:
         """Tells it."""

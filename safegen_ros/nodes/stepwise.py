@@ -24,7 +24,7 @@ from safegen_ros.planning.loop import Attempt, Deadline, Verify
 from safegen_ros.record.events import Event, StepEvent
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.context import PlanningContext, Steps, StepwiseRun
+from safegen_ros.tasks.context import PlanningContext, StepwiseRun
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
 
 _OF_A_STEP = (msg.ExecutionProgress.MOVING, msg.ExecutionProgress.OBSERVED)
@@ -234,8 +234,8 @@ def run_step_by_step(
     told_of = Told(parts.note, observed, progress, approved)
     link = StepLink(sent, result, parts.execute, told_of)
 
-    def answered(attempt: Attempt, steps: Steps) -> None:
-        message = conversions.attempt_to_msg(attempt, steps, base=result.steps_done)
+    def answered(attempt: Attempt) -> None:
+        message = conversions.attempt_to_msg(attempt, base=result.steps_done)
         parts.note(record_conversions.attempt_record(message))
         result.attempts = [*result.attempts, message]
         seconds = conversions.duration_to_msg(attempt.seconds)

@@ -17,12 +17,23 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.verdict import Category, Verdict
 
 MODEL = 'model'
 SEARCH = 'search'
+
+Steps = tuple[tuple[Step, ...], ...]
+"""A plan: steps one after the other, each with all actions that are taken at once."""
+
+
+def read_plan(text: str) -> Steps:
+    """The steps of the text of a PDDL plan; none where it cannot be read."""
+    try:
+        return tuple((step,) for step in parse_plan(text).steps)
+    except PlanFormatError:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,7 @@ class Attempt:
         text: what was proposed, as it came.
         verdict: the verifier's verdict.
         seconds: from asking for the proposal to the verdict [s].
+        steps: what was read from the text; none where it cannot be read.
     """
 
     number: int
@@ -42,22 +54,25 @@ class Attempt:
     text: str
     verdict: Verdict
     seconds: float
+    steps: Steps = ()
 
     @property
     def plan(self) -> Plan:
-        """The steps that the text holds; none when it is no plan."""
-        try:
-            return parse_plan(self.text)
-        except PlanFormatError:
-            return Plan()
+        """The actions of all steps, one after the other."""
+        return _plan_of(self.steps)
+
+    @property
+    def gist(self) -> Steps | str:
+        """What all attempts at the same have in common: their steps, or else the text itself."""
+        return _gist(self.text, self.steps)
 
 
-def gist(text: str) -> Plan | str:
-    """What all texts that propose the same have in common: their plan, or else the text itself."""
-    try:
-        return parse_plan(text)
-    except PlanFormatError:
-        return text.strip()
+def _plan_of(steps: Steps) -> Plan:
+    return Plan(tuple(action for step in steps for action in step))
+
+
+def _gist(text: str, steps: Steps) -> Steps | str:
+    return steps or text.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +220,7 @@ def plan_with_levels(
     cancelled: Callable[[], bool] = lambda: False,
     notify: Callable[[Progress], None] = lambda progress: None,
     rehearse: Rehearse | None = None,
+    read: Callable[[str], Steps] = read_plan,
 ) -> Outcome:
     """Asks for plans until one is proved.
 
@@ -219,11 +235,12 @@ def plan_with_levels(
         notify: called with each phase, and of each attempt with its verdict.
         rehearse: what else a plan has to pass, where that takes long; it is asked only about
             plans that are proved.
+        read: the steps of a proposal.
 
     Returns:
         The outcome; failures are in its error code and message, with all attempts kept.
     """
-    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify, rehearse).run()
+    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify, rehearse, read).run()
 
 
 def first_proof(
@@ -252,17 +269,19 @@ class _Loop:
         deadline: Deadline,
         notify: Callable[[Progress], None] = lambda progress: None,
         rehearse: Rehearse | None = None,
+        read: Callable[[str], Steps] = read_plan,
     ) -> None:
         self.levels = levels
         self.verify = verify
         self.rehearse = rehearse
         self.deadline = deadline
         self.notify = notify
+        self.read = read
         self.attempts: list[Attempt] = []
-        self.verdicts: dict[Plan | str, Verdict] = {}
+        self.verdicts: dict[Steps | str, Verdict] = {}
         self.news: list[tuple[str, str]] = []  # each level that is over, and what came of it
         self.reported = 0  # how many of these were reported
-        self.unrehearsed: set[Plan | str] = set()  # what is proved and failed in the rehearsal
+        self.unrehearsed: set[Steps | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
         self.failed: BackendError | None = None  # the first time that the model did not answer
 
@@ -341,7 +360,7 @@ class _Loop:
                 attempt = self._judge(source, text, started)
                 if attempt.verdict.ok:
                     return attempt
-                if level.name == SEARCH and gist(text) not in self.unrehearsed:
+                if level.name == SEARCH and attempt.gist not in self.unrehearsed:
                     raise SafegenError(
                         f'the search planner and the verifier disagree: {attempt.verdict.reason}',
                         ErrorCode.PLAN_REFUSED,
@@ -349,18 +368,19 @@ class _Loop:
         return None
 
     def _judge(self, source: str, text: str, started: float) -> Attempt:
-        number, said = len(self.attempts) + 1, gist(text)
+        number, steps = len(self.attempts) + 1, self.read(text)
+        said = _gist(text, steps)
         verdict = self.verdicts.get(said)
         if verdict is None:
             self.notify(Progress(PlanningPhase.VERIFYING, source, number))
             verdict = self.verify(text)
             if verdict.ok and self.rehearse is not None:
                 self.notify(Progress(PlanningPhase.REHEARSING, source, number))
-                verdict = self.rehearse(parse_plan(text), verdict)
+                verdict = self.rehearse(_plan_of(steps), verdict)
                 if not verdict.ok:
                     self.unrehearsed.add(said)
             self.verdicts[said] = verdict
-        attempt = Attempt(number, source, text, verdict, time.monotonic() - started)
+        attempt = Attempt(number, source, text, verdict, time.monotonic() - started, steps)
         self.attempts.append(attempt)
         self.notify(Progress(PlanningPhase.JUDGED, source, number, attempt))
         if verdict.category is Category.UNKNOWN:

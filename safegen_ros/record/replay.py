@@ -21,6 +21,7 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
+from safegen_ros.planning.loop import Steps
 from safegen_ros.record.history import recorded_task
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import (
@@ -36,7 +37,7 @@ from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
-from safegen_ros.tasks.context import StepAnswer, Steps
+from safegen_ros.tasks.context import StepAnswer
 from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Limits,

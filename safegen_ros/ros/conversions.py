@@ -19,10 +19,9 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.planning.loop import Attempt
+from safegen_ros.planning.loop import Attempt, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
 from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.pddl3.formats import PDDL, WORDS
 from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.table import read_action_task
@@ -207,13 +206,12 @@ def verdict_from_msg(message: msg.Verdict) -> Verdict:
 
 
 def attempt_to_msg(
-    attempt: Attempt, steps: Steps, before: int = 0, replan: int = 0, base: int = 0
+    attempt: Attempt, before: int = 0, replan: int = 0, base: int = 0
 ) -> msg.Attempt:
     """An attempt as message.
 
     Args:
         attempt: the attempt.
-        steps: what was read from it.
         before: attempts of its goal for earlier plans.
         replan: number of the replan that it is made for.
         base: steps that had been taken, where a task is worked on step by step.
@@ -224,7 +222,7 @@ def attempt_to_msg(
         base=base,
         source=attempt.source,
         text=attempt.text,
-        plan=steps_to_msg(steps, attempt.source),
+        plan=steps_to_msg(attempt.steps, attempt.source),
         verdict=verdict_to_msg(attempt.verdict),
         seconds=attempt.seconds,
     )

@@ -13,16 +13,12 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.model import State
 from safegen_ros.planning.levels import feedback_named
-from safegen_ros.planning.loop import MODEL, Attempt, Skipped, Verify
+from safegen_ros.planning.loop import MODEL, Attempt, Skipped, Steps, Verify
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.verdict import Category, Verdict
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
-
-Steps = tuple[ConcurrentStep, ...]
-"""A plan: steps one after the other, each with all that is done at once."""
-
 
 Style = TypeVar('Style')
 
@@ -182,7 +178,7 @@ class StepwiseRun:
     Attributes:
         planning: the model, and what the goal says of planning.
         executor: takes the steps.
-        answered: called with each attempt with its steps.
+        answered: called with each attempt.
         prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.
         left_s: time left [s].
@@ -192,7 +188,7 @@ class StepwiseRun:
 
     planning: PlanningContext
     executor: PerceivingExecutor
-    answered: Callable[[Attempt, Steps], None]
+    answered: Callable[[Attempt], None]
     prove: Callable[[object], Verify]
     most_steps: int
     left_s: Callable[[], float]
@@ -211,8 +207,10 @@ class StepwiseRun:
         def notify(answer: StepAnswer) -> None:
             nonlocal count
             count += 1
-            attempt = Attempt(count, answer.source, answer.text, answer.verdict, answer.seconds)
-            self.answered(attempt, answer.steps)
+            attempt = Attempt(
+                count, answer.source, answer.text, answer.verdict, answer.seconds, answer.steps
+            )
+            self.answered(attempt)
 
         return self.planning.asking(self.over), notify
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from safegen_ros.pddl.model import State
+from safegen_ros.planning.loop import Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import MultiRobotCell, refused
-from safegen_ros.tasks.context import Steps
 from safegen_ros.tasks.task import ActionTask, TaskMonitor
 from safegen_ros.verdict import Verdict
 

@@ -14,10 +14,15 @@ from typing import Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.planning.loop import Level
+from safegen_ros.planning.loop import Level, Steps
 from safegen_ros.robot.cell.execution import Monitor
 from safegen_ros.tasks.cells import SYMBOLIC, USE_SYMBOLIC, CellSetup, MultiRobotCell
-from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, Steps, StepwiseRun
+from safegen_ros.tasks.context import (
+    PlanningContext,
+    StepAnswer,
+    StepOutcome,
+    StepwiseRun,
+)
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.monitors import Status
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.planning.loop import MODEL, Deadline, History, Level
+from safegen_ros.planning.loop import MODEL, Deadline, History, Level, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
-from safegen_ros.tasks.context import PlanningContext, Steps, answers
+from safegen_ros.tasks.context import PlanningContext, answers
 from safegen_ros.tasks.task import OtherWorld
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import Status

@@ -13,7 +13,7 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.llm.backend import never
 from safegen_ros.pddl.model import State as Atoms
-from safegen_ros.planning.loop import Level
+from safegen_ros.planning.loop import Level, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.geometry import point_text
@@ -40,7 +40,6 @@ from safegen_ros.tasks.context import (
     RejectedAnswer,
     StepAnswer,
     StepOutcome,
-    Steps,
     StepwiseRun,
     answers,
 )

@@ -12,9 +12,10 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
+from safegen_ros.planning.loop import Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
-from safegen_ros.tasks.context import StepAnswer, StepExecutor, Steps
+from safegen_ros.tasks.context import StepAnswer, StepExecutor
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold, observe
 from safegen_ros.tasks.household.episode import Agent, Briefing, EpisodeStep

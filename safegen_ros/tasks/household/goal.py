@@ -18,8 +18,9 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
+from safegen_ros.planning.loop import Steps
 from safegen_ros.tasks.cells import CellSetup, refused
-from safegen_ros.tasks.context import StepAnswer, StepOutcome, Steps, StepwiseRun
+from safegen_ros.tasks.context import StepAnswer, StepOutcome, StepwiseRun
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, parse_action
 from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.constraints import Objects

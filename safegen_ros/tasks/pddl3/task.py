@@ -23,9 +23,14 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
-from safegen_ros.planning.loop import Level
+from safegen_ros.planning.loop import Level, Steps, read_plan
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, refused
-from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, Steps, StepwiseRun
+from safegen_ros.tasks.context import (
+    PlanningContext,
+    StepAnswer,
+    StepOutcome,
+    StepwiseRun,
+)
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format
 from safegen_ros.verdict import Category, Verdict
@@ -152,10 +157,7 @@ class Pddl3Task:
 
     def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
         """The steps in the text of a plan, each of one action; none where it cannot be read."""
-        try:
-            return tuple((step,) for step in parse_plan(answer).steps)
-        except PlanFormatError:
-            return ()
+        return read_plan(answer)
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
         """The text of steps; raises `SafegenError` where one has several actions."""

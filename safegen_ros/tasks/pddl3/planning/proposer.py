@@ -17,7 +17,7 @@ from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask, gist
+from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     ComplexityAssessment,
@@ -239,7 +239,7 @@ class Temperatures:
 
     def after(self, history: History) -> float:
         """The temperature of the attempt that follows others."""
-        repeated = len(history) - len({gist(attempt.text) for attempt in history})
+        repeated = len(history) - len({attempt.gist for attempt in history})
         risen = self.first + self.step * (len(history) + repeated)
         return max(self.first, min(self.most, risen))
 

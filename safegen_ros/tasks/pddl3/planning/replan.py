@@ -172,10 +172,7 @@ def play(
             failed = error
             raise
 
-    def notify(attempt: Attempt) -> None:
-        run.answered(attempt, tuple((step,) for step in attempt.plan.steps))
-
-    steps = PlannedSteps(levels, run.left_s(), notify, run.prove)
+    steps = PlannedSteps(levels, run.left_s(), run.answered, run.prove)
 
     def observe() -> State:
         nonlocal begun

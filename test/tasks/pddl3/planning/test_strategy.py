@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.planning.levels import DEFAULT, FEEDBACK, LEVELS, MOST, feedback_named, level_names
-from safegen_ros.planning.loop import Attempt
+from safegen_ros.planning.loop import Attempt, read_plan
 from safegen_ros.tasks.pddl3.planning.proposer import Temperatures, valid_beginning
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
@@ -68,7 +68,9 @@ def test_the_page_about_serving_explains_every_level_and_every_feedback() -> Non
 
 def _attempts(*texts: str) -> list[Attempt]:
     refused = Verdict(Category.GOAL_NOT_SATISFIED, 'too short')
-    return [Attempt(i + 1, 'model', text, refused, 0.1) for i, text in enumerate(texts)]
+    return [
+        Attempt(i + 1, 'model', text, refused, 0.1, read_plan(text)) for i, text in enumerate(texts)
+    ]
 
 
 def test_later_attempts_are_hotter_and_a_repeated_one_twice_as_much() -> None:
