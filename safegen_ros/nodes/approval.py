@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -22,11 +21,13 @@ from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.record.approval import ApprovalRecord, looked_at
-from safegen_ros.ros import qos
+from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
 from safegen_ros.ros.message_limits import check_sendable
+from safegen_ros.stages import GoalStage
 
 PENDING, APPROVE = 'pending', 'approve'
 
@@ -87,40 +88,49 @@ class ApprovalGate:
         )
         self._publish()
 
-    def wait(
-        self,
-        plan: msg.PendingPlan,
-        timeout_s: float,
-        cancelled: Callable[[], bool],
-        notify: Callable[[msg.PendingPlan], None],
-    ) -> str:
-        """Waits for the operator's word.
+    def approve(self, goal: GoalContext, task: msg.Task, plan: msg.Plan) -> None:
+        """Waits for an operator to approve a plan, where the goal or the site asks for that.
 
-        Args:
-            plan: what waits; its digest and its end are filled in.
-            timeout_s: how long [s].
-            cancelled: whether the goal is given up.
-            notify: told the plan as soon as it can be approved.
-
-        Returns:
-            Who has approved.
+        A request in plain words whose reading nobody accepted asks for it, too: the first approval
+        of a plan is that of the reading. Who has approved is in the result of the goal.
 
         Raises:
             SafegenError: the plan is refused (`APPROVAL_REFUSED`), there was no word in time
                 (`APPROVAL_TIMEOUT`), or the answer could not be written down (`JOURNAL_FAILED`).
-            Canceled: the goal was given up.
+            Canceled: the goal was given up, or its client is lost.
         """
+        asked, result = goal.request, goal.result
+        unread = goal.in_words and not asked.accept_reading and not result.approved_by
+        if not (asked.approval or self.always) and not unread:
+            return
+        default_s, late = self._node.values['approval_timeout'], ErrorCode.APPROVAL_TIMEOUT
+        patience_s = conversions.budget_from_msg(asked.approval_timeout, default_s, late)
+        # The wait is a part of the goal's time.
+        timeout_s = max(min(patience_s, goal.deadline.left_s), 0.0)
+        pending = msg.PendingPlan(
+            goal_id=goal.id,
+            request=asked.task.problem if goal.in_words else asked.task.request,
+            task=task,
+            plan=plan,
+            verdict=result.verdict,
+            replans=goal.replans,
+        )
+        result.approved_by = ''
+        result.approved_by = self._wait(goal, pending, timeout_s)
+
+    def _wait(self, goal: GoalContext, plan: msg.PendingPlan, timeout_s: float) -> str:
+        """Who has approved; digest and end of the plan are filled in."""
         plan.site, plan.nonce = self._node.site.digest, self._node.commands.authority.nonce()
         plan.digest = pending_digest(plan)
         expires = time.time_ns() + int(timeout_s * 1e9)
         plan.expires = Time(sec=expires // 10**9, nanosec=expires % 10**9)
         end = time.monotonic() + timeout_s
-        waiting = _Waiting(plan)
+        waiting, cancelled = _Waiting(plan), goal.watched.cancelled
         with self._changed:
             self._line.append(waiting)
             try:
                 self._publish()
-                notify(plan)
+                goal.tell(GoalStage.APPROVAL, pending=plan)
                 while waiting.answer is None and not cancelled() and time.monotonic() < end:
                     self._changed.wait(_POLL_S)
             finally:
@@ -133,7 +143,7 @@ class ApprovalGate:
             )
         if waiting.answer is not None:
             about = plan_looked_at(plan.task, plan.plan, plan.request, plan.site)
-            self._node.journal.note(plan, approval_record(self._node, waiting.answer, about))
+            goal.note(approval_record(self._node, waiting.answer, about))
         answer = _approved(waiting.answer, timeout_s, self.always)
         answer.request = plan.request
         self._given[plan_digest(plan.task, plan.plan)] = answer

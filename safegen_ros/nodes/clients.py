@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,11 +15,12 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
-from safegen_msgs.action import ExecutePlan
+from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_msgs.srv import GetWorld, ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.nodes.site_rules import require_same_site
 from safegen_ros.planning.loop import Deadline
 from safegen_ros.ros import conversions, diagnostics, qos
@@ -175,37 +175,30 @@ class RemoteExecutor:
 
     def execute(
         self,
+        goal: GoalContext,
         task: msg.Task,
-        result: Any,
-        *,
-        deadline: float,
-        sent: Callable[[UUID], None],
-        client_lost: Callable[[], bool],
-        notify: Callable[[msg.ExecutionProgress], None],
-        cancelled: Callable[[], bool],
+        result: RunTask.Result,
         approval: msg.Approval,
+        *,
+        notify: Callable[[msg.ExecutionProgress], None],
         replan: bool = False,
         resume: bool = False,
-        from_current: bool = False,
         step_by_step: bool = False,
         look: str = '',
     ) -> Any:
         """Has `result.plan` executed and fills in the execution part of the result.
 
+        The arm is stopped where the goal is cancelled, and where its client is lost: the heartbeat
+        no longer lists the goal then.
+
         Args:
+            goal: whose plan it is; its journal has the id before the executor does.
             task: the task that the plan is for.
-            result: a `RunTask` result with its plan.
-            deadline: on the clock of `time.monotonic` [s].
-            sent: told the id of the goal before it is sent to the executor; what it raises keeps
-                it from being sent.
-            client_lost: whether the client of the goal is lost. The heartbeat lists the goal no
-                longer then, which stops the executor.
-            notify: told of the execution's progress.
-            cancelled: whether the caller wants to stop; the arm is then stopped first.
+            result: a result with its plan, that of the goal or one of a step.
             approval: of the plan, for the executor; an empty one where nobody was asked.
+            notify: called with the execution's progress.
             replan: whether the caller plans anew where the world is not as proved.
             resume: whether the task is what was left by the execution before.
-            from_current: whether the initial state of the task is the world as it is.
             step_by_step: whether it is a step, or none, of a task worked on step by step; then a
                 world that is not as proved is a result as any other.
             look: the object that is to be looked at, where there is no step.
@@ -217,30 +210,30 @@ class RemoteExecutor:
             SafegenError: with the executor's code, or `EXECUTOR_UNAVAILABLE`.
             NotAsProved: only with `replan`.
         """
-        goal = ExecutePlan.Goal(
+        request = ExecutePlan.Goal(
             task=task,
             plan=result.plan,
             replan=replan or step_by_step,
             resume=resume,
-            from_current=from_current,
+            from_current=goal.request.from_current and not resume,
             step_by_step=step_by_step,
             look=look,
             approval=approval,
         )
-        left = deadline - time.monotonic()
-        if cancelled():
+        left = goal.deadline.left_s
+        if goal.deadline.cancelled():
             raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
         if left <= 0:
             raise SafegenError(
                 'planning took the whole time budget; nothing was executed: give the goal more',
                 ErrorCode.PLANNING_TIMEOUT,
             )
-        goal.time_budget = conversions.duration_to_msg(left)
-        goal_id = UUID(uuid=list(uuid.uuid4().bytes))
+        request.time_budget = conversions.duration_to_msg(left)
+        execution = UUID(uuid=list(uuid.uuid4().bytes))
         if self._node.commands.required:
-            sign_goal(self._node, installation_key(), 'execute_plan', goal, goal_id)
-        sent(goal_id)
-        answer = self._answer(goal, goal_id, result, left, notify, client_lost, cancelled)
+            sign_goal(self._node, installation_key(), 'execute_plan', request, execution)
+        goal.sent(execution)
+        answer = self._answer(goal, request, execution, result, notify)
         done = answer.result
         result.verdict = done.verdict
         result.steps_done += done.steps_done
@@ -258,16 +251,14 @@ class RemoteExecutor:
 
     def _answer(
         self,
-        goal: ExecutePlan.Goal,
-        goal_id: UUID,
-        result: Any,
-        left: float,
+        goal: GoalContext,
+        request: ExecutePlan.Goal,
+        execution: UUID,
+        result: RunTask.Result,
         notify: Callable[[msg.ExecutionProgress], None],
-        client_lost: Callable[[], bool],
-        cancelled: Callable[[], bool],
     ) -> Any:
         """The executor's answer to a goal; see `execute`. A cancelled one is awaited, too."""
-        observed = 0
+        observed, cancelled = 0, goal.deadline.cancelled
 
         def progress(feedback: ExecutePlan.Feedback) -> None:
             nonlocal observed
@@ -276,7 +267,7 @@ class RemoteExecutor:
             notify(feedback.progress)
 
         try:
-            sent_goal = self._sender.send(goal, progress, goal_id)
+            sent_goal = self._sender.send(request, progress, execution)
         except SafegenError as error:
             raise SafegenError(
                 f'the executor does not take the plan: {error.message}', _UNAVAILABLE
@@ -289,13 +280,13 @@ class RemoteExecutor:
                 )
 
             def given_up() -> bool:
-                if client_lost():
+                if goal.lost:
                     sent_goal.abandon()
                 return gone() or cancelled()
 
             try:
                 # The executor keeps the deadline itself; the extra time is for its answer.
-                return self._waited(sent_goal, left + STOP_TIMEOUT_S, given_up)
+                return self._waited(sent_goal, goal.deadline.left_s + STOP_TIMEOUT_S, given_up)
             except SafegenError as error:
                 try:
                     if cancelled() and not gone():

@@ -6,8 +6,8 @@ Interfaces:
     action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task. One in words is
         translated first, by both actions, and told in PDDL and canonical words before it is planned
         for.
-    action `run_task` (safegen_msgs/action/RunTask): the same, then its execution; see `run_flow`,
-        and `step_flow` for goals that are worked on step by step.
+    action `run_task` (safegen_msgs/action/RunTask): the same, then its execution; step by step
+        by `StepLink`.
         Both share the places of `goals_at_once` and `goals_waiting`; further goals end at
         once, and so does `run_task` while the stack is stopped. A stop ends the goals of both.
     topic `~/attempts` (safegen_msgs/msg/Attempt): every attempt with its verdict.
@@ -19,46 +19,37 @@ Interfaces:
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
-from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.clients import CurrentWorld, RemoteExecutor, RemoteValidator
+from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
+from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsal import RemoteRehearsal
-from safegen_ros.nodes.run_flow import Approving, AttemptLog, RunParts, Teller, is_words, run_task
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
-from safegen_ros.nodes.stepwise import StepParts, run_step_by_step
-from safegen_ros.nodes.translation import TranslationCallbacks, Translator
+from safegen_ros.nodes.stepwise import StepLink
+from safegen_ros.nodes.translation import Translator
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
-from safegen_ros.planning.loop import SEARCH, Deadline, plan_with_levels
-from safegen_ros.record.events import GoalEvent, UnboundEvent
-from safegen_ros.ros import (
-    conversions,
-    diagnostics,
-    qos,
-    record_conversions,
-)
+from safegen_ros.planning.loop import SEARCH, Attempt, Progress, Verify, plan_with_levels
+from safegen_ros.record.events import PassedEvent, UnboundEvent
+from safegen_ros.ros import conversions, diagnostics, qos, record_conversions
 from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.stop_listener import StopListener
-from safegen_ros.ros.watchdog import ClientWatches
-from safegen_ros.tasks.context import PlanningContext
+from safegen_ros.stages import GoalStage, PlanningPhase
+from safegen_ros.tasks.context import PlanningContext, StepwiseRun
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.table import open_models
-
-_TIMEOUT = ErrorCode.PLANNING_TIMEOUT
 
 
 class PlannerNode(SafegenNode):
@@ -77,7 +68,6 @@ class PlannerNode(SafegenNode):
         self._executor_client = RemoteExecutor(self)
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
-        self._client_watches = ClientWatches(self.heartbeats)
         self._bound = BoundTasks(self.site, self.get_logger().info)
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
@@ -137,188 +127,112 @@ class PlannerNode(SafegenNode):
         """A goal that moves nothing finds room beside those that are only executed."""
         self.goals.enter(beside_aside=isinstance(goal, PlanTask.Goal))
 
-    def _plan_task(self, goal_handle: Any) -> PlanTask.Result:
-        result = PlanTask.Result()
-
-        def notify(progress: msg.PlanningProgress) -> None:
-            goal_handle.publish_feedback(PlanTask.Feedback(progress=progress))
-
-        def work(deadline: Deadline) -> None:
-            goal = goal_handle.request
-            if goal.translate_only and goal.task.format != msg.Task.WORDS:
+    def _plan_task(self, handle: Any) -> PlanTask.Result:
+        def work(goal: GoalContext) -> None:
+            if goal.request.translate_only and not goal.in_words:
                 raise SafegenError(
                     'translate_only is for tasks in words: leave it out, or send format words',
                     ErrorCode.UNKNOWN_FORMAT,
                 )
-            self._plan(goal_handle, goal.task, result, deadline, notify)
+            self._plan(goal, goal.request.task)
 
-        return self._serve_goal(goal_handle, 'plan_task', result, work)
+        return self._serve_goal(handle, 'plan_task', PlanTask.Result(), work)
 
-    def _run_task(self, goal_handle: Any) -> RunTask.Result:
-        result = RunTask.Result()
-
-        def planning(progress: msg.PlanningProgress) -> None:
-            feedback = RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)
-            goal_handle.publish_feedback(feedback)
-
-        def execution(progress: msg.ExecutionProgress) -> None:
-            feedback = RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
-            goal_handle.publish_feedback(feedback)
-
-        def work(deadline: Deadline) -> None:
-            if goal_handle.request.accept_reading and not is_words(goal_handle.request):
+    def _run_task(self, handle: Any) -> RunTask.Result:
+        def work(goal: GoalContext) -> None:
+            # What moves nothing may be planned while the stack is stopped.
+            if reason := self._stop.reason:
+                raise SafegenError(f'the stack is stopped: {reason}', ErrorCode.PLANNING_STOPPED)
+            if goal.request.accept_reading and not goal.in_words:
                 raise SafegenError(
                     'accept_reading is for tasks in words: leave it out, or send format words',
                     ErrorCode.UNKNOWN_FORMAT,
                 )
+            self.commands.sender_of('run_task', handle)
+            task = goal.request.task
+            if goal.request.from_current:
+                task = self._current.task(task, goal.deadline.cancelled)
+            if goal.request.step_by_step:
+                self._run_step_by_step(goal, self._bound.message(task))
+            else:
+                self._run(goal, task)
 
-            def plan(task: msg.Task) -> msg.Task:
-                replans = len(result.replans)
-                return self._plan(goal_handle, task, result, deadline, planning, replans)
+        return self._serve_goal(handle, 'run_task', RunTask.Result(), work)
 
-            def send(task: msg.Task, filled: RunTask.Result, **how: Any) -> Any:
-                return self._executor_client.execute(
-                    task,
-                    filled,
-                    approval=self._approvals.given(task, filled.plan),
-                    sent=lambda id: self.journal.note(
-                        goal_handle, GoalEvent('execute_plan', record_conversions.goal_id_text(id))
-                    ),
-                    client_lost=lambda: bool(self._client_watches.lost(goal_handle)),
-                    deadline=deadline.start + deadline.seconds,
-                    cancelled=deadline.cancelled,
-                    from_current=goal.from_current and not how['resume'],
-                    **how,
-                )
+    def _serve_goal(
+        self, handle: Any, action: str, result: Any, work: Callable[[GoalContext], None]
+    ) -> Any:
+        """Does the work of a goal; the time that it waits for its turn is its own."""
 
-            goal = goal_handle.request
-            self.commands.sender_of('run_task', goal_handle)
-            sent = goal.task
-            if goal.from_current:
-                sent = self._current.task(sent, deadline.cancelled)
+        def begin() -> None:
+            asked = record_conversions.stack_event(self.values, handle.request)
+            stepwise = getattr(handle.request, 'step_by_step', False)
+            self.journal.begin(handle, action, asked, stepwise=stepwise)
 
-            def execute(task: msg.Task, replan: bool, resume: bool) -> None:
-                send(task, result, notify=execution, replan=replan, resume=resume)
+        with GoalContext(self, handle, result, self._stop) as goal:
 
-            approval = {
-                'gate': self._approvals,
-                'approval_s': self.values['approval_timeout'],
-                'cancelled': lambda: (
-                    deadline.cancelled() or bool(self._client_watches.lost(goal_handle))
-                ),
-            }
-            if goal.step_by_step:
-                asking = Approving(**approval)
-                sent = self._bound.message(sent)
-                return self._step_by_step(goal_handle, sent, result, deadline, send, asking)
-            parts = RunParts(
-                plan=plan,
-                execute=execute,
-                executor=self._executor_client,
-                replans=lambda replan: self.journal.note(
-                    goal_handle, record_conversions.replan_record(replan)
-                ),
-                **approval,
+            def timed() -> tuple[ErrorCode, str]:
+                goal.begin(self.values['time_budget'])
+                work(goal)
+                return ErrorCode.NONE, ''
+
+            return self.serve_goal(
+                handle, result, timed, goal.explain, begin=begin, plan=lambda: result.plan
             )
-            run_task(goal_handle, sent, result, deadline, parts)
 
-        return self._serve_goal(goal_handle, 'run_task', result, work)
-
-    def _step_by_step(
-        self,
-        goal_handle: Any,
-        task: msg.Task,
-        result: RunTask.Result,
-        deadline: Deadline,
-        send: Callable[..., Any],
-        asking: Approving,
-    ) -> None:
-        """Works on a goal one proved step after the other."""
-        watched = deadline.with_cancelled(asking.cancelled)
-        parts = StepParts(
-            planning=self._planning(goal_handle.request),
-            most_steps=goal_handle.request.max_steps or self.values['max_steps'],
-            validator=self._validator,
-            executor=self._executor_client,
-            execute=partial(send, step_by_step=True),
-            turn=lambda: self.goals.turn(watched),
-            asking=asking,
-            note=partial(self.journal.note, goal_handle),
-            attempt=self._attempts.publish,
-        )
-        run_step_by_step(goal_handle, task, result, deadline, parts)
-
-    def _planning(self, goal: Any) -> PlanningContext:
+    def _planning(self, goal: GoalContext) -> PlanningContext:
         """What worlds plan with; raises `SafegenError` where no model is open."""
         if self._backend is None or self._style is None or self._models is None:
             raise SafegenError(f'the planner is {self.state}: configure it')
         return PlanningContext(
             self.values,
-            goal,
+            goal.request,
             self._backend,
             self._style,
-            sampling_of(self.values, goal),
+            sampling_of(self.values, goal.request),
             isinstance(self._style, InstructStyle),
             self._models,
         )
 
-    def _serve_goal(
-        self,
-        goal_handle: Any,
-        action: str,
-        result: Any,
-        work: Callable[[Deadline], None],
-    ) -> Any:
-        """Does the work of a goal; the time that it waits for its turn is its own."""
-        stops = self._stop.stops
+    def _run(self, goal: GoalContext, task: msg.Task) -> None:
+        """Plans, has the plan approved and executed; plans anew where the world differs."""
+        task, resume = self._plan(goal, task), False
+        self._approvals.approve(goal, task, goal.result.plan)
+        with self._executor_client.turn(goal.watched):
+            while True:
+                try:
+                    self._executor_client.execute(
+                        goal, task, goal.result, self._approvals.given(task, goal.result.plan),
+                        replan=goal.replans < goal.request.max_replans, resume=resume,
+                        notify=goal.execution,
+                    )  # fmt: skip
+                    return
+                except NotAsProved as error:
+                    task, resume = error.remaining, True
+                    self._replan(goal, error)
+                    self._approvals.approve(goal, task, goal.result.plan)
 
-        def stopped() -> bool:
-            return self._stop.stops != stops
-
-        def cancelled() -> bool:
-            return goal_handle.is_cancel_requested or stopped() or self.inactive.is_set()
-
-        def explain(error: SafegenError) -> SafegenError:
-            return self._stop.explain(error) if stopped() else error
-
+    def _replan(self, goal: GoalContext, error: NotAsProved) -> None:
+        replan = msg.Replan(
+            number=goal.replans + 1,
+            reason=error.message,
+            plan=goal.result.plan,
+            steps_done=error.steps_done,
+            task=error.remaining,
+        )
+        goal.result.replans = [*goal.result.replans, replan]
+        goal.result.plan = msg.Plan()  # which is no plan for what is left
+        goal.note(record_conversions.replan_record(replan))
+        goal.tell(GoalStage.REPLANNING, replan=replan)
         try:
-            budget = conversions.budget_from_msg(
-                goal_handle.request.time_budget, self.values['time_budget'], _TIMEOUT
-            )
-            fault = None
-        except SafegenError as error:
-            fault, budget = error, math.inf
-        deadline = Deadline(budget, cancelled)
+            self._plan(goal, replan.task)
+        except SafegenError as failed:
+            raise SafegenError(
+                f'{failed.message} (it was planned for anew, as {error.message})', failed.code
+            ) from failed
 
-        def timed() -> tuple[ErrorCode, str]:
-            if fault is not None:
-                raise fault
-            # What moves nothing may be planned while the stack is stopped.
-            if action == 'run_task' and (reason := self._stop.reason):
-                raise SafegenError(f'the stack is stopped: {reason}', ErrorCode.PLANNING_STOPPED)
-            work(deadline)
-            return ErrorCode.NONE, ''
-
-        def begin() -> None:
-            asked = record_conversions.stack_event(self.values, goal_handle.request)
-            stepwise = getattr(goal_handle.request, 'step_by_step', False)
-            self.journal.begin(goal_handle, action, asked, stepwise=stepwise)
-
-        with self._client_watches.watching(goal_handle, self.values['heartbeat_timeout']):
-            return self.serve_goal(
-                goal_handle, result, timed, explain, begin=begin, plan=lambda: result.plan
-            )
-
-    def _plan(
-        self,
-        goal_handle: Any,
-        task: msg.Task,
-        result: Any,
-        deadline: Deadline,
-        notify: Callable[[msg.PlanningProgress], None],
-        replan: int = 0,
-    ) -> msg.Task:
-        """Fills in the planning part of a result; raises when there is no proved plan.
+    def _plan(self, goal: GoalContext, task: msg.Task) -> msg.Task:
+        """Fills in the planning part of the result; raises when there is no proved plan.
 
         Returns:
             The task that was planned for: another one where it came in words.
@@ -326,86 +240,103 @@ class PlannerNode(SafegenNode):
 
         def waits(position: int) -> None:
             detail = f'{position} in the line of goals'
-            notify(msg.PlanningProgress(phase=msg.PlanningProgress.WAITING, detail=detail))
+            goal.planning(msg.PlanningProgress(phase=PlanningPhase.WAITING, detail=detail))
 
-        def cancelled() -> bool:
-            return deadline.cancelled() or bool(self._client_watches.lost(goal_handle))
+        with goal.explained_loss(), self.goals.turn(goal.watched, waits):
+            if task.format == msg.Task.WORDS:
+                if self._translator is None:
+                    raise SafegenError(f'the planner is {self.state}: configure it')
+                task = self._translator.translate(goal, task)
+            if not goal.replans:
+                if unbound := self._bound.unbound(task):
+                    goal.note(UnboundEvent(unbound))
+                task = self._bound.message(task)
+            if goal.runs or not goal.request.translate_only:
+                self._plan_in_turn(goal, task)
+        return task
 
-        try:
-            watched = deadline.with_cancelled(cancelled)
-            with self.goals.turn(watched, waits):
-                if task.format == msg.Task.WORDS:
-                    task = self._translate(goal_handle, task, result, watched, notify)
-                if not replan:
-                    if unbound := self._bound.unbound(task):
-                        self.journal.note(goal_handle, UnboundEvent(unbound))
-                    task = self._bound.message(task)
-                goal = goal_handle.request
-                if isinstance(goal, RunTask.Goal) or not goal.translate_only:
-                    self._plan_in_turn(
-                        goal_handle, task, result, deadline, cancelled, notify, replan
-                    )
-            return task
-        except SafegenError as error:
-            lost = self._client_watches.lost(goal_handle)
-            if not lost or deadline.cancelled():
-                raise
-            raise Canceled(
-                f'{lost}, and nothing was planned or moved for it any more',
-                ErrorCode.PLANNING_CANCELED,
-            ) from error
-
-    def _translate(
-        self,
-        goal_handle: Any,
-        task: msg.Task,
-        result: Any,
-        deadline: Deadline,
-        notify: Callable[[msg.PlanningProgress], None],
-    ) -> msg.Task:
-        """The task in PDDL that words mean; its client and its journal know it by then."""
-        if self._translator is None:
-            raise SafegenError(f'the planner is {self.state}: configure it')
-        heard = TranslationCallbacks(lambda record: self.journal.note(goal_handle, record), notify)
-        return self._translator.fill_in(task, goal_handle.request, result, deadline, heard)
-
-    def _plan_in_turn(
-        self,
-        goal_handle: Any,
-        sent: msg.Task,
-        result: Any,
-        deadline: Deadline,
-        cancelled: Callable[[], bool],
-        notify: Callable[[msg.PlanningProgress], None],
-        replan: int,
-    ) -> None:
-        goal, before = goal_handle.request, list(result.attempts)
+    def _plan_in_turn(self, goal: GoalContext, sent: msg.Task) -> None:
         task = conversions.task_from_msg(sent)
         levels = task.levels(self._planning(goal))
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
-        note = partial(self.journal.note, goal_handle)
-        asked = record_conversions.stack_event(self.values, goal, True)
-        log = AttemptLog(note, self._attempts.publish, self._validator, asked)
-        tell = Teller(len(before), replan, attempts, log, notify)
-        verify = self._verdicts.timed(self._validator.verify(sent, cancelled))
-        is_run = isinstance(goal, RunTask.Goal)
-        as_it_is = replan > 0 or (is_run and goal.from_current)
-        rehearse = self._rehearsals.of(sent, as_it_is, cancelled)
+        cancelled = goal.watched.cancelled
+
+        def notify(progress: Progress) -> None:
+            if progress.detail:
+                goal.note(PassedEvent(progress.detail))
+            message = msg.PlanningProgress(
+                phase=progress.phase,
+                source=progress.source,
+                attempt_number=min(progress.number, 255),
+                max_attempts=min(attempts, 255),
+                detail=progress.detail,
+            )
+            if progress.attempt is not None:
+                message.attempt = self._judged(goal, progress.attempt)
+            goal.planning(message)
+
+        as_it_is = goal.replans > 0 or (goal.runs and goal.request.from_current)
         outcome = plan_with_levels(
-            levels, verify, deadline.left_s, cancelled=cancelled, notify=tell,
+            levels,
+            self._verdicts.timed(self._validator.verify(sent, cancelled)),
+            goal.deadline.left_s,
+            cancelled=cancelled,
+            notify=notify,
             # What is not to be executed needs no arm.
-            rehearse=rehearse if is_run and task.problem is not None else None,
+            rehearse=self._rehearsals.of(sent, as_it_is, cancelled)
+            if goal.runs and task.problem is not None
+            else None,
             read=task.steps_of,
-        )  # fmt: skip
-        result.attempts = [*before, *map(tell.message, outcome.attempts)]
-        result.verdict = conversions.verdict_to_msg(outcome.verdict)
-        seconds = conversions.duration_to_msg(outcome.seconds)
-        result.planning_time = conversions.sum_of(result.planning_time, seconds)
+        )
+        goal.result.verdict = conversions.verdict_to_msg(outcome.verdict)
+        goal.planned_for(outcome.seconds)
         if outcome.plan is None:
             raise SafegenError(outcome.message, outcome.error_code)
         proved = outcome.attempts[-1]
-        result.plan = conversions.steps_to_msg(proved.steps, proved.source)
-        self._plans.publish(result.plan)
+        goal.result.plan = conversions.steps_to_msg(proved.steps, proved.source)
+        self._plans.publish(goal.result.plan)
+
+    def _judged(self, goal: GoalContext, attempt: Attempt, base: int = 0) -> msg.Attempt:
+        """Takes an attempt with its verdict, and publishes it."""
+        message = goal.judged(attempt, self._validator.second_opinion, base)
+        self._attempts.publish(message)
+        return message
+
+    def _run_step_by_step(self, goal: GoalContext, sent: msg.Task) -> None:
+        """Works on a goal one proved step after the other."""
+        task = conversions.task_from_msg(sent)
+        link = StepLink(goal, sent, self._executor_client, self._approvals)
+
+        def answered(attempt: Attempt) -> None:
+            message = self._judged(goal, attempt, goal.result.steps_done)
+            goal.planned_for(attempt.seconds)
+            progress = msg.PlanningProgress(
+                phase=PlanningPhase.JUDGED,
+                source=message.source,
+                attempt_number=min(message.number, 255),
+                attempt=message,
+            )
+            goal.planning(progress)
+
+        def prove(rest: object) -> Verify:
+            left = conversions.remaining_to_msg(rest, task)
+            return self._validator.verify(left, goal.watched.cancelled)
+
+        run = StepwiseRun(
+            self._planning(goal),
+            link,
+            answered,
+            prove,
+            goal.request.max_steps or self.values['max_steps'],
+            lambda: goal.deadline.left_s,
+            goal.watched.cancelled,
+            lambda: self.goals.turn(goal.watched),
+        )
+        with self._executor_client.turn(goal.watched):
+            outcome = task.play(run)
+        goal.result.verdict = conversions.verdict_to_msg(outcome.verdict)
+        if outcome.error is not None:
+            raise outcome.error
 
 
 def main() -> None:

@@ -9,79 +9,39 @@ said is left of the task, so that no constraint is lost between two steps.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_ros.errors import SafegenError
-from safegen_ros.nodes.clients import RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.run_flow import Approving, approve
+from safegen_ros.nodes.approval import ApprovalGate
+from safegen_ros.nodes.clients import RemoteExecutor
+from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.pddl.model import State
-from safegen_ros.planning.loop import Attempt, Deadline, Verify
-from safegen_ros.record.events import Event, StepEvent
+from safegen_ros.record.events import StepEvent
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.tasks.context import PlanningContext, StepwiseRun
+from safegen_ros.stages import ExecutionPhase, GoalStage
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken
 
-_OF_A_STEP = (msg.ExecutionProgress.MOVING, msg.ExecutionProgress.OBSERVED)
-
-
-class Execute(Protocol):
-    """Has a step executed by the executor node.
-
-    Fills in the execution part of a scratch result whose plan it is; returns the executor's result,
-    also where the world is not as proved. Raises as `RemoteExecutor.execute`.
-    """
-
-    def __call__(
-        self,
-        task: msg.Task,
-        scratch: RunTask.Result,
-        *,
-        resume: bool,
-        look: str,
-        notify: Callable[[msg.ExecutionProgress], None],
-    ) -> Any:
-        """See above."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Who hears what happens.
-
-    Attributes:
-        note: of the journal.
-        observed: told of each look at the world.
-        progress: told of the progress of each step, numbered within the whole.
-        approve: asked before a step is sent; raises where it is not allowed.
-    """
-
-    note: Callable[[Event], None]
-    observed: Callable[[msg.Observation], None]
-    progress: Callable[[msg.ExecutionProgress], None]
-    approve: Callable[[msg.Task, msg.Plan], None]
+_OF_A_STEP = (ExecutionPhase.MOVING, ExecutionPhase.OBSERVED)
 
 
 class StepLink:
     """Takes steps through the executor, and keeps what was observed.
 
     Args:
-        task: as it was sent.
-        result: of the goal; plan, steps done, last state, times and observations are kept in it.
-        execute: sends a step.
-        told: who hears of it.
+        goal: plan, steps done, last state, times and observations are kept in its result.
+        task: as the executor is to prove it.
+        executor: takes the steps.
+        gate: where steps wait for an operator's approval.
     """
 
     def __init__(
-        self, task: msg.Task, result: RunTask.Result, execute: Execute, told: Told
+        self, goal: GoalContext, task: msg.Task, executor: RemoteExecutor, gate: ApprovalGate
     ) -> None:
-        self._left = task
-        self._result, self._execute, self._told = result, execute, told
+        self._goal, self._result, self._left = goal, goal.result, task
+        self._executor, self._gate = executor, gate
         self._began = time.monotonic()
         self._begun = False
 
@@ -89,11 +49,6 @@ class StepLink:
     def observed(self) -> State:
         """What was observed last; none before `begin`."""
         return conversions.state_from_facts(self._result.final_state.facts)
-
-    @property
-    def left(self) -> msg.Task:
-        """What is left of the task, as the executor says it."""
-        return self._left
 
     def unseen(self) -> frozenset[str]:
         """The objects that are out of view."""
@@ -119,7 +74,7 @@ class StepLink:
             SafegenError: it is not allowed, not proved, or fails.
         """
         plan = conversions.steps_to_msg([step], source)
-        self._told.approve(self._left, plan)
+        self._gate.approve(self._goal, self._left, plan)
         self._send(plan, '')
         return self.observed
 
@@ -133,12 +88,13 @@ class StepLink:
             if self._begun and message.phase not in _OF_A_STEP:
                 return  # the same for each step
             message.step, message.total = message.step + done, done + len(plan.steps)
-            self._told.progress(message)
+            self._goal.execution(message)
 
         try:
-            answer = self._execute(
-                self._left, scratch, resume=self._begun, look=look, notify=progress
-            )
+            answer = self._executor.execute(
+                self._goal, self._left, scratch, self._gate.given(self._left, plan),
+                notify=progress, resume=self._begun, step_by_step=True, look=look,
+            )  # fmt: skip
         except SafegenError:
             if moved:
                 self._step(plan, at)
@@ -161,7 +117,7 @@ class StepLink:
     def _step(self, plan: msg.Plan, at: float) -> None:
         """Keeps a step that was begun, `at` seconds after the start of the whole [s]."""
         text = conversions.step_text(plan.steps[0])
-        self._told.note(StepEvent(len(self._result.plan.steps), text, at, plan.source))
+        self._goal.note(StepEvent(len(self._result.plan.steps), text, at, plan.source))
         steps = [*self._result.plan.steps, plan.steps[0]]
         self._result.plan = msg.Plan(steps=steps, source=plan.source)
 
@@ -175,92 +131,6 @@ class StepLink:
             text=answer.observation,
         )
         at = time.monotonic() - self._began
-        self._told.note(record_conversions.observed_event(observation, at))
+        self._goal.note(record_conversions.observed_event(observation, at))
         self._result.observations = [*self._result.observations, observation]
-        self._told.observed(observation)
-
-
-@dataclass(frozen=True, slots=True)
-class StepParts:
-    """What a planner node does for a goal.
-
-    Attributes:
-        planning: what the world plans with.
-        most_steps: that are taken or asked for.
-        validator: whose verdict each plan needs.
-        executor: whose turn is kept from the first look to the last.
-        execute: sends a step to it.
-        turn: lets a goal ask the model, in the order of the goals.
-        asking: where steps wait for an operator's word, and whether the goal is given up.
-        note: of the journal.
-        attempt: told of each attempt, beside the client.
-    """
-
-    planning: PlanningContext
-    most_steps: int
-    validator: RemoteValidator
-    executor: RemoteExecutor
-    execute: Execute
-    turn: Callable[[], AbstractContextManager[None]]
-    asking: Approving
-    note: Callable[[Event], None]
-    attempt: Callable[[msg.Attempt], None]
-
-
-def run_step_by_step(
-    goal_handle: Any, sent: msg.Task, result: RunTask.Result, deadline: Deadline, parts: StepParts
-) -> None:
-    """Brings a goal for a task to its end, and fills in its result on the way.
-
-    Raises:
-        SafegenError: with what ended it.
-    """
-    task = conversions.task_from_msg(sent)
-
-    def observed(observation: msg.Observation) -> None:
-        goal_handle.publish_feedback(
-            RunTask.Feedback(stage=RunTask.Feedback.OBSERVATION, observation=observation)
-        )
-
-    def progress(message: msg.ExecutionProgress) -> None:
-        feedback = RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message)
-        goal_handle.publish_feedback(feedback)
-
-    def approved(task: msg.Task, plan: msg.Plan) -> None:
-        step = RunTask.Result(plan=plan)
-        approve(goal_handle, task, step, deadline, parts.asking)
-        result.approved_by = step.approved_by
-
-    told_of = Told(parts.note, observed, progress, approved)
-    link = StepLink(sent, result, parts.execute, told_of)
-
-    def answered(attempt: Attempt) -> None:
-        message = conversions.attempt_to_msg(attempt, base=result.steps_done)
-        parts.note(record_conversions.attempt_record(message))
-        result.attempts = [*result.attempts, message]
-        seconds = conversions.duration_to_msg(attempt.seconds)
-        result.planning_time = conversions.sum_of(result.planning_time, seconds)
-        parts.attempt(message)
-        planning = msg.PlanningProgress(
-            phase=msg.PlanningProgress.JUDGED,
-            source=message.source,
-            attempt_number=min(message.number, 255),
-            attempt=message,
-        )
-        goal_handle.publish_feedback(
-            RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=planning)
-        )
-
-    def prove(rest: object) -> Verify:
-        left = conversions.remaining_to_msg(rest, task)
-        return parts.validator.verify(left, parts.asking.cancelled)
-
-    run = StepwiseRun(
-        parts.planning, link, answered, prove, parts.most_steps,
-        lambda: deadline.left_s, parts.asking.cancelled, parts.turn,
-    )  # fmt: skip
-    with parts.executor.turn(deadline.with_cancelled(parts.asking.cancelled)):
-        outcome = task.play(run)
-    result.verdict = conversions.verdict_to_msg(outcome.verdict)
-    if outcome.error is not None:
-        raise outcome.error
+        self._goal.tell(GoalStage.OBSERVATION, observation=observation)

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.nodes.models import LazyModels, sampling_of
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.planning.loop import Deadline
 from safegen_ros.record.run import AnswerRecord, UnderstoodRecord
-from safegen_ros.ros import conversions
+from safegen_ros.stages import PlanningPhase
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 
 if TYPE_CHECKING:
@@ -33,34 +33,6 @@ what was observed, and texts that tell what there is."""
 
 _SEARCH_S = 10.0
 """Most time for finding out whether a problem has a plan [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranslationCallbacks:
-    """Who is told of a translation.
-
-    Attributes:
-        note: writes a record down, before anybody else is told.
-        notify: sends progress to the client.
-    """
-
-    note: Callable[[AnswerRecord | UnderstoodRecord], None]
-    notify: Callable[[msg.PlanningProgress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Translated:
-    """What is planned for in place of a task in words.
-
-    Attributes:
-        task: in PDDL.
-        reading: the same in canonical words.
-        digest: of request and reading, see `reading_digest`.
-    """
-
-    task: msg.Task
-    reading: str
-    digest: str
 
 
 def reading_digest(request: Request, problem: Problem) -> str:
@@ -92,23 +64,25 @@ class Translator:
         if values['translator']:
             self._own.opened(values['translator'], _style_of)
 
-    def translate(
-        self, task: msg.Task, goal: Any, deadline: Deadline, heard: TranslationCallbacks
-    ) -> Translated:
-        """Has a task in words understood.
+    def translate(self, goal: GoalContext, task: msg.Task) -> msg.Task:
+        """The PDDL task that a task in words means; what was understood is in the goal's result.
 
-        Args:
-            task: in words.
-            goal: that it belongs to.
-            deadline: of the goal.
-            heard: told of each answer, and of what was understood.
+        The journal and the client of the goal have each answer of the model by then.
 
         Raises:
             SafegenError: the task has a part that cannot be read, no problem was made of it
-                (`TRANSLATION_FAILED`), or the time was over (`PLANNING_TIMEOUT`).
-            Ambiguous: it can be understood in several ways.
+                (`TRANSLATION_FAILED`), it can be understood in several ways
+                (`AMBIGUOUS_REQUEST`), the goal accepts another reading (`READING_NOT_ACCEPTED`), or
+                the time was over (`PLANNING_TIMEOUT`).
             Canceled: the goal was given up.
         """
+        began = time.monotonic()
+        try:
+            return self._translated(goal, task)
+        finally:
+            goal.planned_for(time.monotonic() - began)
+
+    def _translated(self, goal: GoalContext, task: msg.Task) -> msg.Task:
         # Only goals in words need this.
         from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
         from safegen_ros.tasks.planetarium.request import read_request
@@ -118,54 +92,64 @@ class Translator:
         attempts = self._values['translation_attempts']
 
         def asking(reading: int, attempt: int) -> None:
-            heard.notify(_progress(msg.PlanningProgress.TRANSLATING, reading, attempt, attempts))
+            goal.planning(_progress(PlanningPhase.TRANSLATING, reading, attempt, attempts))
 
         def answered(answer: ModelAnswer) -> None:
-            heard.note(AnswerRecord(answer.reading, answer.attempt, answer.text, answer.refused))
-            told = _progress(
-                msg.PlanningProgress.TRANSLATED, answer.reading, answer.attempt, attempts
-            )
+            goal.note(AnswerRecord(answer.reading, answer.attempt, answer.text, answer.refused))
+            told = _progress(PlanningPhase.TRANSLATED, answer.reading, answer.attempt, attempts)
             told.answer, told.detail = answer.text, answer.refused
-            heard.notify(told)
+            goal.planning(told)
 
         try:
             found = translate(
                 request,
                 backend,
-                sampling_of(self._values, goal),
+                sampling_of(self._values, goal.request),
                 attempts=attempts,
                 readings=self._values['readings'],
-                time_limit_s=min(_SEARCH_S, max(deadline.left_s, 0.0)),
-                cancelled=deadline.over,
+                time_limit_s=min(_SEARCH_S, max(goal.watched.left_s, 0.0)),
+                cancelled=goal.watched.over,
                 asking=asking,
                 answered=answered,
                 style=style,
             )
         except Canceled as error:
-            if deadline.cancelled():
+            if goal.watched.cancelled():
                 raise
             raise SafegenError(
                 'the time budget was over before the request was understood: give the goal more',
                 ErrorCode.PLANNING_TIMEOUT,
             ) from error
         if isinstance(found, Question):
-            heard.note(UnderstoodRecord(question=found.text))
-            raise Ambiguous(found.text)
+            goal.note(UnderstoodRecord(question=found.text))
+            goal.result.question = found.text
+            raise SafegenError(
+                f'the request is not clear: {found.text}: say it more clearly',
+                ErrorCode.AMBIGUOUS_REQUEST,
+            )
         domain, text = found.problem.domain.name, problem_text(found.problem)
         digest = reading_digest(request, found.problem)
-        heard.note(
+        goal.note(
             UnderstoodRecord(
                 found.problem.name, domain, request.domain_text, text, found.words, digest=digest
             )
         )
         told = msg.PlanningProgress(
-            phase=msg.PlanningProgress.UNDERSTOOD,
+            phase=PlanningPhase.UNDERSTOOD,
             problem=text,
             reading=found.words,
             reading_digest=digest,
         )
-        heard.notify(told)
-        return Translated(msg.Task(domain=request.domain_text, problem=text), found.words, digest)
+        goal.planning(told)
+        goal.result.problem, goal.result.reading = text, found.words
+        goal.result.reading_digest = digest
+        if getattr(goal.request, 'accept_reading', '') not in ('', digest):
+            raise SafegenError(
+                f'the request was read in another way than the accepted one, as {digest}: '
+                'look at this reading, and accept it or say the request in other words',
+                ErrorCode.READING_NOT_ACCEPTED,
+            )
+        return msg.Task(domain=request.domain_text, problem=text)
 
     def _model_for(self, request: Request) -> tuple[TranslationStyle, Backend]:
         from safegen_ros.tasks.planetarium.styles import InstructTranslation
@@ -176,56 +160,9 @@ class Translator:
         shipped = FOR_DESCRIPTIONS if request.start is None else FOR_REQUESTS
         return self._own.opened(named or shipped, _style_of)
 
-    def fill_in(
-        self,
-        task: msg.Task,
-        goal: Any,
-        result: Any,
-        deadline: Deadline,
-        heard: TranslationCallbacks,
-    ) -> msg.Task:
-        """As `translate`, with what was understood or is to be asked in the result of the goal.
-
-        Raises:
-            SafegenError: also where the goal accepts another reading (`READING_NOT_ACCEPTED`).
-        """
-        began = time.monotonic()
-        try:
-            found = self.translate(task, goal, deadline, heard)
-        except Ambiguous as error:
-            result.question = error.question
-            raise
-        finally:
-            result.planning_time = conversions.duration_to_msg(time.monotonic() - began)
-        result.problem, result.reading = found.task.problem, found.reading
-        result.reading_digest = found.digest
-        accepted = getattr(goal, 'accept_reading', '')
-        if accepted not in ('', found.digest):
-            raise SafegenError(
-                f'the request was read in another way than the accepted one, as {found.digest}: '
-                'look at this reading, and accept it or say the request in other words',
-                ErrorCode.READING_NOT_ACCEPTED,
-            )
-        return found.task
-
     def close(self) -> None:
         """Lets go of models of its own."""
         self._own.close()
-
-
-class Ambiguous(SafegenError):
-    """A task in words can be understood in several ways.
-
-    Args:
-        question: what has to be said more clearly.
-    """
-
-    def __init__(self, question: str) -> None:
-        super().__init__(
-            f'the request is not clear: {question}: say it more clearly',
-            ErrorCode.AMBIGUOUS_REQUEST,
-        )
-        self.question = question
 
 
 def _style_of(model: str) -> TranslationStyle:

@@ -205,19 +205,17 @@ def verdict_from_msg(message: msg.Verdict) -> Verdict:
     )
 
 
-def attempt_to_msg(
-    attempt: Attempt, before: int = 0, replan: int = 0, base: int = 0
-) -> msg.Attempt:
+def attempt_to_msg(attempt: Attempt, number: int, replan: int = 0, base: int = 0) -> msg.Attempt:
     """An attempt as message.
 
     Args:
         attempt: the attempt.
-        before: attempts of its goal for earlier plans.
+        number: of it within its goal, from 1.
         replan: number of the replan that it is made for.
         base: steps that had been taken, where a task is worked on step by step.
     """
     return msg.Attempt(
-        number=min(before + attempt.number, 65535),
+        number=min(number, 65535),
         replan=replan,
         base=base,
         source=attempt.source,

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.ros import diagnostics
@@ -127,36 +126,6 @@ class Watch(Closing):
     def close(self) -> None:
         """Ends the watch."""
         self._monitor.remove(self)
-
-
-class ClientWatches:
-    """Watches the clients of the planner's goals, those that have sent a heartbeat.
-
-    Args:
-        heartbeats: of the clients.
-    """
-
-    def __init__(self, heartbeats: HeartbeatMonitor) -> None:
-        self._heartbeats = heartbeats
-        self._watches: dict[bytes, Watch] = {}
-
-    @contextmanager
-    def watching(self, goal_handle: Any, timeout_s: float) -> Iterator[None]:
-        """Watches the client of a goal, with a longest time between two heartbeats [s]."""
-        goal = bytes(goal_handle.goal_id.uuid)
-        rules = Rules(
-            timeout_s=timeout_s, optional=True, dropped='the client no longer waits for the goal'
-        )
-        with Watch(self._heartbeats, 'the client', lambda each: goal in each.sent, rules) as watch:
-            self._watches[goal] = watch
-            try:
-                yield
-            finally:
-                del self._watches[goal]
-
-    def lost(self, goal_handle: Any) -> str:
-        """Why the client of a goal is lost; empty where it is not, or has sent no heartbeat."""
-        return self._watches[bytes(goal_handle.goal_id.uuid)].lost
 
 
 class SupervisorWatch(Watch):

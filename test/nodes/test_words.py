@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.planner_parameters import PARAMETERS
-from safegen_ros.nodes.translation import TranslationCallbacks, Translator
+from safegen_ros.nodes.translation import Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.planning.loop import Deadline
@@ -381,15 +382,20 @@ def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None
     values = {each.name: each.default for each in PARAMETERS}
     backend: Backend = Silent()  # type: ignore[assignment]
     task = Task(problem=REQUEST, domain='blocksworld', format='words')
-    deadline = Deadline(WAIT_S, lambda: False)
-    heard = TranslationCallbacks(lambda record: None, lambda progress: None)
+    goal: Any = SimpleNamespace(
+        request=PlanTask.Goal(),
+        watched=Deadline(WAIT_S, lambda: False),
+        note=lambda *events: None,
+        planning=lambda progress: None,
+        planned_for=lambda seconds: None,
+    )
     named = {**values, 'translator': 'models/safegen-mini'}
     with pytest.raises(SafegenError, match='parameter translator'):
         Translator(named, WordStyle(), backend)
     # The one that ships is asked instead of the planner's own, and says what it has to be told.
     translator = Translator(values, WordStyle(), backend)
     with pytest.raises(SafegenError, match='--start') as caught:
-        translator.translate(task, PlanTask.Goal(), deadline, heard)
+        translator.translate(goal, task)
     assert caught.value.code is ErrorCode.TRANSLATION_FAILED
     translator.close()
 

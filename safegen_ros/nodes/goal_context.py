@@ -1,0 +1,156 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A goal of the planner: what was asked, what came of it, and whether it goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from unique_identifier_msgs.msg import UUID
+
+from safegen_msgs import msg
+from safegen_msgs.action import PlanTask, RunTask
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.planning.loop import Attempt, Deadline
+from safegen_ros.record.events import Event, GoalEvent
+from safegen_ros.ros import conversions, record_conversions
+from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import Rules, Watch
+from safegen_ros.stages import GoalStage
+from safegen_ros.sync import Closing
+
+
+class GoalContext(Closing):
+    """One goal of `plan_task` or `run_task`, with a watch of its client until it is closed.
+
+    Args:
+        node: the planner.
+        handle: of the goal, as rclpy has it.
+        result: of its action; filled in on the way.
+        stop: knows of stops of the stack; one that comes ends the goal.
+
+    Attributes:
+        id: of the goal, of its message.
+        request: options and task, as they were sent.
+        runs: whether the plan is to be executed.
+        deadline: its time, cancelled by its client, by a stop or by the node.
+        watched: the same time, cancelled too where the client is lost.
+    """
+
+    def __init__(self, node: SafegenNode, handle: Any, result: Any, stop: StopListener) -> None:
+        self.handle, self.id, self.request, self.result = (
+            handle, handle.goal_id, handle.request, result,
+        )  # fmt: skip
+        self.runs = isinstance(self.request, RunTask.Goal)
+        self._node, self._stop, self._stops = node, stop, stop.stops
+        self._second_opinion = False
+        self._time(math.inf)
+        id = bytes(self.id.uuid)
+        rules = Rules(
+            timeout_s=node.values['heartbeat_timeout'],
+            optional=True,
+            dropped='the client no longer waits for the goal',
+        )
+        self._client = Watch(node.heartbeats, 'the client', lambda each: id in each.sent, rules)
+
+    def close(self) -> None:
+        """Ends the watch of the client."""
+        self._client.close()
+
+    def begin(self, default_s: float) -> None:
+        """Starts the time of the goal; raises `SafegenError` where its budget is wrong."""
+        timeout = ErrorCode.PLANNING_TIMEOUT
+        self._time(conversions.budget_from_msg(self.request.time_budget, default_s, timeout))
+
+    def _time(self, budget_s: float) -> None:
+        self.deadline = Deadline(budget_s, self._cancelled)
+        self.watched = self.deadline.with_cancelled(lambda: self._cancelled() or bool(self.lost))
+
+    @property
+    def lost(self) -> str:
+        """Why the client is lost; empty where it is not, or has sent no heartbeat."""
+        return self._client.lost
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the task is a request in plain words."""
+        return bool(self.request.task.format == msg.Task.WORDS)
+
+    @property
+    def replans(self) -> int:
+        """How often the task was planned for anew."""
+        return len(self.result.replans) if self.runs else 0
+
+    def _cancelled(self) -> bool:
+        return self.handle.is_cancel_requested or self._stopped or self._node.inactive.is_set()
+
+    @property
+    def _stopped(self) -> bool:
+        return self._stop.stops != self._stops
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """The error that the client is told for the one that ended the goal."""
+        return self._stop.explain(error) if self._stopped else error
+
+    @contextmanager
+    def explained_loss(self) -> Iterator[None]:
+        """Errors of the block say that the client was lost, where that has ended the work."""
+        try:
+            yield
+        except SafegenError as error:
+            if not self.lost or self.deadline.cancelled():
+                raise
+            raise Canceled(
+                f'{self.lost}, and nothing was planned or moved for it any more',
+                ErrorCode.PLANNING_CANCELED,
+            ) from error
+
+    def note(self, *events: Event) -> None:
+        """Writes down what happens, before anybody is told."""
+        self._node.journal.note(self.handle, *events)
+
+    def sent(self, execution: UUID) -> None:
+        """Writes down a goal of the executor, before it is sent."""
+        self.note(GoalEvent('execute_plan', record_conversions.goal_id_text(execution)))
+
+    def planning(self, progress: msg.PlanningProgress) -> None:
+        """Tells the client of the progress of planning."""
+        if self.runs:
+            self.tell(GoalStage.PLANNING, planning=progress)
+        else:
+            self.handle.publish_feedback(PlanTask.Feedback(progress=progress))
+
+    def execution(self, progress: msg.ExecutionProgress) -> None:
+        """Tells the client of the progress of the execution."""
+        self.tell(GoalStage.EXECUTION, execution=progress)
+
+    def tell(self, stage: GoalStage, **part: Any) -> None:
+        """Tells the client of `run_task` how far the goal is."""
+        self.handle.publish_feedback(RunTask.Feedback(stage=stage, **part))
+
+    def judged(self, attempt: Attempt, second_opinion: bool, base: int = 0) -> msg.Attempt:
+        """Takes an attempt into the result and the journal; returns it as a message.
+
+        Args:
+            attempt: the attempt, which is the next one of the goal.
+            second_opinion: whether VAL has judged it, too.
+            base: steps that had been taken, where the task is worked on step by step.
+        """
+        number = len(self.result.attempts) + 1
+        message = conversions.attempt_to_msg(attempt, number, self.replans, base)
+        self.result.attempts = [*self.result.attempts, message]
+        if second_opinion and not self._second_opinion:  # known with the first verdict
+            self._second_opinion = True
+            self.note(record_conversions.stack_event(self._node.values, self.request, True))
+        self.note(record_conversions.attempt_record(message))
+        return message
+
+    def planned_for(self, seconds: float) -> None:
+        """Adds time that planning took [s]."""
+        self.result.planning_time = conversions.sum_of(
+            self.result.planning_time, conversions.duration_to_msg(seconds)
+        )
