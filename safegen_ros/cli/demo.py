@@ -210,7 +210,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
                 display.line(f'  {escape(line)}')
             asking.ask(message.pending)
 
-    session.observed = display.kept
+    session.noted = display.show
     with session.connected(client):
         session.stage = Stage.SENDING
         if session.symbolic and asked.cell is None:
@@ -221,7 +221,6 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
         session.accepted(goal.id)
         result, interrupted = result_of(goal)
         session.finish(result, interrupted)
-        display.kept(result.steps_done)
     if result.error_code != ErrorCode.NONE:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED

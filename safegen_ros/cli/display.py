@@ -12,29 +12,45 @@ from rich.live import Live
 from rich.markup import escape
 from rich.spinner import Spinner
 
-from safegen_ros.ros.conversions import step_text
+from safegen_ros.cli.verdicts import print_fact
+from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.events import Event, ObservedEvent, PassedEvent, PhaseEvent, StepEvent
+from safegen_ros.record.present.telling import steps_in_all, tell
+from safegen_ros.record.run import (
+    AnswerRecord,
+    AttemptRecord,
+    ReplanRecord,
+    RunRecord,
+    UnderstoodRecord,
+)
 from safegen_ros.stages import ExecutionPhase, GoalStage, PlanningPhase
 from safegen_ros.terminal import Console
-from safegen_ros.verdict import Category
 
-_COLOURS = {
-    Category.SUCCESS: 'green',
-    Category.GOAL_NOT_SATISFIED: 'yellow',
-    Category.PRECONDITION_VIOLATION: 'magenta',
-    Category.SAFETY_VIOLATION: 'red',
-    Category.FORMAT_ERROR: 'red',
-    Category.UNKNOWN: 'red',
-}
-
-_TRANSLATION = (
-    PlanningPhase.TRANSLATING,
-    PlanningPhase.TRANSLATED,
-    PlanningPhase.UNDERSTOOD,
+_TOLD = (
+    AnswerRecord,
+    ApprovalRecord,
+    AttemptRecord,
+    PassedEvent,
+    ReplanRecord,
+    UnderstoodRecord,
 )
+"""Events that are told as a run's own; what its end is, its command says."""
+
+_BUSY = {
+    PlanningPhase.WAITING: 'other goals come first: {detail}',
+    PlanningPhase.TRANSLATING: '{source}, {attempt}: the model is writing the problem',
+    PlanningPhase.GENERATING: '{attempt}: the model is writing ({source})',
+    PlanningPhase.VERIFYING: '{attempt}: the validator is checking',
+    PlanningPhase.REHEARSING: '{attempt}: it is proved, and is rehearsed where the arm needs that',
+    PlanningPhase.SEARCHING: 'the search planner is at work',
+}
+"""What goes on in a phase of planning, of which the record says nothing."""
+
+_BAR = 40  # the longest plan with a bar of a block for each step
 
 
 class RunDisplay:
-    """Turns `RunTask` feedback into lines, with one live line for what is going on.
+    """Shows the events of a run as lines, with one live line for what is going on.
 
     Without a terminal the live line is left out, so that a log holds only what happened.
 
@@ -45,10 +61,7 @@ class RunDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lock = threading.Lock()
-        self._start = ''
-        self._rehearsed = ''
-        self._done: dict[int, str] = {}  # lines of steps that are not on the disk yet
-        self._kept = 0
+        self._executing = False
         self._live = Live(console=console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> RunDisplay:
@@ -64,37 +77,68 @@ class RunDisplay:
     ) -> None:
         self._live.stop()
 
-    def feedback(self, feedback: Any) -> None:
-        """Shows one `RunTask.Feedback`; called from the client's thread."""
+    def show(self, event: Event, record: RunRecord) -> None:
+        """Shows an event that the record has, so that a killed client loses nothing it showed."""
         with self._lock:
-            if feedback.stage == GoalStage.PLANNING:
+            if isinstance(event, _TOLD):
+                print_fact(self._console, tell(event))
+            if isinstance(event, ReplanRecord):
+                self._executing = False
+                self.busy('what is left is planned for anew')
+            elif isinstance(event, PhaseEvent):
+                self._phase(event, record)
+            elif isinstance(event, StepEvent):
+                self._executing = True
+                self.busy(f'{event.index} done, now {escape(event.step)}')
+            elif isinstance(event, ObservedEvent):
+                self._observed(event, record)
+
+    def _phase(self, event: PhaseEvent, record: RunRecord) -> None:
+        self._executing = True
+        fact = tell(event)
+        told = event.phase in (ExecutionPhase.REHEARSING, ExecutionPhase.PREPARING)
+        if told and not (record.stepwise and record.steps):  # where each step is an execution
+            print_fact(self._console, fact)
+        if fact is not None:
+            self.busy(escape(fact.text))
+
+    def _observed(self, event: ObservedEvent, record: RunRecord) -> None:
+        fact = tell(event)
+        if event.look:
+            print_fact(self._console, fact)
+        elif event.done and record.steps:
+            total = 0 if record.stepwise else steps_in_all(record)
+            bar = '█' * event.done + '░' * (total - event.done) if 0 < total <= _BAR else ''
+            count = f'{event.done}/{total}' if total else f'{event.done}'
+            step = escape(record.steps[-1].step)
+            self.line(f'  [green]✓[/] {count:>5} {bar}  {step}')
+        if record.stepwise and fact is not None and not event.look:
+            for line in fact.details:
+                self.line(f'    [dim]{escape(line)}[/]')
+
+    def feedback(self, feedback: Any) -> None:
+        """Shows what goes on by one `RunTask.Feedback`; called from the client's thread."""
+        with self._lock:
+            if feedback.stage == GoalStage.APPROVAL:
+                digest = feedback.pending.digest
+                self.line(f'  [yellow]the plan waits for approval[/]: safegen approve {digest}')
+                self.busy(f'waiting for the word of an operator about plan {digest[:8]}')
+            elif feedback.stage == GoalStage.PLANNING:
                 self._planning(feedback.planning)
-            elif feedback.stage == GoalStage.EXECUTION:
-                self._execution(feedback.execution)
-            elif feedback.stage == GoalStage.APPROVAL:
-                self._approval(feedback.pending)
-            elif feedback.stage == GoalStage.REPLANNING:
-                self._replanning(feedback.replan)
-            elif feedback.stage == GoalStage.OBSERVATION:
-                self._observation(feedback.observation)
 
-    def _approval(self, pending: Any) -> None:
-        digest = pending.digest
-        self.line(f'  [yellow]the plan waits for approval[/]: safegen approve {digest}')
-        self.busy(f'waiting for the word of an operator about plan {digest[:8]}')
+    def planning(self, progress: Any) -> None:
+        """Shows what goes on by one `PlanningProgress`."""
+        with self._lock:
+            self._planning(progress)
 
-    def _replanning(self, replan: Any) -> None:
-        self.line(f'  [yellow]planned for anew[/]: {escape(replan.reason)}')
-        self.busy('what is left is planned for anew')
-
-    def _observation(self, seen: Any) -> None:
-        if seen.look:
-            self.line(f'  [cyan]looked at[/] {escape(seen.look)}')
-        hidden = ' '.join(seen.world.unseen)
-        said = seen.text or ' '.join(seen.world.facts)
-        self.line(f'    [dim]seen: {escape(said)}[/]')
-        if hidden:
-            self.line(f'    [dim]out of view: {escape(hidden)}[/]')
+    def _planning(self, progress: Any) -> None:
+        busy = _BUSY.get(progress.phase)
+        if busy is None or self._executing:  # what is late must not hide what goes on
+            return
+        of = f'/{progress.max_attempts}' if progress.max_attempts else ''
+        attempt = f'attempt {progress.attempt_number}{of}'
+        told = busy.format(detail=progress.detail, source=progress.source, attempt=attempt)
+        self.busy(escape(told))
 
     def pause(self) -> None:
         """Takes the live line away for good, as the terminal is needed for a question."""
@@ -107,98 +151,3 @@ class RunDisplay:
     def line(self, text: str) -> None:
         """Prints one line that stays."""
         self._console.print(text, highlight=False, soft_wrap=True)
-
-    def _planning(self, progress: Any) -> None:
-        if progress.phase == PlanningPhase.WAITING:
-            return self.busy(f'other goals come first: {escape(progress.detail)}')
-        if progress.phase in _TRANSLATION:
-            return self._translation(progress)
-        number = _attempt_number(progress)
-        if progress.detail:
-            self.line(f'  [yellow]no proved plan yet[/]: {escape(progress.detail)}')
-        if progress.phase == PlanningPhase.GENERATING:
-            self.busy(f'{number}: the model is writing ({escape(progress.source)})')
-        elif progress.phase == PlanningPhase.VERIFYING:
-            self.busy(f'{number}: the validator is checking')
-        elif progress.phase == PlanningPhase.REHEARSING:
-            self.busy(f'{number}: it is proved, and is rehearsed where the arm needs that')
-        elif progress.phase == PlanningPhase.SEARCHING:
-            self.busy('the search planner is at work')
-        elif progress.phase == PlanningPhase.JUDGED:
-            self._attempt(number, progress.attempt)
-
-    def _translation(self, progress: Any) -> None:
-        number = f'{progress.source}, {_attempt_number(progress)}'
-        if progress.phase == PlanningPhase.TRANSLATING:
-            self.busy(f'{escape(number)}: the model is writing the problem')
-        elif progress.phase == PlanningPhase.UNDERSTOOD:
-            self.line(f'  [green]understood as[/]  {escape(progress.reading)}')
-            self.line(f'[dim]{escape(progress.problem.rstrip())}[/]')
-            self.line(f'  [dim]digest of this reading: {escape(progress.reading_digest)}[/]')
-        elif progress.detail:
-            self.line(f'  {escape(number)}  [yellow]not usable[/]: {escape(progress.detail)}')
-
-    def _attempt(self, number: str, attempt: Any) -> None:
-        category = Category(attempt.verdict.category)
-        colour = _COLOURS[category]
-        who = {'model': number, 'search': 'search planner'}.get(
-            attempt.source, f'{number}, {escape(attempt.source)}'
-        )
-        steps = len(attempt.plan.steps)
-        self.line(
-            f'  {who}  [bold {colour}]{category.name}[/]  '
-            f'[dim]{steps} steps, {attempt.seconds:.2f} s[/]'
-        )
-        self.line(f'    [dim]{escape(_answer(attempt, category))}[/]')
-        if category is not Category.SUCCESS:
-            self.line(f'    [{colour}]{escape(attempt.verdict.reason)}[/]')
-
-    def _execution(self, progress: Any) -> None:
-        count = f'{progress.step}/{progress.total}'
-        if progress.phase == ExecutionPhase.VERIFYING:
-            self.busy('the executor is verifying the plan itself')
-        elif progress.phase == ExecutionPhase.REHEARSING:
-            self.busy('the executor is rehearsing the plan on a twin')
-            self._rehearsed = ', and rehearsed on the twin'
-        elif progress.phase == ExecutionPhase.PREPARING:
-            self.line(f'  [green]verified again by the executor{self._rehearsed}[/]')
-            self.busy('the executor is bringing the cell into the initial state')
-            self._start = progress.detail
-        elif self._start and progress.phase in (ExecutionPhase.MOVING, ExecutionPhase.DONE):
-            self.line(f'  initial state: {escape(self._start)}')
-            self._start = ''
-        if progress.phase == ExecutionPhase.MOVING:
-            self.busy(f'{count} done, now {escape(step_text(progress.current))}')
-        elif progress.phase == ExecutionPhase.OBSERVED:
-            bar = '█' * progress.step + '░' * (progress.total - progress.step)
-            line = f'  [green]✓[/] {count:>5} {bar}  {escape(step_text(progress.current))}'
-            self._done[progress.step] = line
-            self._show_done()
-
-    def kept(self, steps_done: int) -> None:
-        """Shows steps that are on the disk, so that a killed client loses nothing it showed."""
-        with self._lock:
-            self._kept = steps_done
-            self._show_done()
-
-    def _show_done(self) -> None:
-        for step in [each for each in self._done if each <= self._kept]:
-            self.line(self._done.pop(step))
-
-
-def _answer(attempt: Any, category: Category) -> str:
-    """What was answered, in one line."""
-    if attempt.plan.steps:
-        text = ' '.join(step_text(step) for step in attempt.plan.steps)
-    elif category is Category.SUCCESS:
-        return 'the empty plan is proved: the goal holds already'
-    else:
-        text = ' '.join(attempt.text[:200].split()) or 'an empty answer'
-    unread = category is Category.FORMAT_ERROR and attempt.source != 'search'
-    return f'{text}  (as the model wrote it)' if unread else text
-
-
-def _attempt_number(progress: Any) -> str:
-    """Which attempt it is, of how many where that is known: step by step it is not."""
-    of = f'/{progress.max_attempts}' if progress.max_attempts else ''
-    return f'attempt {progress.attempt_number}{of}'

@@ -13,16 +13,16 @@ from typing import Any, TextIO
 
 from rich.markup import escape
 
-from safegen_msgs.action import RunTask
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.text_request import TextRequest, understood
 from safegen_ros.cli.verdicts import verdict_values
-from safegen_ros.client import Client, Options
+from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.files import read_action_task, read_text
+from safegen_ros.goals.recorder import planned
 from safegen_ros.goals.request import check_goal_options
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.formats import WORDS
@@ -64,12 +64,12 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
     console = Console(stderr=True)
     with RunDisplay(console) as display, Client(place) as client:
 
-        def feedback(message: Any) -> None:
-            display.feedback(
-                RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=message.progress)
+        def start() -> Goal:
+            return client.start_plan(
+                text, domain_text, options, lambda told: display.planning(told.progress), format
             )
 
-        result = client.plan(text, domain_text, options, feedback, format)
+        result, _ = planned(client, start, display.show)
     failed = result.error_code != ErrorCode.NONE
     if as_json:
         print(json.dumps(plan_values(result)), file=out or sys.stdout)

@@ -15,13 +15,12 @@ from rich.markup import escape
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
-from safegen_ros.stages import PlanningPhase
 from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
 from safegen_ros.tasks.pddl3.task import load_task
 
 if TYPE_CHECKING:
     from safegen_ros.cli.display import RunDisplay
-    from safegen_ros.client import Client, Options
+    from safegen_ros.client import Client, Goal, Options
     from safegen_ros.goals.request import GoalRequest
 
 Words = Annotated[
@@ -126,24 +125,22 @@ def understood(
     Raises:
         SafegenError: the request cannot be read, or there is no answer.
     """
-    from safegen_msgs.action import RunTask
+    from safegen_ros.goals.recorder import planned
     from safegen_ros.goals.request import GoalRequest, TranslatedRequest
     from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
     from safegen_ros.tasks.planetarium.request import read_request
 
-    answers: list[AnswerRecord] = []
-
-    def feedback(message: Any) -> None:
-        told = message.progress
-        if told.phase == PlanningPhase.TRANSLATED:
-            reading = int(told.source.rpartition(' ')[2])
-            answers.append(AnswerRecord(reading, told.attempt_number, told.answer, told.detail))
-        display.feedback(RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=told))
-
     given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
     domain = read_request(*given).domain_text
     asked = replace(spoken.options(options), translate_only=True)
-    result = client.plan(spoken.text, spoken.domain, asked, feedback, WORDS)
+
+    def start() -> Goal:
+        return client.start_plan(
+            spoken.text, spoken.domain, asked, lambda told: display.planning(told.progress), WORDS
+        )
+
+    result, events = planned(client, start, display.show)
+    answers = [each for each in events if isinstance(each, AnswerRecord)]
     display.pause()
     if result.error_code != ErrorCode.NONE:
         code = ErrorCode(result.error_code).name

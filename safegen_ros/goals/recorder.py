@@ -15,8 +15,7 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 
-from safegen_msgs import msg
-from safegen_ros.client import Client
+from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
@@ -25,18 +24,16 @@ from safegen_ros.record.events import (
     NO_MODEL,
     EndEvent,
     Event,
-    Executions,
     FilesEvent,
     GoalEvent,
     MeasuredEvent,
-    ObservedEvent,
     ResultEvent,
     StackEvent,
-    StepEvent,
     TaskEvent,
+    advance,
+    begin,
 )
 from safegen_ros.record.history import task_record
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
 from safegen_ros.record.run import (
     SYMBOLIC,
@@ -47,10 +44,12 @@ from safegen_ros.record.run import (
     RunRecord,
     cell_name,
 )
+from safegen_ros.record.run_events import RunEvents
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.record_conversions import hear_events
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.task import ActionTask
@@ -63,6 +62,9 @@ ANSWER_S = 10.0
 
 _JOINTS = 'joint_states'
 _OF_ARM = (_JOINTS, 'robot_description')
+
+
+Show = Callable[[Any, RunRecord], None]
 
 
 class Stage(Enum):
@@ -109,14 +111,12 @@ class RunRecorder(Closing):
         self.joints: tuple[float, ...] = ()
         self.recording_error = ''
         self.by_hand = False
-        self.observed: Callable[[int], None] = lambda steps_done: None
-        """Called once it is on the disk that so many steps were done."""
+        self.noted: Show = lambda event, record: None
+        """Told each event once it is on the disk, with the record that has it."""
         self._changed = threading.Condition()
         self._stamp = -1.0
-        self._goals: list[str] = []  # the one that was sent, and the executions that it leads to
-        self._ended: set[str] = set()
-        self._unclaimed: dict[str, list[Any]] = {}
-        self._executions = Executions()
+        self._goal = ''
+        self._events = RunEvents(self._take)
         self._closed = False
         record = task_record(task, source, domain_text) if spoken is None else spoken.task
         self._log = RunLog(folder, record, stepwise=stepwise)
@@ -137,10 +137,7 @@ class RunRecorder(Closing):
         """
         self._ask_cell(client)
         hear: Any = client.node.create_subscription
-        heard = [
-            hear(msg.RunEvent, f'{node}/events', self._heard_event, qos.RECORDED)
-            for node in ('planner', 'executor')
-        ]
+        heard = hear_events(client.node, self._heard_event)
         if not self.symbolic:
             heard.append(hear(JointState, _JOINTS, self._heard_joints, qos.SAMPLES))
         topics = tuple(t for t in STACK_TOPICS if t.name not in _OF_ARM or not self.symbolic)
@@ -164,42 +161,20 @@ class RunRecorder(Closing):
         """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
         return self.record.cell == SYMBOLIC
 
-    def _heard_event(self, message: msg.RunEvent) -> None:
-        try:
-            goal, event = record_conversions.event_from_msg(message)
-        except RecordError:
-            return  # of a stack of another version, which the record of the node is for
+    def _heard_event(self, node: str, goal: str, event: Any) -> None:
         with self._changed:
-            self._take(goal, event)
+            if not self._closed and self.stage is not Stage.ENDED:
+                self._events.take(goal, event)
             self._changed.notify_all()
 
-    def _take(self, goal: str, event: Any) -> None:
-        """Takes in an event of a node; it is kept until it is known to belong to this goal."""
-        if self._closed or self.stage is Stage.ENDED:
-            return
-        if goal not in self._goals:
-            self._unclaimed.setdefault(goal, []).append(event)
-            return
-        if isinstance(event, EndEvent):
-            self._ended.add(goal)
-        elif goal != self._goals[0]:
-            fitted = self._executions.fit(goal, event)
-            if fitted is not None and not (self.record.stepwise and _is_step(fitted)):
-                self._note(fitted)  # step by step the planner says which steps there were
-        elif isinstance(event, TaskEvent):
+    def _take(self, run: str, event: Any) -> None:
+        """Takes in an event of this run; its end is what the result says."""
+        if isinstance(event, TaskEvent):
             self._note(StackEvent(NO_MODEL, event.cell, site=event.site))
-        elif isinstance(event, GoalEvent):
-            if event.id not in self._goals:
-                self._note(event)
-                self._claim(event.id)
-        elif not isinstance(event, ResultEvent | MeasuredEvent):
+        elif isinstance(event, GoalEvent) and event.id == run:
+            pass  # written down when the goal was accepted
+        elif not isinstance(event, ResultEvent | MeasuredEvent | EndEvent):
             self._note(event)
-
-    def _claim(self, goal: str) -> None:
-        """Takes in what came of a goal before it was known to be one of this run."""
-        self._goals.append(goal)
-        for event in self._unclaimed.pop(goal, ()):
-            self._take(goal, event)
 
     def sent(self, task: ActionTask, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
@@ -212,7 +187,8 @@ class RunRecorder(Closing):
         with self._changed:
             self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
             self.stage = Stage.RUNNING
-            self._claim(goal)
+            self._goal = goal
+            self._events.claim(goal)
 
     def finish(self, result: Any, interrupted: bool = False) -> None:
         """Takes in the result of the goal; what it says counts more than what was heard before.
@@ -221,7 +197,7 @@ class RunRecorder(Closing):
             result: a `RunTask.Result`.
             interrupted: whether it is the answer to a cancel.
         """
-        self._wait(lambda: self._ended.issuperset(self._goals), MATCH_TIMEOUT_S)
+        self._wait(lambda: self._events.ended(self._goal), MATCH_TIMEOUT_S)
         with self._changed:
             self.stage = Stage.ENDED
             self._note(record_conversions.result_event(result, result.plan))
@@ -288,8 +264,7 @@ class RunRecorder(Closing):
         with self._changed:
             self._log.note(event)
             self._changed.notify_all()
-        if isinstance(event, ObservedEvent):
-            self.observed(event.done)
+            self.noted(event, self.record)
 
     def _heard_joints(self, message: JointState) -> None:
         angles = dict(zip(message.name, message.position, strict=False))
@@ -308,8 +283,45 @@ class RunRecorder(Closing):
                 self._changed.wait(0.05)
 
 
-def _is_step(event: Any) -> bool:
-    return isinstance(event, StepEvent | ObservedEvent)
+def planned(client: Client, start: Callable[[], Goal], show: Show) -> tuple[Any, tuple[Any, ...]]:
+    """The result of a goal that is only planned, and its events.
+
+    Args:
+        client: of the stack.
+        start: sends the goal.
+        show: told each event as it comes, with the record of the run up to it.
+    """
+    changed, told = threading.Condition(), list[Any]()
+    record: RunRecord | None = None
+
+    def note(run: str, event: Any) -> None:
+        nonlocal record
+        if isinstance(event, TaskEvent):
+            record = begin(event)
+        elif record is not None:
+            record = advance(record, event)
+            show(event, record)
+        told.append(event)
+
+    events = RunEvents(note)
+
+    def heard(node: str, goal: str, event: Any) -> None:
+        with changed:
+            events.take(goal, event)
+            changed.notify_all()
+
+    subscriptions = hear_events(client.node, heard)
+    try:
+        goal = start()
+        with changed:
+            events.claim(goal.id)
+        result = goal.result()
+        with changed:
+            changed.wait_for(lambda: events.ended(goal.id), MATCH_TIMEOUT_S)
+    finally:
+        for subscription in subscriptions:
+            unsubscribe(client.node, subscription)
+    return result, tuple(told)
 
 
 def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:

@@ -8,7 +8,6 @@ So a record never knows more than the journal, and a journal alone gives back th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
@@ -236,38 +235,6 @@ EVENTS: dict[str, type] = {
 
 KINDS = {event: kind for kind, event in EVENTS.items()}
 """The kind of each of them."""
-
-
-class Executions:
-    """Fits the events of the executions that a goal leads to into the run of that goal.
-
-    An execution counts its steps and its time from 0; the run goes on counting.
-
-    Attributes:
-        done: steps of the run that are done.
-    """
-
-    def __init__(self) -> None:
-        self.done = 0
-        self._at = 0.0
-        self._began: dict[str, tuple[int, float]] = {}
-
-    def fit(self, execution: str, event: Any) -> Any:
-        """The event as one of the run; None where the run has one of its own."""
-        before, began = self._began.setdefault(execution, (self.done, self._at))
-        if isinstance(event, TaskEvent):
-            return StackEvent(NO_MODEL, event.cell)
-        if isinstance(event, GoalEvent | ResultEvent | MeasuredEvent | EndEvent):
-            return None
-        if isinstance(event, StepEvent | ObservedEvent | PhaseEvent):
-            self._at = began + event.at
-            event = replace(event, at=self._at)
-        if isinstance(event, StepEvent):
-            return replace(event, index=before + event.index)
-        if isinstance(event, ObservedEvent):
-            self.done = before + event.done
-            return replace(event, done=self.done)
-        return event
 
 
 def begin(event: TaskEvent) -> RunRecord:

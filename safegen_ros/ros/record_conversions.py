@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -30,7 +32,7 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import GOAL_ID
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
 from safegen_ros.record.run_log import read_event
-from safegen_ros.ros import conversions
+from safegen_ros.ros import conversions, qos
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.pddl3.formats import PDDL
 
@@ -179,6 +181,27 @@ def event_from_msg(message: msg.RunEvent) -> tuple[str, Any]:
     entry = JournalEntry(message.number, '', message.kind, data)
     goal = goal_id_text(message.goal_id)
     return '' if goal == _NO_GOAL else goal, read_event('a published event', entry)
+
+
+def hear_events(node: Any, take: Callable[[str, str, Any], None], **options: Any) -> list[Any]:
+    """Subscriptions to the events of planner and executor, those of before included.
+
+    Args:
+        node: that hears them.
+        take: told the node, the goal and the event; those of another version are left out.
+        options: of the subscriptions.
+    """
+
+    def heard(name: str, message: msg.RunEvent) -> None:
+        with suppress(RecordError):  # of another version, which the record of the node is for
+            take(name, *event_from_msg(message))
+
+    return [
+        node.create_subscription(
+            msg.RunEvent, f'{name}/events', partial(heard, name), qos.RECORDED, **options
+        )
+        for name in ('planner', 'executor')
+    ]
 
 
 def goal_id_text(goal_id: UUID) -> str:

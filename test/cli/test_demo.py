@@ -152,7 +152,7 @@ def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_f
     assert process.returncode == 0, screen
     assert re.search(r'sent as +english', screen)
     assert 'nothing moves and nothing is measured' in ' '.join(screen.split())
-    assert 'search planner  SUCCESS' in screen
+    assert 'by search: proved safe (SUCCESS)' in screen
     assert 'the symbolic world satisfies the goal' in screen
     assert not re.search('the arm|measured world|✓ measured|the table', screen.split('is up')[-1])
     _assert_stopped(ros_domain)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import io
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from builtin_interfaces.msg import Time
@@ -65,17 +67,17 @@ WRONG = _attempt(1, Category.FORMAT_ERROR)
 RIGHT = _attempt(2, Category.SUCCESS, 'search')
 
 
-def _judged(attempt: msg.Attempt) -> RunTask.Feedback:
-    progress = msg.PlanningProgress(phase='judged', attempt=attempt)
-    return RunTask.Feedback(stage=RunTask.Feedback.PLANNING, planning=progress)
-
-
-def _progress(phase: str, done: int) -> RunTask.Feedback:
-    progress = msg.ExecutionProgress(phase=phase, step=done, total=2)
-    return RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=progress)
-
-
 GOAL, EXECUTION, SECOND = '0a' * 16, '0b' * 16, '0c' * 16
+
+
+def _publish(session: RunRecorder, message: msg.RunEvent) -> None:
+    """Brings a message to the recorder by a subscription as it makes it."""
+    heard: list[Any] = []
+    node = SimpleNamespace(
+        create_subscription=lambda kind, topic, take, profile: heard.append(take)
+    )
+    record_conversions.hear_events(node, session._heard_event)
+    heard[0](message)
 
 
 def _hear(session: RunRecorder, goal: str, *heard: events.Event) -> None:
@@ -83,7 +85,7 @@ def _hear(session: RunRecorder, goal: str, *heard: events.Event) -> None:
     for number, event in enumerate(heard):
         data = {'goal_id': goal, **plain(event)}
         entry = JournalEntry(number, '2026-11-25T12:00:00.5+00:00', events.KINDS[type(event)], data)
-        session._heard_event(record_conversions.entry_to_msg(entry))
+        _publish(session, record_conversions.entry_to_msg(entry))
 
 
 def _sent(session: RunRecorder) -> RunRecorder:
@@ -175,7 +177,7 @@ def test_the_end_of_every_part_is_awaited_before_the_record_ends(session: RunRec
 def test_a_message_of_another_version_changes_nothing(session: RunRecorder) -> None:
     _sent(session)
     for kind, data in (('', ''), ('attempt', '[]'), ('attempt', '{}'), ('dream', '{}')):
-        session._heard_event(msg.RunEvent(kind=kind, data=data))
+        _publish(session, msg.RunEvent(kind=kind, data=data))
     assert session.record.attempts == ()
 
 
@@ -404,29 +406,44 @@ def test_a_goal_that_cannot_be_cancelled_is_said_to_be_so(self_cancelling: bool)
     assert result_of(_Interrupted(5, self_cancelling)) == (5, True)
 
 
-@pytest.mark.parametrize(('most', 'said'), [(5, 'attempt 3/5'), (0, 'attempt 3')])
-def test_the_screen_tells_an_attempt_of_how_many_where_that_is_known(most: int, said: str) -> None:
+def test_the_live_line_is_of_what_goes_on_and_leaves_nothing_on_the_screen() -> None:
     screen = io.StringIO()
-    display = RunDisplay(Console(file=screen, width=200))
-    told = _judged(_attempt(3, Category.SUCCESS))
-    told.planning.attempt_number, told.planning.max_attempts = 3, most
-    display.feedback(told)
-    assert f'  {said}  SUCCESS' in screen.getvalue()
+    with RunDisplay(Console(file=screen, width=200)) as display:
+        display.planning(msg.PlanningProgress(phase='generating', attempt_number=3))
+        display.planning(msg.PlanningProgress(phase='judged'))
+    assert screen.getvalue().strip() == ''
 
 
-def test_the_screen_tells_an_empty_plan_and_unread_words_from_nothing() -> None:
+def test_the_screen_tells_a_run_by_its_events_once_they_are_on_the_disk(
+    session: RunRecorder,
+) -> None:
     screen = io.StringIO()
-    display = RunDisplay(Console(file=screen, width=200))
-    display.feedback(_judged(WRONG))
+    session.noted = RunDisplay(Console(file=screen, width=200)).show
+    _hear(session, GOAL, _attempted(WRONG), _attempted(RIGHT))
+    assert screen.getvalue() == ''  # of a goal that is not known to be ours
+    _sent(session)
+    _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+    _hear(session, EXECUTION, events.PhaseEvent('preparing', 0.1, 'blocks seen by a camera'))
+    for goal, event in _execution(EXECUTION, 0, 1):
+        _hear(session, goal, event)
+    assert screen.getvalue().splitlines() == [
+        '  Attempt 1 by model: not a plan (FORMAT_ERROR), 0 steps, 0.00 s.',
+        '    hm  (as the model wrote it)',
+        '    because',
+        '  Attempt 2 by search: proved safe (SUCCESS), 2 steps, 0.00 s.',
+        '    (pickup a) (stack a b)',
+        '  The plan is proved again by the executor, which makes ready.',
+        '    initial state: blocks seen by a camera',
+        '  ✓   1/2 █░  (pickup a)',
+        '  ✓   2/2 ██  (stack a b)',
+    ]
+
+
+def test_the_screen_tells_an_empty_plan_from_nothing(session: RunRecorder) -> None:
+    screen = io.StringIO()
+    session.noted = RunDisplay(Console(file=screen, width=200)).show
     empty = _attempt(2, Category.SUCCESS)
     empty.text, empty.plan = '', msg.Plan(source='model')
-    display.feedback(_judged(empty))
-    preparing = _progress('preparing', 0)
-    preparing.execution.detail = 'blocks seen by the perception system'
-    display.feedback(preparing)
-    assert 'initial state' not in screen.getvalue()
-    display.feedback(_progress('done', 0))
-    text = screen.getvalue()
-    assert 'hm  (as the model wrote it)' in text
-    assert 'the empty plan is proved: the goal holds already' in text
-    assert 'initial state: blocks seen by the perception system' in text
+    _sent(session)
+    _hear(session, GOAL, _attempted(empty))
+    assert 'the empty plan is proved: the goal holds already' in screen.getvalue()

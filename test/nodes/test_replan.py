@@ -385,7 +385,7 @@ def test_a_run_that_was_planned_for_anew_is_kept_and_proved_again(
         'run', str(problem), '--strategy', STRATEGY, '--replans', '1', '--json'
     )
     assert code == 0, error
-    assert 'planned for anew: after step 2 (stack a b) the world is not as proved' in error
+    assert 'planned for anew (1): after step 2 (stack a b) the world is not as proved' in error
     kept = json.loads(out)
     record = kept['record']
     assert [step['index'] for step in record['steps']] == [0, 1, 1, 2, 3, 4]

@@ -187,7 +187,7 @@ def _phase(event: PhaseEvent) -> RunFact:
     told = {
         ExecutionPhase.VERIFYING: 'The executor proves the plan for itself.',
         ExecutionPhase.REHEARSING: 'The plan is rehearsed on the twin.',
-        ExecutionPhase.PREPARING: 'The plan is proved again by the executor; the arm makes ready.',
+        ExecutionPhase.PREPARING: 'The plan is proved again by the executor, which makes ready.',
         ExecutionPhase.DONE: 'Every step is done.',
     }.get(event.phase, event.phase)  # type: ignore[call-overload]
     preparing = event.phase == ExecutionPhase.PREPARING
@@ -201,8 +201,8 @@ def _observed(event: ObservedEvent) -> RunFact:
     if event.look:
         told = f'The robot looked at {event.look}.'
     unseen = (f'out of view: {" ".join(event.unseen)}',) if event.unseen else ()
-    seen = (f'seen: {event.text}',) if event.text else ()
-    return RunFact(told, '', (*seen, *unseen))
+    seen = event.text or ' '.join(event.facts or ())
+    return RunFact(told, '', (f'seen: {seen}', *unseen) if seen else unseen)
 
 
 def _result(event: ResultEvent) -> RunFact:
