@@ -84,3 +84,10 @@ def test_the_planner_imports_no_world_that_no_goal_has_named() -> None:
     assert len(names) <= MOST_MODULES
     others = ('boxnet', 'household', 'planetarium', 'benchmarks', 'evaluation', 'search')
     assert not [name for name in names if set(name.split('.')) & set(others)]
+
+
+@pytest.mark.nightly
+def test_a_run_enters_no_more_files_than_before(ros_domain: int) -> None:
+    figure = 'files entered by one run'
+    report = house.measure(planner=False, run=True)
+    assert report.figures[figure] <= house.LIMITS[figure].most, '\n'.join(report.details[figure])
