@@ -51,7 +51,7 @@ def share_dir() -> Path:
     Raises:
         DataNotFoundError: none of them exists.
     """
-    if (_checkout() / 'config' / 'sim.yaml').is_file():
+    if (_checkout() / 'config' / 'scene.yaml').is_file():
         return _checkout()
     candidates = [prefix / 'share' / PACKAGE for prefix in (*_own_prefixes(), *_ament_prefixes())]
     for candidate in candidates:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import re
@@ -19,9 +18,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.bringup.profiles import PROFILES, NodeSpec
+from safegen_ros.bringup.profiles import PROFILES, NodeSpec, profile_args
 from safegen_ros.bringup.table import node_arguments, node_specs, params_yaml
 from safegen_ros.errors import BringupError
+from safegen_ros.node_parameters import ARM, EXECUTOR, NODES, SIM, Parameter
+from safegen_ros.nodes import reference
 from safegen_ros.paths import share_dir
 from safegen_ros.ros.discovery import DISCOVERY, check_distribution, environment_defaults
 
@@ -94,10 +95,10 @@ def test_mycobot_is_the_same_stack_with_the_real_arm():
         'refuse_unknown_parameters': True,
     }  # fmt: skip
     assert [Path(file).name for file in specs['executor'].params_files] == [
-        'sim.yaml', 'mycobot.yaml',
+        'mycobot.yaml',
     ]  # fmt: skip
     assert dict(specs['planner'].params) == {'seed': 7, 'refuse_unknown_parameters': True}
-    assert [Path(file).name for file in specs['planner'].params_files] == ['sim.yaml']
+    assert specs['planner'].params_files == ()
 
 
 @pytest.mark.parametrize(
@@ -292,10 +293,10 @@ def parameters_of(arguments, tmp_path, domain='99'):
 
 @pytest.mark.parametrize('namespace', ['', 'lab/arm1'])
 def test_the_shipped_parameter_file_applies_in_a_namespace(namespace, tmp_path):
-    shipped = yaml.safe_load((share_dir() / 'config' / 'sim.yaml').read_text())
-    spec = by_name(node_specs('sim', {'namespace': namespace}))['planner']
+    shipped = yaml.safe_load((share_dir() / 'config' / 'mycobot.yaml').read_text())
+    spec = by_name(node_specs('mycobot', {'namespace': namespace}))['executor']
     got = parameters_of(node_arguments(spec), tmp_path)
-    assert got == shipped['/**/planner']['ros__parameters']
+    assert got == shipped['/**/executor']['ros__parameters']
 
 
 def test_overrides_win_over_a_file_with_all_kinds_of_keys(tmp_path):
@@ -314,27 +315,31 @@ def test_overrides_win_over_a_file_with_all_kinds_of_keys(tmp_path):
     assert got == {'seed': 4242, 'mine0': 0, 'mine1': 1, 'mine2': 2}
 
 
-@pytest.mark.parametrize('name', ['planner', 'validator', 'executor'])
-def test_the_shipped_parameter_file_states_every_parameter_with_its_default(name):
-    shipped = yaml.safe_load((share_dir() / 'config' / 'sim.yaml').read_text())
-    declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
-    expected = {parameter.name: parameter.default for parameter in declared}
-    assert shipped[f'/**/{name}']['ros__parameters'] == expected
-
-
-def test_the_file_of_the_real_arm_sets_parameters_of_the_executor_alone():
-    shipped = yaml.safe_load((share_dir() / 'config' / 'mycobot.yaml').read_text())
-    declared = importlib.import_module('safegen_ros.nodes.executor').PARAMETERS
-    types = {parameter.name: type(parameter.default) for parameter in declared}
+@pytest.mark.parametrize('name', ['mycobot.yaml', 'mycobot_ssh.yaml'])
+def test_a_shipped_parameter_file_holds_only_what_it_changes(name):
+    shipped = yaml.safe_load((share_dir() / 'config' / name).read_text())
+    defaults = {parameter.name: parameter.default for parameter in EXECUTOR}
     assert list(shipped) == ['/**/executor']
-    given = shipped['/**/executor']['ros__parameters']
-    assert {name: type(value) for name, value in given.items()}.items() <= types.items()
+    for each, value in shipped['/**/executor']['ros__parameters'].items():
+        assert type(value) is type(defaults[each])
+        assert value != defaults[each]
 
 
-def test_the_arguments_have_the_ranges_of_the_parameters():
-    arguments = {spec.name: spec for profile in PROFILES.values() for spec in profile.args}
-    ranges = ['real_time_factor', 'baud', 'tcp_port', 'speed_limit']
-    for name, parameter in [('planner', 'seed'), *(('executor', each) for each in ranges)]:
-        declared = importlib.import_module(f'safegen_ros.nodes.{name}').PARAMETERS
-        (of_node,) = [each for each in declared if each.name == parameter]
-        assert (arguments[parameter].low, arguments[parameter].high) == (of_node.low, of_node.high)
+def test_a_parameter_is_declared_in_one_place_and_is_an_argument_and_in_the_pages(monkeypatch):
+    """What a new parameter costs besides its use: its line in the table."""
+    new = Parameter('grip_force', 2.0, 'force of the gripper [N]', 0.5, 5.0, argument=SIM)
+    monkeypatch.setitem(NODES, 'executor', (*EXECUTOR, new))
+    args = {spec.name: spec for spec in profile_args(SIM)}
+    assert args['grip_force'].help == (
+        'Force of the gripper [N], 0.5 to 5; not given: as in the parameter file, else 2.0.'
+    )
+    assert (args['grip_force'].low, args['grip_force'].high) == (0.5, 5.0)
+    assert 'grip_force' not in {spec.name for spec in profile_args(ARM)}
+    page = '| `grip_force` | double | `2.0` | 0.5 to 5 | N | force of the gripper [N] |'
+    assert page in reference.generated('executor')
+
+
+def test_the_table_needs_neither_ros_nor_numpy():
+    heavy = ('rclpy', 'numpy', 'torch', 'mujoco')
+    code = f'import sys, safegen_ros.bringup.table; assert not sys.modules.keys() & set({heavy})'
+    subprocess.run([sys.executable, '-c', code], check=True)

@@ -14,7 +14,7 @@ from support.node_programs import node_command
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.errors import BringupError
 from safegen_ros.paths import share_dir
-from safegen_ros.ros.parameters import ParameterFileError, check_parameter_file
+from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
 
 BROKEN = {
     'a tab': ('/**/executor:\n  ros__parameters:\n\tcell: symbolic\n', 3, 'is no YAML'),
@@ -51,7 +51,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         check_parameter_file(tmp_path)
 
 
-@pytest.mark.parametrize('name', ['sim.yaml', 'mycobot.yaml', 'mycobot_ssh.yaml'])
+@pytest.mark.parametrize('name', ['mycobot.yaml', 'mycobot_ssh.yaml'])
 def test_the_shipped_files_are_whole(name: str) -> None:
     check_parameter_file(share_dir() / 'config' / name)
 
@@ -144,6 +144,13 @@ def test_a_value_of_another_type_has_one_line_with_its_cure(
     assert len(said) == 1
     assert said[0].startswith('cannot start: ')
     assert words in said[0]
+
+
+def test_a_word_that_is_no_choice_keeps_a_node_from_starting(
+    tmp_path: Path, ros_domain: int
+) -> None:
+    *_, last = run(tmp_path, ros_domain, _of('rehearse: never'))
+    assert last.startswith("cannot start: parameter rehearse: 'never' is none of: real, always")
 
 
 def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(

@@ -33,7 +33,7 @@ def test_the_folder_of_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_data_is_found_beside_the_running_source() -> None:
-    assert data_path('config/sim.yaml') == share_dir() / 'config' / 'sim.yaml'
+    assert data_path('config/scene.yaml') == share_dir() / 'config' / 'scene.yaml'
     with pytest.raises(DataNotFoundError, match='looked at'):
         data_path('config/none.yaml')
 
@@ -42,10 +42,10 @@ def test_a_file_of_the_working_directory_goes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / 'config').mkdir()
-    mine = tmp_path / 'config' / 'sim.yaml'
+    mine = tmp_path / 'config' / 'scene.yaml'
     mine.write_text('{}')
     monkeypatch.chdir(tmp_path)
-    assert data_path('config/sim.yaml') == mine
+    assert data_path('config/scene.yaml') == mine
 
 
 OWN = """

@@ -19,7 +19,7 @@ from safegen_ros.bringup.table import node_specs, profile_of
 from safegen_ros.errors import BringupError
 from safegen_ros.paths import PACKAGE
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.robot.cell.kinds import ARM_CELL
+from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.ros.discovery import environment_defaults
 
 _LOG = logging.getLogger(

@@ -8,12 +8,20 @@ Pure data, with no import of launch or rclpy; `safegen_ros.bringup` checks the a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from safegen_ros.node_parameters import (
+    ARM,
+    EVERY,
+    EXECUTOR,
+    NODES,
+    SIM,
+    USE_SIM_TIME,
+    Parameter,
+)
 from safegen_ros.paths import PACKAGE
-from safegen_ros.robot.agent.messages import TOOLS
-from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS, TRANSPORTS, WORLDS
+from safegen_ros.robot.cell.settings import ARM_CELL
 
 ParameterValue = bool | int | float | str
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
@@ -119,276 +127,113 @@ class Profile:
     build: Callable[[Mapping[str, str]], tuple[NodeSpec, ...]]
 
 
-_STACK_ARGS = (
-    ArgSpec('namespace', '', 'Namespace of all nodes, topics and actions; empty for none.'),
-    ArgSpec('params_file', 'config/sim.yaml', 'Parameter file of the nodes.', kind='params'),
-    ArgSpec(
-        'model',
+def _argument(parameter: Parameter) -> ArgSpec:
+    """The argument that overrides a parameter of nodes; left empty, it overrides nothing."""
+    kind = type(parameter.default)
+    choices = ('true', 'false') if kind is bool else parameter.choices
+    about = parameter.description[0].upper() + parameter.description[1:]
+    low, high = parameter.low, parameter.high
+    span = '' if low is None or high is None else f', {low:.10g} to {high:.10g}'
+    shown = str(parameter.default).lower() if kind is bool else parameter.default
+    default = '' if shown == '' else f', else {shown}'
+    return ArgSpec(
+        parameter.name,
         '',
-        'Folder of the language model, or http://HOST:PORT/v1#MODEL; empty: as in params_file.',
-        kind='model',
-    ),
-    ArgSpec(
-        'translator',
-        '',
-        'Chat model that puts tasks in words into PDDL, likewise; empty: as in params_file.',
-        kind='model',
-    ),
-    ArgSpec(
-        'seed',
-        '',
-        'Seed of the sampling, 0 to 2147483647; empty: as in params_file.',
-        kind='int',
-        low=0,
-        high=2**31 - 1,
-    ),
-    ArgSpec(
-        'site_file',
-        '',
-        'Rules of the site, which bind every goal; empty: as in params_file.',
-        kind='path',
-    ),
-    ArgSpec(
-        'operators_file',
-        '',
-        'Public keys of operators and senders, whose goals and commands must then be signed; '
-        'empty: as in params_file.',
-        kind='path',
-    ),
-    ArgSpec(
-        'autostart',
-        '',
-        'Whether the nodes configure and activate themselves, in their order; empty: as in '
-        'params_file.',
-        choices=('', 'true', 'false'),
-    ),
-    ArgSpec('log_level', 'info', 'Log level of all nodes.', choices=LOG_LEVELS),
-    ArgSpec(
-        'scene_file',
-        '',
-        'Description of the table and the tool; empty: as in params_file.',
-        kind='path',
-    ),
-    ArgSpec(
-        'console',
-        'false',
-        'Whether the page of the operator is served, on loopback.',
-        choices=('true', 'false'),
-    ),
-    ArgSpec(
-        'console_port',
-        '8765',
-        'Port of that page, 1 to 65535.',
-        kind='int',
-        low=1,
-        high=65535,
-    ),
-)
-
-SIM_ARGS = (
-    *_STACK_ARGS,
-    ArgSpec(
-        'real_time_factor',
-        '',
-        'Simulated seconds per second, 0 to 100, 0 for as fast as it goes; '
-        'empty: as in params_file.',
-        kind='float',
-        low=0.0,
-        high=100.0,
-    ),
-    ArgSpec(
-        'cell',
-        '',
-        'What executes: the twin of the arm, or a symbolic cell, which takes any domain and moves '
-        'nothing; empty: as in params_file.',
-        choices=('', *CELLS),
-    ),
-    ArgSpec(
-        'view',
-        '',
-        'Which blocks are in view: all, or from above of each tower the top one until it is looked '
-        'at; empty: as in params_file.',
-        choices=('', 'all', 'above'),
-    ),
-    ArgSpec(
-        'start_file',
-        '',
-        'PDDL problem whose initial state is how the blocks stand, whatever a task says; empty: as '
-        'in params_file.',
-        kind='path',
-    ),
-    ArgSpec(
-        'use_sim_time',
-        '',
-        'Whether the nodes take the time of stamps and timers from /clock, which a simulated cell '
-        'publishes; empty: as in params_file.',
-        choices=('', 'true', 'false'),
-    ),
-)
-
-MYCOBOT_ARGS = (
-    *_STACK_ARGS,
-    ArgSpec(
-        'arm_file',
-        'config/mycobot.yaml',
-        'Parameter file of the arm, on top of params_file.',
-        kind='params',
-    ),
-    ArgSpec(
-        'transport',
-        '',
-        'How the arm is reached: serial, by port and baud; tcp, by host and tcp_port; ssh, by '
-        'host, ssh_port, user, key_file and known_hosts, with port and baud there; empty: as in '
-        'arm_file.',
-        choices=('', *TRANSPORTS),
-    ),
-    ArgSpec('port', '', 'Serial port, such as /dev/ttyUSB0; empty: as in arm_file.'),
-    ArgSpec(
-        'baud',
-        '',
-        'Of the serial port [1/s]: 115200 for the M5, 1000000 for the Pi; empty: as in arm_file.',
-        kind='int',
-        low=9600,
-        high=4000000,
-    ),
-    ArgSpec('host', '', 'Name or address of the computer at the arm; empty: as in arm_file.'),
-    ArgSpec(
-        'tcp_port',
-        '',
-        'TCP port there, 1 to 65535; empty: as in arm_file.',
-        kind='int',
-        low=1,
-        high=65535,
-    ),
-    ArgSpec('user', '', 'Who logs in by SSH; empty: as in arm_file.'),
-    ArgSpec('key_file', '', 'Private key for SSH; empty: as in arm_file.'),
-    ArgSpec('known_hosts', '', 'File with the host key for SSH; empty: as in arm_file.'),
-    ArgSpec('agent', '', 'Path of safegen-agent there; empty: as in arm_file.'),
-    ArgSpec(
-        'ssh_port',
-        '',
-        'Port of its SSH server, 1 to 65535; empty: as in arm_file.',
-        kind='int',
-        low=1,
-        high=65535,
-    ),
-    ArgSpec(
-        'tool',
-        '',
-        'What takes hold of a block: basic-pump at an M5 base, gpio-pump at a Pi, or gripper; '
-        'empty: as in arm_file.',
-        choices=('', *TOOLS),
-    ),
-    ArgSpec(
-        'speed_limit',
-        '',
-        'Share of its highest speed that the arm never exceeds, 0.01 to 1; empty: as in arm_file.',
-        kind='float',
-        low=0.01,
-        high=1.0,
-    ),
-    ArgSpec(
-        'world',
-        '',
-        'Where the blocks are: assumed from what the arm did, or perceived, as a perception node '
-        'says; empty: as in arm_file.',
-        choices=('', *WORLDS),
-    ),
-)
+        f'{about}{span}; not given: as in the parameter file{default}.',
+        # The cell of the real arm is started by its own profile alone.
+        ('', *(each for each in choices if each != ARM_CELL)) if choices else (),
+        {int: 'int', float: 'float'}.get(kind, parameter.kind),
+        -math.inf if low is None else low,
+        math.inf if high is None else high,
+    )
 
 
-def _overrides(args: Mapping[str, str], *wanted: str) -> tuple[tuple[str, ParameterValue], ...]:
-    """Parameters for the arguments that were given; the rest stays with the parameter file."""
-    casts: dict[str, Callable[[str], ParameterValue]] = {
-        'seed': int,
-        'real_time_factor': float,
-        'autostart': lambda value: value == 'true',
-        'use_sim_time': lambda value: value == 'true',
-        'baud': int,
-        'tcp_port': int,
-        'ssh_port': int,
-        'speed_limit': float,
+def _arguments(scope: str) -> dict[str, Parameter]:
+    """The parameters that are arguments of a profile, by name: `SIM` or `ARM`."""
+    declared = [USE_SIM_TIME, *(p for node in NODES.values() for p in node)]
+    return {p.name: p for p in declared if p.argument in (EVERY, scope)}
+
+
+def profile_args(scope: str, *own: ArgSpec) -> tuple[ArgSpec, ...]:
+    """The arguments of a profile: of the bring-up, its own, and parameters of its nodes."""
+    return (
+        ArgSpec('namespace', '', 'Namespace of all nodes, topics and actions; empty for none.'),
+        ArgSpec('params_file', '', 'Parameter file of the nodes; empty for none.', kind='params'),
+        *own,
+        ArgSpec('log_level', 'info', 'Log level of all nodes.', choices=LOG_LEVELS),
+        ArgSpec(
+            'console',
+            'false',
+            'Whether the page of the operator is served, on loopback.',
+            choices=('true', 'false'),
+        ),
+        ArgSpec(
+            'console_port',
+            '8765',
+            'Port of that page, 1 to 65535.',
+            kind='int',
+            low=1,
+            high=65535,
+        ),
+        *map(_argument, _arguments(scope).values()),
+    )
+
+
+def _overrides(
+    args: Mapping[str, str], declared: Iterable[Parameter]
+) -> tuple[tuple[str, ParameterValue], ...]:
+    """The parameters of a node for the arguments that were given; the file has the rest."""
+    given = [p for p in declared if p.argument and args.get(p.name)]
+    return tuple((p.name, _typed(p, args[p.name])) for p in given)
+
+
+def _typed(parameter: Parameter, value: str) -> ParameterValue:
+    kind: type[ParameterValue] = type(parameter.default)
+    return value == 'true' if kind is bool else kind(value)
+
+
+def _nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
+    """Validator and executor first: the planner asks both, so it starts last and stops first."""
+    real = 'arm_file' in args
+    ready = {
+        'validator': Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan'),
+        'executor': Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan'),
+        'planner': Ready('action', 'run_task', 'safegen_msgs/action/RunTask'),
     }
-    return tuple((name, casts.get(name, str)(args[name])) for name in wanted if args.get(name))
 
-
-_OF_ALL = ('autostart', 'use_sim_time', 'site_file', 'operators_file')
-_SIM_CELL = ('scene_file', 'real_time_factor', 'cell', 'view', 'start_file')
-
-
-def _sim_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
-    return _stack(args, _overrides(args, *_SIM_CELL))
-
-
-def _mycobot_nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
-    wanted = (
-        'scene_file', 'transport', 'port', 'baud', 'host', 'tcp_port', 'ssh_port', 'user',
-        'key_file', 'known_hosts', 'agent', 'tool', 'speed_limit', 'world',
-    )  # fmt: skip
-    files = (args['arm_file'],) if args['arm_file'] else ()
-    return _stack(args, (('cell', ARM_CELL), *_overrides(args, *wanted)), files)
-
-
-def _stack(
-    args: Mapping[str, str],
-    cell: tuple[tuple[str, ParameterValue], ...],
-    cell_files: tuple[str, ...] = (),
-) -> tuple[NodeSpec, ...]:
-    """Validator and executor first: the planner asks both, so it starts last and stops first.
-
-    Args:
-        args: checked arguments.
-        cell: overrides of the executor.
-        cell_files: its parameter files, beside that of all nodes.
-    """
-
-    def node(
-        name: str,
-        ready: Ready,
-        params: tuple[tuple[str, ParameterValue], ...] = (),
-        files: tuple[str, ...] = (),
-    ) -> NodeSpec:
+    def node(name: str) -> NodeSpec:
+        arm = real and name == 'executor'
+        files = (args['params_file'], args['arm_file'] if arm else '')
+        # At the real arm a parameter that is not in force is no matter of a warning.
+        forced: dict[str, ParameterValue] = {'cell': ARM_CELL} if arm else {}
+        if real:
+            forced['refuse_unknown_parameters'] = True
         return NodeSpec(
             name=name,
             executable=name,
             module=f'{PACKAGE}.nodes.{name}',
             namespace='/' + args['namespace'].strip('/'),
-            params_files=((args['params_file'],) if args['params_file'] else ()) + files,
-            params=(*params, *_overrides(args, *_OF_ALL), *every),
+            params_files=tuple(filter(None, files)),
+            params=(*_overrides(args, (*NODES[name], USE_SIM_TIME)), *forced.items()),
             log_level=args['log_level'],
             # Otherwise it waits for somebody to lead it.
-            ready=None if args['autostart'] == 'false' else ready,
+            ready=None if args['autostart'] == 'false' else ready[name],
             holds_keys=name == 'planner',
         )
 
-    # At the real arm a setting that is not in force is no matter of a warning.
-    every = (('refuse_unknown_parameters', True),) if ('cell', ARM_CELL) in cell else ()
     page = (_console(args),) if args['console'] == 'true' else ()
-    return (
-        node('validator', Ready('service', 'validate_plan', 'safegen_msgs/srv/ValidatePlan')),
-        node(
-            'executor',
-            Ready('action', 'execute_plan', 'safegen_msgs/action/ExecutePlan'),
-            cell,
-            cell_files,
-        ),
-        node(
-            'planner',
-            Ready('action', 'run_task', 'safegen_msgs/action/RunTask'),
-            _overrides(args, 'model', 'translator', 'seed'),
-        ),
-        *page,
-    )
+    return (*map(node, ready), *page)
 
 
 def _console(args: Mapping[str, str]) -> NodeSpec:
     """The operator's page: no node of the proof, so that the stack goes on without it."""
+    scene = [p for p in EXECUTOR if p.name == 'scene_file']
     return NodeSpec(
         name='console',
         executable='console',
         module=f'{PACKAGE}.console.node',
         namespace='/' + args['namespace'].strip('/'),
-        params=(('port', int(args['console_port'])), *_overrides(args, 'scene_file')),
+        params=(('port', int(args['console_port'])), *_overrides(args, scene)),
         log_level=args['log_level'],
         required=False,
         max_respawns=3,
@@ -398,9 +243,23 @@ def _console(args: Mapping[str, str]) -> NodeSpec:
 
 PROFILES: dict[str, Profile] = {
     'sim': Profile(
-        'sim', 'planner, validator and executor, on this computer alone', SIM_ARGS, _sim_nodes
+        'sim',
+        'planner, validator and executor, on this computer alone',
+        profile_args(SIM),
+        _nodes,
     ),
     'mycobot': Profile(
-        'mycobot', 'the same nodes, with the real arm', MYCOBOT_ARGS, _mycobot_nodes
+        'mycobot',
+        'the same nodes, with the real arm',
+        profile_args(
+            ARM,
+            ArgSpec(
+                'arm_file',
+                'config/mycobot.yaml',
+                'Parameter file of the executor, on top of params_file.',
+                kind='params',
+            ),
+        ),
+        _nodes,
     ),
 }

@@ -20,10 +20,11 @@ import yaml
 from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
 from safegen_ros.errors import BringupError
 from safegen_ros.llm.model_names import KEY_ENV, named_model
+from safegen_ros.node_parameters import NODES
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.ros.discovery import check_distribution
-from safegen_ros.ros.parameters import ParameterFileError, check_parameter_file
+from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
 
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 
@@ -113,8 +114,8 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
 
 
 def parameters(spec: NodeSpec) -> dict[str, Any]:
-    """The parameters that a node would be started with, but for those that no file names."""
-    values: dict[str, Any] = {}
+    """The parameters that a node would be started with."""
+    values: dict[str, Any] = {each.name: each.default for each in NODES.get(spec.name, ())}
     for path in spec.params_files:
         document = yaml.safe_load(Path(path).read_text(encoding='utf-8')) or {}
         for key in ('/**', f'/**/{spec.name}', spec.name, spec.full_name):

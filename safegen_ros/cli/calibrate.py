@@ -166,11 +166,12 @@ def _twin(scene: Scene) -> MujocoTwin:
 
 
 def _real(values: dict[str, str]) -> Arm:
-    from safegen_ros.cli.doctor_arm import arm_settings
     from safegen_ros.robot.cell.real import connect_arm
+    from safegen_ros.robot.cell.settings import ArmSettings, settings_of
 
     specs = {spec.name: spec for spec in node_specs('mycobot', values)}
-    arm = connect_arm(arm_settings(parameters(specs['executor'])), lambda sample: None)
+    settings = settings_of(ArmSettings, parameters(specs['executor']))
+    arm = connect_arm(settings, lambda sample: None)
     try:
         _release(arm)
     except BaseException:

@@ -19,7 +19,7 @@ from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_jso
 from safegen_ros.cli.completion import complete_profile, complete_profile_argument
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.paths import data_path
-from safegen_ros.robot.cell.kinds import ARM_CELL
+from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.ros.discovery import environment_defaults
 from safegen_ros.terminal import Console
 

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from safegen_ros.cli.checkup import Check, NotTried, Wrong
 from safegen_ros.robot.agent.messages import TcpPort
-from safegen_ros.robot.cell.real import ArmSettings, arm_port, ssh_address
+from safegen_ros.robot.cell.real import arm_port, ssh_address
+from safegen_ros.robot.cell.settings import ArmSettings, settings_of
 from safegen_ros.robot.scene import GRIPPER
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def arm_checks(executor: Mapping[str, Any], pump: bool) -> list[Check]:
         executor: its parameters.
         pump: whether the tool may be switched.
     """
-    settings = arm_settings(executor)
+    settings = settings_of(ArmSettings, executor)
     look = _Arm(settings, str(executor.get('scene_file') or ''), pump)
     both = [
         Check('joint readings', look.joints),
@@ -45,12 +46,6 @@ def arm_checks(executor: Mapping[str, Any], pump: bool) -> list[Check]:
             *both,
         ]
     return [Check('port and firmware', look.firmware), Check('arm', look.connected), *both]
-
-
-def arm_settings(executor: Mapping[str, Any]) -> ArmSettings:
-    """How the parameters of an executor say that its arm is reached."""
-    known = {each.name for each in fields(ArmSettings)}
-    return ArmSettings(**{name: value for name, value in executor.items() if name in known})
 
 
 class _Arm:

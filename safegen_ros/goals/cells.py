@@ -10,8 +10,8 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import SYMBOLIC, TWIN
-from safegen_ros.robot.cell.kinds import CELLS
 from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.settings import CELLS
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.domains import require_same_actions
 

@@ -16,8 +16,9 @@ from rclpy.parameter import Parameter as ROSParameter
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.operators import Role
+from safegen_ros.node_parameters import SITE_FILE, Parameter
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.operators import SITE_FILE, CommandServer, parameters_of
+from safegen_ros.nodes.operators import CommandServer, parameters_of
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.ros import diagnostics
@@ -25,7 +26,6 @@ from safegen_ros.ros.diagnostics import Diagnostics, Health
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.message_limits import check_texts
-from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.ros.stack_state import Interruption
 from safegen_ros.tasks.site import Site, load_site, require_unchanged

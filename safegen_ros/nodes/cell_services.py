@@ -19,7 +19,7 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import difference
 from safegen_ros.robot.cell.observed import AssumedWorld
 from safegen_ros.robot.cell.real import MyCobotCell
-from safegen_ros.robot.cell.view import ALL
+from safegen_ros.robot.cell.settings import ALL
 from safegen_ros.ros import conversions
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.tasks.cells import MultiRobotCell, OneRobot, poses_in

@@ -38,10 +38,10 @@ from rclpy.action import CancelResponse
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
+from safegen_ros.node_parameters import EXECUTOR
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_services import KnownWorld, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.executor_parameters import PARAMETERS
 from safegen_ros.nodes.goal_journal import ExecutionLog
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.real_arm import RealArm
@@ -58,7 +58,7 @@ from safegen_ros.record.run import cell_name
 from safegen_ros.robot.cell import execution
 from safegen_ros.robot.cell.blocks import BlocksworldCell, simulated_cell
 from safegen_ros.robot.cell.execution import Stoppable
-from safegen_ros.robot.cell.kinds import ARM_CELL, CELLS
+from safegen_ros.robot.cell.settings import ARM_CELL, CELLS
 from safegen_ros.robot.scene import Scene, load_scene
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.rclpy_compat import GoalServer
@@ -85,7 +85,7 @@ class ExecutorNode(SafegenNode):
     UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
 
     def __init__(self) -> None:
-        super().__init__('executor', PARAMETERS)
+        super().__init__('executor', EXECUTOR)
         self._progress = self.create_publisher(ExecutionProgress, '~/progress', qos.EVENTS)
         self._view = CellView(self)
         self._samples = Samples(self, self._view, self._unseen)

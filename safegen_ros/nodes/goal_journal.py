@@ -30,16 +30,7 @@ from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
 from safegen_ros.ros import qos, record_conversions
 from safegen_ros.ros.lifecycle import ManagedNode
-from safegen_ros.ros.parameters import Parameter
 from safegen_ros.tasks.site import Site
-
-JOURNAL = Parameter(
-    'journal',
-    '',
-    'folder of the records, in which the node writes down every goal; empty: that of '
-    'SAFEGEN_RUNS_DIR, else runs/ in the working directory',
-)
-
 
 EVENTS_TOPIC = '~/events'
 """Where each entry of the journal is published, once it is on the disk."""

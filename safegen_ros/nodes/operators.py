@@ -14,27 +14,12 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Authority, Command
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.keys.operators import Operator, Role, read_operators
+from safegen_ros.node_parameters import OPERATORS_FILE
 from safegen_ros.paths import data_path
 from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, stack_name
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.message_limits import check_sendable
-from safegen_ros.ros.parameters import Parameter
 from safegen_ros.tasks.site import Site
-
-SITE_FILE = Parameter(
-    'site_file',
-    '',
-    'YAML with the rules of the site, which bind every goal; empty: none',
-    fixed=True,
-)
-
-OPERATORS_FILE = Parameter(
-    'operators_file',
-    '',
-    'file with the public keys of operators and senders: goals and commands must then be signed; '
-    'empty: nobody is asked who he is',
-    fixed=True,
-)
 
 _MAX_ARGUMENT = 10_000  # characters
 

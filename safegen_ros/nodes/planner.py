@@ -27,12 +27,12 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
-from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.rehearsal import RemoteRehearsal
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
@@ -58,7 +58,7 @@ class PlannerNode(SafegenNode):
     AFTER = ('validator', 'executor')
 
     def __init__(self) -> None:
-        super().__init__('planner', PARAMETERS)
+        super().__init__('planner', PLANNER)
         self._style: PromptStyle | None = None
         self._backend: Backend | None = None
         self._translator: Translator | None = None

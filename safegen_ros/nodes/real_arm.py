@@ -1,45 +1,32 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The real arm of an executor: its parameters, and a perception node's word on the blocks."""
+"""The real arm of an executor, and a perception node's word on the blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
 from safegen_msgs.msg import WorldState
-from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.cell.kinds import WORLDS
-from safegen_ros.robot.cell.perception import (
-    Perception,
+from safegen_ros.robot.cell.perception import Perception, read_picture
+from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
+from safegen_ros.robot.cell.settings import (
+    PERCEIVED,
+    ArmSettings,
     PerceptionSettings,
-    read_picture,
+    settings_of,
 )
-from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
 from safegen_ros.robot.mycobot.effectors import check_tool
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.ros import qos
-from safegen_ros.ros.parameters import Parameter
 
 TOPIC = 'perception/world_state'
 """Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""
 FRAME = 'base_link'
 """The frame of those poses; none named is taken for it."""
-
-
-def _declared(settings: type[ArmSettings | PerceptionSettings]) -> tuple[Parameter, ...]:
-    return tuple(Parameter(each.name, each.default, **each.metadata) for each in fields(settings))
-
-
-PARAMETERS = (
-    *_declared(ArmSettings),
-    Parameter('world', 'assumed', f'where its blocks are: assumed, or perceived on {TOPIC}'),
-    *_declared(PerceptionSettings),
-)
 
 
 class RealArm:
@@ -79,13 +66,9 @@ class RealArm:
             SafegenError: a parameter is wrong, or the arm is not there or not ready.
         """
         check_tool(values['tool'], scene)
-        if values['world'] not in WORLDS:
-            raise SafegenError(
-                f'parameter world: {values["world"]!r} is none: use one of {" ".join(WORLDS)}'
-            )
-        perceived = values['world'] == 'perceived'
+        settings = settings_of(ArmSettings, values)
+        perceived = settings.world == PERCEIVED
         self._perception = self._open_perception(values) if perceived else None
-        settings = ArmSettings(**{each.name: values[each.name] for each in fields(ArmSettings)})
         cell = MyCobotCell(
             scene,
             lambda tell: connect_arm(settings, tell),
@@ -117,10 +100,7 @@ class RealArm:
             # Best effort, which also takes what is published reliably.
             node.create_subscription(WorldState, TOPIC, self._take, qos.MEASURED)
             self._subscribed = True
-        names = [each.name for each in fields(PerceptionSettings)]
-        return Perception(
-            PerceptionSettings(**{name: values[name] for name in names}), silent=silent
-        )
+        return Perception(settings_of(PerceptionSettings, values), silent=silent)
 
     def _take(self, message: WorldState) -> None:
         perception, stamp = self._perception, message.header.stamp

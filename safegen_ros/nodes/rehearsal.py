@@ -26,7 +26,6 @@ from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.liveness import Instance
 from safegen_ros.ros.message_limits import check_texts
-from safegen_ros.ros.parameters import Parameter
 from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
 from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.task import ActionTask
@@ -34,15 +33,6 @@ from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 
 SERVICE = 'rehearse_plan'
-
-ALWAYS = 'always'
-REHEARSE = Parameter(
-    'rehearse',
-    'real',
-    'before which motions the whole plan is carried out on a twin first: real arm only, or always',
-    choices=('real', ALWAYS),
-)
-"""There is no way to leave it out before a real arm moves."""
 
 _GRACE_S = 5.0
 """How long after its own limit the answer of a rehearsal may come [s]."""
@@ -156,8 +146,8 @@ class Rehearser:
 
     def _wanted(self) -> BlocksworldCell | None:
         cell = self._cell()
-        wanted = self._real() or self._node.values['rehearse'] == ALWAYS or self._node.site.keep_out
-        return cell if wanted else None
+        always = self._node.values['rehearse'] == 'always'
+        return cell if self._real() or always or self._node.site.keep_out else None
 
     def _serve(
         self, request: RehearsePlan.Request, response: RehearsePlan.Response

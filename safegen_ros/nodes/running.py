@@ -18,7 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.base import CLOSE_TIMEOUT_S, SafegenNode
-from safegen_ros.ros.parameters import check_parameter_file, parameter_files
+from safegen_ros.ros.parameter_files import check_parameter_file, parameter_files
 from safegen_ros.ros.rclpy_compat import finish_callbacks
 
 SWITCH_S = 5e-4

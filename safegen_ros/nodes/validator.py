@@ -17,40 +17,24 @@ from rclpy.service import Service
 
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.node_parameters import VALIDATOR
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import MonitorServer
-from safegen_ros.nodes.operators import OPERATORS_FILE, SITE_FILE
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Latency
-from safegen_ros.ros.lifecycle import AUTOSTART, REFUSE_UNKNOWN
 from safegen_ros.ros.message_limits import check_texts
-from safegen_ros.ros.parameters import Parameter
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.val import validate_binary
-
-PARAMETERS = (
-    AUTOSTART,
-    REFUSE_UNKNOWN,
-    SITE_FILE,
-    OPERATORS_FILE,
-    Parameter(
-        'second_opinion',
-        False,
-        'Whether the validator VAL must agree with every verdict; a plan is refused where not, and '
-        'so is what VAL does not judge: single steps, and other worlds than PDDL.',
-    ),
-)
-"""What may be set: it can make the node refuse more, and never less."""
 
 
 class ValidatorNode(SafegenNode):
     """Verifies plans for other nodes."""
 
     def __init__(self) -> None:
-        super().__init__('validator', PARAMETERS)
+        super().__init__('validator', VALIDATOR)
         self._service: Service | None = None
         self._bound = BoundTasks(self.site, self.get_logger().info)
         self._monitor = MonitorServer(self, self._verdict, lambda: self._bound)

@@ -14,7 +14,7 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.json_form import RecordError, plain, typed
-from safegen_ros.robot.cell.kinds import ARM_CELL
+from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.verdict import Category, Verdict
 
 NO_VERDICT = Verdict()

@@ -25,29 +25,14 @@ from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallba
 from rclpy.node import Node
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.node_parameters import AUTOSTART, REFUSE_UNKNOWN, Parameter
 from safegen_ros.ros.liveness import HeartbeatMonitor
-from safegen_ros.ros.parameters import (
-    Parameter,
-    declare,
-    read,
-    unknown_overrides,
-)
+from safegen_ros.ros.parameters import declare, read, unknown_overrides
 from safegen_ros.ros.rclpy_compat import (
     await_discovery_of_clients,
     destroy_actions,
     destroy_lifecycle,
     lifecycle_state,
-)
-
-AUTOSTART = Parameter(
-    'autostart', True, 'whether the node configures and activates itself when it starts'
-)
-
-REFUSE_UNKNOWN = Parameter(
-    'refuse_unknown_parameters',
-    False,
-    'whether a parameter that no node has is an error, as it always is for the real arm, and not '
-    'a warning',
 )
 
 CURES = {
@@ -175,6 +160,9 @@ class ManagedNode(LifecycleNodeMixin, Node):
 
         def work() -> None:
             self.values = read(self, self._declared)
+            problems = [each.problem(self.values[each.name]) for each in self._declared]
+            if wrong := '; '.join(filter(None, problems)):
+                raise SafegenError(f'parameter {wrong}')
             if unknown := unknown_overrides(self):
                 problem = f'no node has these parameters: {unknown}'
                 if self.refuses_unknown():

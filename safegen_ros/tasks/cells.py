@@ -103,7 +103,7 @@ class CellSetup:
         kind: `SYMBOLIC`, `TWIN`, or the name of a real arm.
         arm: the cell of the arm or of its twin; None for a symbolic one.
         look: called with the simulated time [s], joints [rad] and poses of a cell of several arms.
-        view: which blocks are in view, one of `robot.cell.view.VIEWS`.
+        view: which blocks are in view, one of `robot.cell.settings.VIEWS`.
         start_file: problem whose initial state is how the blocks stand; empty for that of the task.
     """
 

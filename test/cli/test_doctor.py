@@ -136,8 +136,8 @@ def test_parameters_are_those_of_the_files_and_the_arguments() -> None:
     executor = parameters(next(spec for spec in specs if spec.name == 'executor'))
     assert executor['port'] == '/dev/ttyACM7'
     assert executor['baud'] == 1000000
-    assert executor['tcp_port'] == 9000  # of config/mycobot.yaml
-    assert executor['heartbeat_timeout'] == 4.0  # of config/sim.yaml
+    assert executor['tcp_port'] == 9000
+    assert executor['heartbeat_timeout'] == 4.0  # as declared
 
 
 def test_a_check_that_hangs_or_breaks_does_not_stop_the_others() -> None:

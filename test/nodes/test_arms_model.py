@@ -11,8 +11,8 @@ from support.one_process import Stack, one_process_stack
 
 from safegen_ros.client import Options
 from safegen_ros.errors import BackendError, ErrorCode
+from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.models import LazyModels
-from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.paths import data_path
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.table import open_models, read_action_task
@@ -63,7 +63,7 @@ def test_what_it_does_not_know_it_is_not_asked(stack: Stack) -> None:
 
 
 def test_a_model_of_another_world_is_refused() -> None:
-    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    values = {parameter.name: parameter.default for parameter in PLANNER}
     named = {**values, 'arms_model': 'models/safegen-words'}
     with pytest.raises(BackendError, match='one that was trained for BoxNet2D'):
         open_models(named, LazyModels(named))

@@ -19,8 +19,9 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+from safegen_ros.node_parameters import EXECUTOR
 from safegen_ros.nodes.cell_services import STATED
-from safegen_ros.nodes.real_arm import PARAMETERS, TOPIC, RealArm
+from safegen_ros.nodes.real_arm import TOPIC, RealArm
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.layout import initial_layout
@@ -70,7 +71,7 @@ def stack(
 
 
 def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: Emulator) -> None:
-    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    values = {parameter.name: parameter.default for parameter in EXECUTOR}
     values |= {'transport': 'tcp', 'host': '127.0.0.1', 'tcp_port': emulator.tcp_port}
     values['world'] = 'perceived'
     seen: list[Sample] = []

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.node_parameters import NODES as PARAMETERS
 from safegen_ros.nodes import reference
 from safegen_ros.paths import share_dir
 from safegen_ros.ros.interfaces import (
@@ -54,7 +55,7 @@ def test_every_code_of_a_server_is_on_a_page() -> None:
 
 @pytest.mark.parametrize('node', NODES)
 def test_every_number_has_a_unit_and_a_range_and_every_default_is_allowed(node: str) -> None:
-    for parameter in reference.parameters_of(node):
+    for parameter in PARAMETERS[node]:
         if type(parameter.default) in (int, float):
             assert parameter.unit, parameter.name
             assert parameter.low is not None, parameter.name

@@ -28,6 +28,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+from safegen_ros.node_parameters import MAX_TEXT
 from safegen_ros.nodes.reference import parameters_of
 from safegen_ros.paths import share_dir
 from safegen_ros.robot.description.urdf import build_urdf
@@ -35,7 +36,6 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.interfaces import INTERFACES, Kind, of_node
-from safegen_ros.ros.parameters import MAX_TEXT
 
 LAYOUT = share_dir() / 'config' / 'foxglove_layout.json'
 RVIZ = share_dir() / 'config' / 'safegen.rviz'

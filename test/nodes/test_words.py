@@ -31,8 +31,8 @@ from safegen_ros.cli.text_request import TextRequest
 from safegen_ros.client import Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.nodes.planner_parameters import PARAMETERS
 from safegen_ros.nodes.translation import Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
@@ -379,7 +379,7 @@ def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(f'{name}: the model was asked')
 
-    values = {each.name: each.default for each in PARAMETERS}
+    values = {each.name: each.default for each in PLANNER}
     backend: Backend = Silent()  # type: ignore[assignment]
     task = Task(problem=REQUEST, domain='blocksworld', format='words')
     goal: Any = SimpleNamespace(

@@ -18,7 +18,6 @@ from safegen_ros.benchmarks.stack.emulated_site import EmulatedSite
 from safegen_ros.benchmarks.stack.loopback_ssh import has_sshd
 from safegen_ros.client import Client
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.paths import data_path
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
@@ -28,7 +27,7 @@ from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import Operator
 from support.supervised import SupervisedNodes
-from support.waiting import wait_until
+from support.waiting import patient_arm_file, wait_until
 from support.watched_executor import LOOK, VARIABLE
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
@@ -171,27 +170,18 @@ def _poses():
     return initial_layout(SCENE, tuple(problem.objects), problem.init).poses
 
 
-def _arm_file(folder: Path, shipped: str) -> Path:
-    text = data_path(shipped).read_text(encoding='utf-8')
-    for name in ('link_timeout: 0.35', 'hang_timeout: 0.25'):
-        assert name in text
-        text = text.replace(name, f'{name.split()[0]} {LINK_S}')
-    path = folder / 'arm.yaml'
-    path.write_text(text, encoding='utf-8')
-    return path
-
-
 def _values(site: EmulatedSite, folder: Path) -> dict[str, object]:
     """Arguments of the profile `mycobot` that lead to an emulated arm."""
     port = {'port': site.serial_port, 'speed_limit': 1.0}
     if site.ssh is not None:
         at = site.ssh.address
         return {
-            **port, 'arm_file': _arm_file(folder, 'config/mycobot_ssh.yaml'), 'baud': 115200,
+            **port, 'arm_file': patient_arm_file(folder, 'config/mycobot_ssh.yaml', LINK_S),
+            'baud': 115200,
             'host': at.host, 'ssh_port': at.port, 'user': at.user, 'key_file': at.key_file,
             'known_hosts': at.known_hosts, 'agent': at.command, 'tool': 'basic-pump',
         }  # fmt: skip
-    port['arm_file'] = _arm_file(folder, 'config/mycobot.yaml')
+    port['arm_file'] = patient_arm_file(folder, 'config/mycobot.yaml', LINK_S)
     if site.transport == TCP:
         port |= {'transport': TCP, 'host': '127.0.0.1', 'tcp_port': site.emulator.tcp_port}
     return port

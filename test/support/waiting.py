@@ -30,14 +30,12 @@ def patient_file(folder: Path) -> Path:
     return file
 
 
-def patient_arm_file(folder: Path, shipped: str) -> Path:
+def patient_arm_file(folder: Path, shipped: str, silence_s: float = 10.0) -> Path:
     """A shipped parameter file of an arm, whose agent bears long silences."""
     text = data_path(shipped).read_text(encoding='utf-8')
-    for name in ('link_timeout: 0.35', 'hang_timeout: 0.25'):
-        assert name in text
-        text = text.replace(name, f'{name.split()[0]} 10.0')
+    limits = (f'    {name}: {silence_s}\n' for name in ('link_timeout', 'hang_timeout'))
     path = folder / 'arm.yaml'
-    path.write_text(text, encoding='utf-8')
+    path.write_text(text + ''.join(limits), encoding='utf-8')
     return path
 
 

@@ -15,13 +15,11 @@ from safegen_ros.robot.arm import Sample, World
 from safegen_ros.robot.cell.grounding import Tolerance, Tool, difference, ground, is_rigid
 from safegen_ros.robot.cell.perception import (
     DEFAULTS,
-    IGNORE,
-    REFUSE,
     STILL_M,
-    PerceptionSettings,
     Picture,
     median_poses,
 )
+from safegen_ros.robot.cell.settings import IGNORE, REFUSE, PerceptionSettings
 from safegen_ros.robot.kinematics import tool_yaw
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import Scene

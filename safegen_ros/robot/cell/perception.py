@@ -17,12 +17,8 @@ from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.cell.grounding import is_rigid
-from safegen_ros.robot.cell.kinds import setting
+from safegen_ros.robot.cell.settings import PerceptionSettings
 from safegen_ros.robot.pose import Pose
-
-OBSTACLE, IGNORE, REFUSE = 'obstacle', 'ignore', 'refuse'
-OTHER_OBJECTS = (OBSTACLE, IGNORE, REFUSE)
-"""What becomes of objects that the task does not name."""
 
 FARTHEST_M = 5.0
 """A coordinate beyond this is not in metres [m]."""
@@ -30,29 +26,6 @@ STILL_M = 0.015
 """An object that is seen at places farther apart along one axis moves [m]."""
 KEPT = 200
 """Most pictures that are kept; more than a question ever needs."""
-
-
-@dataclass(frozen=True, slots=True)
-class PerceptionSettings:
-    """When a picture counts; each field is a parameter of the executor."""
-
-    perception_timeout: float = setting(5.0, 'longest wait for new pictures [s]', 0.1, 60.0)
-    perception_samples: int = setting(7, 'pictures of which the median is taken [1]', 1, 100)
-    perception_clock_tolerance: float = setting(
-        0.1, 'how far ahead a stamp of a picture may be [s]', 0.0, 10.0
-    )
-    height_tolerance: float = setting(
-        0.006, 'of a perceived block and its level [m]', 0.0005, 0.014
-    )
-    tilt_tolerance: float = setting(5.0, 'of a perceived block [deg]', 0.5, 30.0)
-    other_objects: str = setting(
-        OBSTACLE,
-        'what perceived objects are that the task does not name: obstacle, ignore or refuse',
-        choices=OTHER_OBJECTS,
-    )
-    obstacle_size: float = setting(
-        0.1, 'edge of the box that stands for such an object [m]', 0.01, 1.0
-    )
 
 
 DEFAULTS = PerceptionSettings()

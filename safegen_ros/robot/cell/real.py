@@ -5,26 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.agent.messages import (
-    HANG_TIMEOUT_S,
-    LINK_TIMEOUT_S,
-    TIMEOUT_RANGE_S,
-    TOOLS,
-    ArmPort,
-    SerialPort,
-    TcpPort,
-)
+from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.arm import Arm, Sample, World
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import EXACT, ground
-from safegen_ros.robot.cell.kinds import TRANSPORTS, setting
 from safegen_ros.robot.cell.observed import NOWHERE, STILL_HOLDS, AssumedWorld, PerceivedWorld
 from safegen_ros.robot.cell.perception import Perception
+from safegen_ros.robot.cell.settings import TRANSPORTS, ArmSettings
 from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
@@ -35,32 +27,8 @@ if TYPE_CHECKING:
     from safegen_ros.robot.agent_client.ssh_link import SshAddress
 
 
-_SILENCE = 'silence of {} after which the agent holds the arm [s]'
-
 SHOWN_S = 1.0
 """A picture that is older is not published any more [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArmSettings:
-    """How an arm is reached, and how fast it may be; each field is a parameter of the executor."""
-
-    transport: str = setting('serial', 'how the real arm is reached: serial, tcp or ssh')
-    port: str = setting('/dev/ttyUSB0', 'serial port of the real arm')
-    baud: int = setting(115200, 'of that port [1/s]: 115200 M5, 1000000 Pi', 9600, 4000000)
-    host: str = setting('', 'of the TCP or SSH server at the real arm')
-    tcp_port: int = setting(9000, 'of the TCP server [1]', 1, 65535)
-    ssh_port: int = setting(22, 'of the SSH server [1]', 1, 65535)
-    user: str = setting('', 'who logs in by SSH')
-    key_file: str = setting('~/.ssh/id_ed25519', 'private key of that user')
-    known_hosts: str = setting('~/.ssh/known_hosts', 'file with the key of the host')
-    agent: str = setting('safegen-agent', 'path of the agent at the other end of SSH')
-    link_timeout: float = setting(LINK_TIMEOUT_S, _SILENCE.format('the executor'), *TIMEOUT_RANGE_S)
-    hang_timeout: float = setting(HANG_TIMEOUT_S, _SILENCE.format('its mover'), *TIMEOUT_RANGE_S)
-    tool: str = setting('basic-pump', f'what takes hold of a block: {" ".join(TOOLS)}')
-    speed_limit: float = setting(
-        0.5, 'of the real arm, as share of its highest speed [1]', 0.01, 1.0
-    )
 
 
 class MyCobotCell(BlocksworldCell):

@@ -14,9 +14,8 @@ from collections.abc import Callable, Collection, Sequence
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.robot.cell.settings import ALL
 
-ALL, ABOVE = 'all', 'above'
-VIEWS = (ALL, ABOVE)
 """All blocks are in view, or of each tower the top one until it is looked at."""
 
 _TABLE = ''
@@ -27,7 +26,7 @@ class ViewedCell:
 
     Args:
         cell: the cell, which knows all.
-        view: one of `VIEWS`.
+        view: one of `settings.VIEWS`.
         watched: the blocks that constraints are about, without which nothing is moved.
         start: how the blocks stand, whatever a task says; None where they stand as it says.
         glance: what is done for a look from the side, such as moving the arm out of the way.

@@ -10,8 +10,9 @@ from functools import partial
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem, State, constraint_objects
 from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.robot.cell.settings import ALL
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.robot.cell.view import ALL, ViewedCell
+from safegen_ros.robot.cell.view import ViewedCell
 from safegen_ros.tasks.cells import USE_SYMBOLIC, CellSetup, OneRobot
 from safegen_ros.tasks.pddl3.domains import require_same_actions
 

@@ -22,7 +22,8 @@ from safegen_ros.robot.agent.messages import SerialPort
 from safegen_ros.robot.agent_client import agent_arm
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.arm import Arm, Sample
-from safegen_ros.robot.cell.real import ArmSettings, MyCobotCell, connect_arm
+from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
+from safegen_ros.robot.cell.settings import ArmSettings
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose

@@ -8,7 +8,8 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.cell.observed import AssumedWorld, PerceivedWorld
-from safegen_ros.robot.cell.perception import PerceptionSettings, Picture
+from safegen_ros.robot.cell.perception import Picture
+from safegen_ros.robot.cell.settings import PerceptionSettings
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 

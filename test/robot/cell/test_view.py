@@ -14,8 +14,9 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.cell.blocks import simulated_cell
+from safegen_ros.robot.cell.settings import ABOVE, ALL
 from safegen_ros.robot.cell.symbolic import SymbolicCell
-from safegen_ros.robot.cell.view import ABOVE, ALL, ViewedCell
+from safegen_ros.robot.cell.view import ViewedCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.planning.stepwise import Limits, StepContext, run_stepwise

@@ -1,0 +1,65 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The form of ROS parameter files, checked before rcl reads them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import yaml
+
+from safegen_ros.errors import SafegenError
+
+_BELOW = 'ros__parameters'
+_FORM = f'NODE: {{{_BELOW}: {{NAME: VALUE}}}}'
+
+
+class ParameterFileError(SafegenError):
+    """A file that holds no ROS parameters; the message begins with its path and line."""
+
+
+def check_parameter_file(path: str | Path) -> None:
+    """Raise `ParameterFileError` where a file cannot be read, or has another form."""
+    try:
+        root = yaml.compose(Path(path).read_text(encoding='utf-8'), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise ParameterFileError(f'{path}: cannot be read: {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise ParameterFileError(f'{path}: is no text in UTF-8') from error
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, 'problem_mark', None)
+        line = f':{mark.line + 1}' if mark else ''
+        problem = getattr(error, 'problem', None) or str(error).split('\n')[0]
+        raise ParameterFileError(f'{path}{line}: is no YAML: {problem}') from error
+    if root is not None:
+        _check_nodes(path, root)
+
+
+def parameter_files(arguments: list[str]) -> list[str]:
+    """The parameter files that the command line of a node names."""
+    return [value for option, value in pairwise(arguments) if option == '--params-file']
+
+
+def _check_nodes(path: str | Path, node: yaml.Node) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        raise _wrong(path, node, f'{_BELOW} is missing above this: write {_FORM}')
+    for key, value in node.value:
+        if key.value == _BELOW:
+            _check_values(path, value)
+        else:
+            _check_nodes(path, value)
+
+
+def _check_values(path: str | Path, node: yaml.Node) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        raise _wrong(path, node, f'there is no parameter below {_BELOW}: write {_FORM}')
+    for key, value in node.value:
+        if isinstance(value, yaml.MappingNode):
+            _check_values(path, value)
+        elif value.tag == 'tag:yaml.org,2002:null':
+            raise _wrong(path, key, f'{key.value} has no value: give it one, or take it out')
+
+
+def _wrong(path: str | Path, node: yaml.Node, problem: str) -> ParameterFileError:
+    return ParameterFileError(f'{path}:{node.start_mark.line + 1}: {problem}')
