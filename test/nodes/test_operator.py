@@ -171,6 +171,7 @@ def test_a_frozen_executor_that_was_stopped_meanwhile_does_not_go_on(
     pid = state.nodes['/executor']
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
     monkeypatch.setattr(operator, 'ANSWER_S', 0.5)
+    monkeypatch.setattr(operator, 'DISCOVERY_S', 1.0)  # in which nobody finds a frozen one
     os.killpg(pid, signal.SIGSTOP)
     try:
         code, _, error = safegen('stop')
