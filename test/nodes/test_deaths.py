@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from action_msgs.msg import GoalStatus
 from support.goals import Feedback
 from support.model_server import MODEL, ModelServer
-from support.motion import Motion
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
@@ -26,7 +24,6 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, STOPPED, ReleaseStore
-from safegen_ros.record.history import list_runs, outcome_of
 from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
@@ -102,47 +99,6 @@ def test_a_client_beside_the_supervisor_is_told_at_once(ros_domain: int, tmp_pat
         with pytest.raises(SafegenError, match='/planner ended with') as caught:
             goal.result()
         assert caught.value.code is ErrorCode.SERVER_LOST
-
-
-def test_without_a_validator_nothing_is_executed(
-    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
-) -> None:
-    with _stack(ros_domain, tmp_path) as stack, Client() as client:
-        motion = Motion(client)
-        motion.begin()
-        _kill(stack, '/validator')
-        result = client.run(tower_order.problem_text)
-        assert ErrorCode(result.error_code) is ErrorCode.VALIDATOR_UNAVAILABLE
-        assert result.steps_done == 0
-        motion.assert_none_without_validator()
-
-
-def test_an_executor_killed_in_a_motion_ends_the_run(
-    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the true code and number of steps, also in the journal of the planner."""
-    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path / 'runs'))
-    moving = threading.Event()
-    with _stack(ros_domain, tmp_path, real_time_factor=4.0) as stack, Client() as client:
-        goal = client.start_run(
-            tower_order.problem_text,
-            options=Options(strategy='search', time_budget_s=3600.0),
-            on_feedback=lambda f: (
-                moving.set() if (f.execution.phase, f.execution.step) == ('moving', 2) else None
-            ),
-        )
-        assert moving.wait(60.0)
-        _kill(stack, '/executor')
-        stack.stop()  # as the supervisor of a command does when a node has died
-        result = goal.result()
-        assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE, result.error_msg
-        assert goal.status == GoalStatus.STATUS_ABORTED
-        assert result.plan.steps
-        assert result.steps_done == 2
-        assert '2 steps are known to be done' in result.error_msg
-    (run,) = (r for r in list_runs(tmp_path / 'runs') if r.kept and r.kept.goals)
-    assert run.kept is not None
-    assert outcome_of(run.kept) == 'EXECUTOR_UNAVAILABLE'
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,16 @@ from support.single_nodes import SingleNodes
 from support.stopping import PICK, STOPPED, Operator
 from support.waiting import wait_until
 
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.msg import Task
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.record.history import outcome_of
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.run_log import KeptRun
+from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.rclpy_compat import GoalClient
 
 SILENCE_S = 4.0  # longer than a busy machine holds up a client that lives
 PARAMETERS = f"""
@@ -365,6 +369,9 @@ def test_a_node_dies(
             return
         result = goal.result()
     assert ErrorCode(result.error_code) in DEATHS[dies, phase], result.error_msg
+    if (dies, phase) == ('executor', 'holding a block'):
+        assert f'{result.steps_done} steps are known to be done' in result.error_msg
+        assert outcome_of(_kept(nodes)[goal.id]) == 'EXECUTOR_UNAVAILABLE'
     if dies == 'executor' or phase == 'holding a block':
         assert _steps(nodes) <= done + 1  # one may have been under way
     assert result.steps_done < len(LONG_PLAN.steps)
@@ -420,3 +427,18 @@ def test_the_client_dies(
         assert operator.listener.reason == ''
     else:
         operator.wait_stopped(LOST_SENDER)
+
+
+def test_a_goal_whose_sender_has_no_heartbeat_moves_nothing(
+    client: Client, nodes: SingleNodes, operator: Operator
+) -> None:
+    action = GoalClient(client.node, ExecutePlan, 'execute_plan')
+    assert action.wait_for_server(timeout_sec=WAIT_S)
+    code = ErrorCode.SERVER_LOST
+    goal = ExecutePlan.Goal(task=Task(problem=THREE))
+    handle = wait_for(action.send_goal_async(goal), WAIT_S, 'the executor', code)
+    answer = wait_for(handle.get_result_async(), WAIT_S, 'the executor', code)
+    assert answer.status == GoalStatus.STATUS_ABORTED
+    assert ErrorCode(answer.result.error_code) is ErrorCode.GOAL_REJECTED
+    assert 'safegen_msgs/msg/Heartbeat' in answer.result.error_msg
+    assert operator.listener.reason == ''

@@ -11,22 +11,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from action_msgs.msg import GoalStatus
-from support.blocks_small import THREE_TEXT as THREE
-from support.goals import WAIT_S, Feedback
+from support.goals import Feedback
 from support.model_server import MODEL, ModelServer
 from support.motion import Motion
 from support.node_programs import node_command
 from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_stack
 from support.waiting import wait_until
 
-from safegen_msgs.action import ExecutePlan
-from safegen_msgs.msg import Task
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.release_store import ReleaseStore
-from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.ros.stack_state import read_state
 
 
@@ -100,32 +94,3 @@ def test_a_supervisor_that_is_frozen_in_a_motion_stops_the_arm(
             supervisor.terminate()
     with ReleaseStore(ros_domain, '/') as store:
         assert store.read().reason == why
-
-
-def test_a_goal_whose_sender_has_no_heartbeat_moves_nothing(
-    ros_domain: int, tmp_path: Path
-) -> None:
-    with stoppable_stack(ros_domain, tmp_path, silence_s=1.0), Client() as client:
-        action = GoalClient(client.node, ExecutePlan, 'execute_plan')
-        assert action.wait_for_server(timeout_sec=WAIT_S)
-        goal = ExecutePlan.Goal(task=Task(problem=THREE))
-        code = ErrorCode.SERVER_LOST
-        handle = wait_for(action.send_goal_async(goal), WAIT_S, 'the executor', code)
-        answer = wait_for(handle.get_result_async(), WAIT_S, 'the executor', code)
-        assert answer.status == GoalStatus.STATUS_ABORTED
-        assert ErrorCode(answer.result.error_code) is ErrorCode.GOAL_REJECTED
-        assert 'safegen_msgs/msg/Heartbeat' in answer.result.error_msg
-        assert Operator(client, planner=False).listener.reason == ''
-
-
-def test_a_goal_that_its_client_no_longer_waits_for_stops_the_arm(
-    ros_domain: int, tmp_path: Path
-) -> None:
-    feedback = Feedback(execution('moving'))
-    with stoppable_stack(ros_domain, tmp_path), Client() as client:
-        operator = Operator(client)
-        goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
-        feedback.wait()
-        goal._sent.abandon()
-        operator.wait_stopped('the sender of the goal no longer waits for it')
-        assert ErrorCode(goal.result().error_code) is ErrorCode.EXECUTION_STOPPED

@@ -209,6 +209,7 @@ def test_a_goal_says_who_is_asked_and_is_told_who_answered(client: Client, strat
     assert {f.progress.source for f in feedback.seen} >= {*sources}
 
 
+@pytest.mark.nightly
 def test_eight_blocks_are_planned_in_parts_without_being_told(client: Client) -> None:
     problem = kits()['blocksworld'].problem(1, {'blocks': 8}, 'building-order').text
     feedback = Feedback()

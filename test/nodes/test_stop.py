@@ -154,6 +154,18 @@ def test_a_stop_without_a_goal_latches_and_planning_alone_goes_on(
     motion.assert_none()
 
 
+def test_a_goal_that_its_client_no_longer_waits_for_stops_the_arm(
+    client: Client, operator: Operator
+) -> None:
+    feedback = Feedback(execution('moving'))
+    goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)
+    feedback.wait()
+    goal._sent.abandon()
+    operator.wait_stopped('the sender of the goal no longer waits for it')
+    assert ErrorCode(goal.result().error_code) is ErrorCode.EXECUTION_STOPPED
+    operator.reset()
+
+
 def test_an_operator_has_the_tool_let_go(client: Client, safegen: CommandLine) -> None:
     held = client.execute(PICK, parse_plan('(pickup a)'))
     assert ErrorCode(held.error_code) is ErrorCode.NONE, held.error_msg

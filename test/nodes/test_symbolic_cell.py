@@ -10,12 +10,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from support.waiting import patient_file, wait_until
+from support.one_process import one_process_stack
+from support.waiting import wait_until
 
 from safegen_msgs.msg import WorldState
-from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.bringup.table import node_specs
-from safegen_ros.client import Client
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
@@ -26,8 +25,6 @@ from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 
 WAIT_S = 60.0
-STEP_S = 0.2
-"""What a step takes by the clock: its simulated second over the factor."""
 
 LAMP = """
 (define (domain lamp) (:predicates (lit ?x) (red ?x))
@@ -37,18 +34,9 @@ PROBLEM = '(define (problem p) (:domain lamp) (:objects a) (:init (red a)) (:goa
 
 
 @pytest.fixture(scope='module')
-def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
-    """The nodes of `safegen up sim cell:=symbolic`."""
-    folder = tmp_path_factory.mktemp('stack')
-    values = {
-        'params_file': patient_file(folder), 'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S
-    }  # fmt: skip
-    specs = node_specs('sim', values)
-    with Supervisor(
-        specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(ros_domain)}
-    ) as running:
-        running.wait_ready()
-        yield running
+def client(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with one_process_stack(tmp_path_factory.mktemp('nodes')) as stack:
+        yield stack.client
 
 
 @pytest.mark.parametrize(
@@ -66,7 +54,7 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
             moved.append(feedback.execution.step)
 
     text = task.written_as(format).problem_text
-    result = client.run(text, format=format, on_feedback=hear)
+    result = client.run(text, options=Options(strategy='search'), format=format, on_feedback=hear)
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert result.steps_done == len(result.plan.steps) > 0
     wait_until(lambda: len(moved) >= result.steps_done, 'what had to be sent twice')

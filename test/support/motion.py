@@ -139,20 +139,6 @@ class Motion:
             assert len(joints) >= len(self._stamps()) / 2, 'most joints were not heard'
         assert not len(joints) or np.ptp(joints, axis=0).max() < 0.01
 
-    def assert_none_without_validator(self, since: Stamp = (0, 0)) -> None:
-        """Nothing has moved since, as far as was heard up to the answer to a goal that is refused.
-
-        Samples from before may still be on their way, so their times tell.
-        """
-        result = self._client.execute(CONTROL.format(block='control0'), Plan())
-        # The second one where the watchdog, which waits as long, was the first to notice.
-        refused = (ErrorCode.VALIDATOR_UNAVAILABLE, ErrorCode.EXECUTION_STOPPED)
-        assert result.error_code in refused, result.error_msg
-        with self._news:
-            rest = [joints for stamp, joints in self._joints.items() if stamp >= since]
-        moved = len(rest) and np.ptp(np.array(rest), axis=0).max() >= 0.01
-        assert not moved, f'the arm has moved after {since}'
-
     def assert_ended_with(self, result: Any) -> None:
         """The arm rests from the sample of the result on."""
         samples, end = self.samples(), stamp_of(result.final_state)
