@@ -78,6 +78,7 @@ def test_a_validator_run_has_a_folder_of_its_own(
     assert [row['name'] for row in rows] == ['speed', 'shield, 2 problems, seed 5']
 
 
+@pytest.mark.nightly
 def test_a_model_is_measured_beside_plain_generate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def last_step(run: Path) -> str:
     return '' if checkpoint is None else checkpoint.name
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_path: Path) -> None:
     run = tmp_path / 'broken'

@@ -131,6 +131,7 @@ def test_progress_ends_at_what_was_expected() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_real_model_gives_the_same_report_again(tiny: Path, tmp_path: Path) -> None:
     problems, source = load_problems(BENCH, most=1), load_source(BENCH, 'test')
     for name in ('one', 'two'):

@@ -161,6 +161,7 @@ def _held_out() -> list[dict[str, str]]:
     ]
 
 
+@pytest.mark.nightly
 def test_larger_problems_are_told_by_their_size(tiny: Path) -> None:
     options = Options(BENCH, seed=2, max_new_tokens=2)
     found = studies.larger(load_subject(tiny), options, 1)

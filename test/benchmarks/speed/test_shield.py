@@ -60,6 +60,7 @@ def test_a_plan_that_the_shield_refuses_is_not_measured(small: Any) -> None:
         list(along(shield, ids, wrong, torch.randn(1, len(small))))
 
 
+@pytest.mark.nightly
 def test_the_figures_are_those_of_the_processor(
     small: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def test_the_long_plan_is_as_long_as_it_says() -> None:
     assert len(load_task(problem).problem.objects) == stress.LARGE_BLOCKS
 
 
+@pytest.mark.nightly
 def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, 'MIXED_PLANS', 60)
     monkeypatch.setattr(stress, 'SETTLED_PLANS', 30)

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from safegen_ros.benchmarks.stack.fault_runs import FAULTS, run_all
 from safegen_ros.robot.scene import load_scene
 
 
+@pytest.mark.nightly
 def test_random_faults_end_in_a_stop_or_well() -> None:
     chosen = ('noise', 'power_off', 'unplugged', 'mover_killed')
     runs = run_all(load_scene(), map(FAULTS.index, chosen), jobs=4)

@@ -16,6 +16,7 @@ from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import load_task
 
 
+@pytest.mark.nightly
 def test_no_goal_of_several_clients_is_lost_or_mixed_up(ros_domain: int) -> None:
     told: list[tuple[Any, ...]] = []
     report = bench_goals.measure(17, 2, lambda *news: told.append(news))

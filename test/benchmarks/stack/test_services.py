@@ -24,6 +24,7 @@ def test_its_server_answers_the_planners_backend_with_its_text() -> None:
     assert server.asked > 0
 
 
+@pytest.mark.nightly
 def test_every_figure_is_taken(ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_ros, '_STARTS', 1)
     told: list[tuple[str, int, int]] = []

@@ -40,7 +40,13 @@ arm_client.turn(json.load(sys.stdin))
 """
 
 
-@pytest.fixture(scope='module', params=TRANSPORTS)
+@pytest.fixture(
+    scope='module',
+    params=[
+        each if each == TRANSPORTS[0] else pytest.param(each, marks=pytest.mark.nightly)
+        for each in TRANSPORTS
+    ],
+)
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:

@@ -152,6 +152,7 @@ def test_the_order_of_a_text_tells_nothing(kit: DomainKit) -> None:
         assert all(lines == sorted(lines) for lines in lists)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(('name', 'family'), EVERY)
 def test_no_object_is_constrained_more_often_than_its_like(name: str, family: str) -> None:
