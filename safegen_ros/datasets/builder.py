@@ -19,11 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from safegen_ros.datasets.failures import DatasetError, RecipeError, writing
 from safegen_ros.datasets.files import LinesFile, folder_digest, tree_digest, write_atomically
 from safegen_ros.datasets.manifest import MANIFEST, Manifest, is_whole
+from safegen_ros.datasets.recipes import BaseRecipe
 from safegen_ros.datasets.workers import Workers
 
 RECIPE = 'recipe.json'
@@ -36,19 +37,8 @@ Notify = Callable[[str, int, int], None]
 """Takes a stage, what is done of it, and how much there is."""
 
 
-class BuiltRecipe(Protocol):
-    """Everything that decides the bytes of a dataset."""
-
-    @property
-    def digest(self) -> str:
-        """What tells it from every other recipe."""
-
-    def to_json(self) -> str:
-        """The text of its file."""
-
-
 _T = TypeVar('_T')
-_R = TypeVar('_R', bound=BuiltRecipe)
+_R = TypeVar('_R', bound=BaseRecipe)
 
 
 @dataclass(frozen=True)
@@ -172,7 +162,7 @@ def open_folder(folder: Path, recipe: _R, load: Callable[[Path], _R]) -> None:
     write_atomically(path, recipe.to_json().encode())
 
 
-def _difference(one: BuiltRecipe, other: BuiltRecipe) -> str:
+def _difference(one: BaseRecipe, other: BaseRecipe) -> str:
     """The first thing in which two recipes differ; empty when they are equal."""
     ours, theirs = (dict(_leaves(json.loads(each.to_json()), '')) for each in (one, other))
     for place in [*ours, *theirs]:
@@ -208,7 +198,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 def finish(
     folder: Path,
-    recipe: BuiltRecipe,
+    recipe: BaseRecipe,
     digests: Mapping[str, str],
     texts: Mapping[str, str],
     folders: Mapping[str, str] | None = None,

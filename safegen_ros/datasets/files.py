@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from safegen_ros.datasets.failures import DatasetError, writing
+from safegen_ros.schema import Source
 
 _CHUNK = 1 << 20
+_Row = TypeVar('_Row')
 
 
 def file_digest(path: Path) -> str:
@@ -113,10 +115,7 @@ def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
         raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
 
 
-def require_fields(values: Any, names: tuple[str, ...], place: str) -> None:
-    """Raises `DatasetError` unless a line holds an object with these fields in this order."""
-    if not isinstance(values, dict) or tuple(values) != names:
-        raise DatasetError(
-            f'{place}: the fields are not those of a row, in order: {" ".join(names)}: '
-            'build the dataset again'
-        )
+def read_row(kind: type[_Row], values: Any, place: str) -> _Row:
+    """What a line holds, as a row; raises `DatasetError` where it is none."""
+    source = Source(place, lambda message: DatasetError(f'{message}, or build the dataset again'))
+    return source.read(kind, values)

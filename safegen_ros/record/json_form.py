@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-import types
-import typing
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import IntEnum
-from functools import cache
 from typing import Any
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.schema import Source
 from safegen_ros.untrusted import unhidden
 
 
@@ -48,40 +46,4 @@ def typed(kind: Any, data: Any, place: str) -> Any:
     Raises:
         RecordError: a field is missing, unknown or of another type.
     """
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _typed_record(kind, data, place)
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple and isinstance(data, list):
-        kinds = [inner[0]] * len(data) if inner[-1] is Ellipsis else list(inner)
-        if len(kinds) == len(data):
-            pairs = zip(kinds, data, strict=True)
-            return tuple(typed(k, item, f'{place}[{i}]') for i, (k, item) in enumerate(pairs))
-    if origin is dict and isinstance(data, dict):
-        return {name: typed(inner[1], item, f'{place}.{name}') for name, item in data.items()}
-    if origin in (typing.Union, types.UnionType):
-        return None if data is None else typed(inner[0], data, place)
-    named = isinstance(kind, type) and issubclass(kind, IntEnum) and isinstance(data, str)
-    if named and data in kind.__members__:
-        return kind[data]
-    if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
-        return float(data)
-    if kind in (int, str, bool) and type(data) is kind:
-        return data
-    raise RecordError(f'{place}: {data!r} is not {getattr(kind, "__name__", kind)}')
-
-
-@cache
-def _fields_of(kind: type) -> tuple[dict[str, Any], frozenset[str]]:
-    """The types of a record's fields, and the names of those that must be there."""
-    # A field that came with a later version is at its default in what an earlier one wrote.
-    needed = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
-    return typing.get_type_hints(kind), frozenset(needed)
-
-
-def _typed_record(kind: type, data: Any, place: str) -> Any:
-    hints, needed = _fields_of(kind)
-    if not isinstance(data, dict):
-        raise RecordError(f'{place}: {data!r} is not {kind.__name__}')
-    if wrong := (needed - data.keys()) | (data.keys() - hints.keys()):
-        raise RecordError(f'{place}: fields missing or unknown: {", ".join(sorted(wrong))}')
-    return kind(**{name: typed(hints[name], data[name], f'{place}.{name}') for name in data})
+    return Source('', RecordError).read(kind, data, place)

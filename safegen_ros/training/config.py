@@ -7,19 +7,20 @@ The defaults of the optimizer are those of table V of SafeGen-LLM for SFT, where
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 import yaml
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.schema import Rule, Source, between
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.formats import FORMATS
 
+Count = Annotated[int, between(1)]
+Positive = Annotated[float, Rule(lambda value: value > 0, 'take a number greater than 0')]
 Schedule = Literal['cosine', 'warmup_stable_decay', 'constant']
 
 
@@ -43,11 +44,11 @@ class NetworkConfig:
         start: folder of a model of this shape whose weights it begins with; empty for random ones.
     """
 
-    width: int = 128
-    layers: int = 4
-    heads: int = 4
-    mlp: int = 352
-    context: int = 512
+    width: Count = 128
+    layers: Count = 4
+    heads: Count = 4
+    mlp: Count = 352
+    context: Count = 512
     state_weight: float = 0.5
     compiled: bool = False
     start: str = ''
@@ -102,10 +103,10 @@ class DataConfig:
     tokens: Literal['text', 'words'] = 'text'
     style: str = 'text'
     reward: str = ''
-    formats: dict[str, float] = field(default_factory=lambda: {'pddl': 1.0})
-    repair_share: float = 0.0
+    formats: dict[str, Positive] = field(default_factory=lambda: {'pddl': 1.0})
+    repair_share: Annotated[float, between(0, 1)] = 0.0
     validation: int = 64
-    shares: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, Positive] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +129,15 @@ class OptimizerConfig:
     """
 
     method: Literal['adamw', 'muon'] = 'adamw'
-    batch: int = 4
-    accumulate: int = 2
-    learning_rate: float = 2e-4
+    batch: Count = 4
+    accumulate: Count = 2
+    learning_rate: Positive = 2e-4
     schedule: Schedule = 'cosine'
     warmup: float = 0.1
     decay: float = 0.2
     weight_decay: float = 0.05
     beta2: float = 0.999
-    clip: float = 1.0
+    clip: Positive = 1.0
     precision: Literal['float32', 'bfloat16'] = 'float32'
 
 
@@ -152,11 +153,11 @@ class BudgetConfig:
         save_steps: steps between checkpoints, and between validations.
     """
 
-    steps: int = 0
-    epochs: float = 3.0
-    max_length: int = 4096
-    log_steps: int = 50
-    save_steps: int = 500
+    steps: Annotated[int, between(0)] = 0
+    epochs: Annotated[float, between(0)] = 3.0
+    max_length: Count = 4096
+    log_steps: Count = 50
+    save_steps: Count = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class GrpoConfig:
     """Group relative policy optimisation (SafeGen-LLM section IV-C, tables V to VII).
 
     Attributes:
-        generations: completions of each prompt.
+        generations: completions of each prompt, whose rewards are compared.
         temperature: of the sampling.
         top_p: share of the probability that is kept at each token.
         kl: weight of the divergence from the model at the start.
@@ -174,7 +175,7 @@ class GrpoConfig:
         vllm: whether completions come from vLLM where it is installed.
     """
 
-    generations: int = 8
+    generations: Annotated[int, between(2)] = 8
     temperature: float = 0.6
     top_p: float = 1.0
     kl: float = 0.01
@@ -231,124 +232,75 @@ def load_config(path: str | Path) -> TrainConfig:
         raise ConfigError(f'{path}: is nested too deeply: flatten it') from error
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f'{path}: is not YAML: {error}') from error
-    config: TrainConfig = _build(TrainConfig, data if data is not None else {}, str(path))
-    for fault in _faults(config):
-        raise ConfigError(f'{path}: {fault}')
+    file = Source(str(path), ConfigError)
+    config = file.read(TrainConfig, data if data is not None else {})
+    file.choices(config.data.formats, 'data.formats', FORMATS)
+    if config.data.world == 'pddl3':
+        file.choices(config.data.shares, 'data.shares', domain_folders())
+    for wrong, message in (*_rules(config), *_grpo_rules(config, config.grpo)):
+        if wrong:
+            raise ConfigError(f'{path}: {message}')
     return config
 
 
-def _build(kind: type[Any], data: Any, place: str) -> Any:
-    if not isinstance(data, dict):
-        raise ConfigError(f'{place}: expected keys and values, found {type(data).__name__}')
-    hints = get_type_hints(kind)
-    known = [item.name for item in fields(kind)]
-    values = {}
-    for key, value in data.items():
-        if key not in known:
-            raise ConfigError(f'{place}: unknown key {key!r}: known keys are {" ".join(known)}')
-        values[key] = _value(hints[key], value, f'{place}: {key}')
-    return kind(**values)
-
-
-def _value(wanted: Any, value: Any, place: str) -> Any:
-    """A value of YAML as what a field wants."""
-    if isinstance(wanted, UnionType):  # of a section and None
-        section = next(part for part in get_args(wanted) if part is not type(None))
-        return None if value is None else _value(section, value, place)
-    if is_dataclass(wanted):
-        return _build(wanted, value, place)  # type: ignore[arg-type]
-    if get_origin(wanted) is Literal:
-        if value not in get_args(wanted):
-            known = ' '.join(get_args(wanted))
-            raise ConfigError(f'{place} must be one of {known}, found {reprlib.repr(value)[:200]}')
-        return value
-    if get_origin(wanted) is tuple:
-        if not isinstance(value, list):
-            raise ConfigError(f'{place} must be a list, found {reprlib.repr(value)[:200]}')
-        inner = get_args(wanted)
-        each = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
-        if len(each) != len(value):
-            raise ConfigError(
-                f'{place} must have {len(each)} items, found {reprlib.repr(value)[:200]}'
-            )
-        return tuple(_value(kind, item, place) for kind, item in zip(each, value, strict=True))
-    if get_origin(wanted) is dict:
-        if not isinstance(value, dict):
-            raise ConfigError(
-                f'{place}: expected keys and values, found {reprlib.repr(value)[:200]}'
-            )
-        return {str(k): _value(get_args(wanted)[1], v, f'{place}: {k}') for k, v in value.items()}
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not wanted:
-        raise ConfigError(
-            f'{place} must be of type {wanted.__name__}, found {reprlib.repr(value)[:200]}'
-        )
-    return value
-
-
-def _faults(config: TrainConfig) -> Iterator[str]:
-    """What is wrong with a recipe, beside types."""
-    model, data, optimizer, budget = config.model, config.data, config.optimizer, config.budget
-    positive: dict[str, float] = {
-        'optimizer.batch': optimizer.batch, 'optimizer.accumulate': optimizer.accumulate,
-        'optimizer.learning_rate': optimizer.learning_rate, 'optimizer.clip': optimizer.clip,
-        'budget.max_length': budget.max_length, 'budget.log_steps': budget.log_steps,
-        'budget.save_steps': budget.save_steps,
-        'budget.steps or budget.epochs': budget.steps or budget.epochs,
-        'data.formats': min(data.formats.values(), default=0),
-        'data.shares': min(data.shares.values(), default=1),
-    }  # fmt: skip
-    network = model.network
+def _rules(config: TrainConfig) -> Iterator[tuple[bool, str]]:
+    """What must not be, beside types and ranges, each with what to say of it."""
+    model, network, budget = config.model, config.model.network, config.budget
+    yield not config.data.formats, 'data.formats: name a format'
+    yield not budget.steps and not budget.epochs, 'budget.steps or budget.epochs must be above 0'
+    yield (
+        bool(model.base) == (network is not None),
+        'model: give either base, the folder of a model, or network, a new one',
+    )
     if network is not None:
-        positive |= {f'model.network.{name}': getattr(network, name)
-                     for name in ('width', 'layers', 'heads', 'mlp', 'context')}  # fmt: skip
-    for key, value in positive.items():
-        if value <= 0:
-            yield f'{key} must be greater than 0, found {value}'
-    for form in data.formats:
-        if form not in FORMATS:
-            yield f'data.formats: there is no format {form!r}: use {" ".join(FORMATS)}'
-    for domain in data.shares if data.world == 'pddl3' else ():
-        if domain not in domain_folders():
-            yield f'data.shares: there is no domain {domain!r}: use {" ".join(domain_folders())}'
-    if bool(model.base) == (network is not None):
-        yield 'model: give either base, the folder of a model, or network, a new one'
-    if network is not None and network.width % (2 * network.heads):
-        yield 'model.network.width must be a multiple of twice model.network.heads'
-    if network is not None and (model.lora is not None or model.four_bit):
-        yield 'model: a new network is trained whole: leave lora and four_bit out'
-    if network is None and optimizer.method == 'muon':
-        yield 'optimizer.method muon is for a new network: use adamw'
-    if model.four_bit and model.lora is None:
-        yield 'model: weights of 4 bits cannot be trained: add lora'
-    if not 0 <= data.repair_share <= 1:
-        yield 'data.repair_share must be between 0 and 1'
-    if optimizer.schedule == 'warmup_stable_decay' and not budget.steps:
-        yield 'optimizer.schedule warmup_stable_decay needs budget.steps'
-    if config.stage == 'grpo':
-        yield from _grpo_faults(config)
+        yield (
+            bool(network.width % (2 * network.heads)),
+            'model.network.width must be a multiple of twice model.network.heads',
+        )
+        yield (
+            model.lora is not None or model.four_bit,
+            'model: a new network is trained whole: leave lora and four_bit out',
+        )
+    yield (
+        network is None and config.optimizer.method == 'muon',
+        'optimizer.method muon is for a new network: use adamw',
+    )
+    yield (
+        model.four_bit and model.lora is None,
+        'model: weights of 4 bits cannot be trained: add lora',
+    )
+    yield (
+        config.optimizer.schedule == 'warmup_stable_decay' and not budget.steps,
+        'optimizer.schedule warmup_stable_decay needs budget.steps',
+    )
 
 
-def _grpo_faults(config: TrainConfig) -> Iterator[str]:
-    grpo = config.grpo
-    if not config.model.base:
-        yield 'stage grpo starts from a model: give model.base'
-    if grpo is None:
-        yield 'stage grpo needs a section grpo: write `grpo: {}` for the defaults'
+def _grpo_rules(config: TrainConfig, grpo: GrpoConfig | None) -> Iterator[tuple[bool, str]]:
+    if config.stage != 'grpo':
         return
-    if grpo.generations < 2:
-        yield 'grpo.generations must be at least 2, since rewards are compared within a group'
-    if config.optimizer.batch * config.optimizer.accumulate % grpo.generations:
-        yield 'grpo.generations must divide optimizer.batch times optimizer.accumulate'
-    if not config.budget.steps:
-        yield 'stage grpo needs budget.steps, by which the curriculum goes'
-    if config.budget.max_length <= grpo.max_completion:
-        yield 'budget.max_length holds prompt and completion: raise it above grpo.max_completion'
-    if list(grpo.rewards) != sorted(set(grpo.rewards)) or len(grpo.rewards) != 8:
-        yield 'grpo.rewards must be 8 numbers, each greater than the one before'
+    yield not config.model.base, 'stage grpo starts from a model: give model.base'
+    if grpo is None:
+        yield True, 'stage grpo needs a section grpo: write `grpo: {}` for the defaults'
+        return
+    yield (
+        bool(config.optimizer.batch * config.optimizer.accumulate % grpo.generations),
+        'grpo.generations must divide optimizer.batch times optimizer.accumulate',
+    )
+    yield not config.budget.steps, 'stage grpo needs budget.steps, by which the curriculum goes'
+    yield (
+        config.budget.max_length <= grpo.max_completion,
+        'budget.max_length holds prompt and completion: raise it above grpo.max_completion',
+    )
+    yield (
+        list(grpo.rewards) != sorted(set(grpo.rewards)) or len(grpo.rewards) != 8,
+        'grpo.rewards must be 8 numbers, each greater than the one before',
+    )
     ends = [phase[0] for phase in grpo.curriculum]
-    if not ends or ends != sorted(set(ends)) or ends[-1] != 1:
-        yield 'grpo.curriculum must end phases at growing shares of training, the last at 1'
-    if any(min(phase[1:]) < 0 or sum(phase[1:]) <= 0 for phase in grpo.curriculum):
-        yield 'grpo.curriculum must give each phase shares that are not negative'
+    yield (
+        not ends or ends != sorted(set(ends)) or ends[-1] != 1,
+        'grpo.curriculum must end phases at growing shares of training, the last at 1',
+    )
+    yield (
+        any(min(phase[1:]) < 0 or sum(phase[1:]) <= 0 for phase in grpo.curriculum),
+        'grpo.curriculum must give each phase shares that are not negative',
+    )

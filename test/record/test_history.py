@@ -189,7 +189,7 @@ def test_without_runs_nothing_is_found_but_the_path_of_one(tmp_path: Path) -> No
     ('kind', 'data', 'words'),
     [
         ('dance', {}, "entry 1: nothing here is called 'dance'"),
-        ('end', {'error': 'NONE'}, 'entry 1: fields missing or unknown: message'),
+        ('end', {'error': 'NONE'}, "entry 1: field 'message' is missing"),
         ('end', {'error': ['NONE'], 'message': ''}, r'entry 1\.error'),
     ],
 )

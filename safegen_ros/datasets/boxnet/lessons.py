@@ -28,7 +28,9 @@ from safegen_ros.datasets.boxnet.draw import (
 from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.failures import RecipeError, writing
 from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.recipes import read_json
 from safegen_ros.datasets.workers import Workers
+from safegen_ros.schema import Source
 from safegen_ros.tasks.boxnet.astar import Routes, certificate
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
@@ -36,20 +38,6 @@ from safegen_ros.tasks.boxnet.reward import question
 from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask, steady_plan
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
-
-_FIELDS = (
-    'seed',
-    'tasks',
-    'refusals',
-    'validation',
-    'steps_of_each',
-    'sides',
-    'objects',
-    'shares',
-    'loose_arms',
-    'moved_away',
-    'grid',
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +87,11 @@ def load_lessons(path: Path) -> LessonRecipe:
     Raises:
         RecipeError: there is none, or it is no recipe.
     """
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-        recipe = LessonRecipe(
-            **{**values, 'sides': tuple(values['sides']), 'objects': tuple(values['objects'])}
-        )
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise RecipeError(
-            f'{path}: is no recipe of lessons: {error}: give {" ".join(_FIELDS)} in JSON'
-        ) from error
-    if not recipe.shares.keys() <= set(VARIANTS):
-        raise RecipeError(f'{path}: shares: name some of {", ".join(VARIANTS)}')
-    if not all(2 <= side <= recipe.grid for side in recipe.sides):
-        raise RecipeError(f'{path}: sides: take 2 to {recipe.grid}, which is the grid')
+    file = Source(str(path), RecipeError)
+    recipe = file.read(LessonRecipe, read_json(path))
+    file.choices(recipe.shares, 'shares', VARIANTS)
+    good = all(2 <= side <= recipe.grid for side in recipe.sides)
+    file.need(good, 'sides', recipe.sides, f'take 2 to {recipe.grid}, which is the grid')
     return recipe
 
 

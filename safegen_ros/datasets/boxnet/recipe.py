@@ -7,20 +7,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated
 
 from safegen_ros.datasets.boxnet.draw import VARIANTS, Size
 from safegen_ros.datasets.failures import RecipeError
+from safegen_ros.datasets.recipes import BaseRecipe, Name, Seed, check_version, read_json
 from safegen_ros.robot.families.known import FAMILIES
+from safegen_ros.schema import Source, between, one_of
 
 VERSION = 1
 """Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
 
-_LARGEST = 20
-_MOST = 1_000_000
+_Side = Annotated[int, between(2, 20)]
+_Count = Annotated[int, between(0, 1_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,17 @@ class Split:
     """
 
     name: str
-    variant: str
+    variant: Annotated[str, one_of(*VARIANTS)]
     held_out: bool
-    sizes: tuple[Size, ...]
-    objects: tuple[int, ...]
-    rows: int
-    each: int
-    arm: str = ''
+    sizes: tuple[tuple[_Side, _Side], ...]
+    objects: tuple[Annotated[int, between(1, 8)], ...]
+    rows: _Count
+    each: _Count
+    arm: Annotated[str, one_of('', *FAMILIES)] = ''
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
@@ -59,8 +60,8 @@ class Recipe:
         version: of the way from a recipe to a dataset.
     """
 
-    name: str
-    seed: int
+    name: Name
+    seed: Seed
     splits: tuple[Split, ...]
     version: int = VERSION
 
@@ -71,11 +72,6 @@ class Recipe:
             if not split['arm']:  # recipes are older than BoxNet3D, and their digests count
                 del split['arm']
         return json.dumps(values, indent=1) + '\n'
-
-    @property
-    def digest(self) -> str:
-        """What tells it from every other recipe."""
-        return sha256(self.to_json().encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,46 +113,16 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         RecipeError: there is none, it is no recipe, or it asks for what there is not.
     """
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError) as error:
-        raise RecipeError(f'{path}: cannot be read: {error}: name a recipe in JSON') from error
-    try:
-        recipe = Recipe(**{**values, 'splits': tuple(map(_split, values['splits']))})
-    except (TypeError, KeyError, ValueError) as error:
-        raise RecipeError(f'{path}: is no recipe: {error}: see the fields in the docs') from error
-    _check(recipe, str(path))
-    return recipe
-
-
-def _split(values: Any) -> Split:
-    sizes = tuple((width, height) for width, height in values['sizes'])
-    return Split(**{**values, 'sizes': sizes, 'objects': tuple(values['objects'])})
-
-
-def _check(recipe: Recipe, source: str) -> None:
-    def need(holds: bool, place: str, cure: str) -> None:
-        if not holds:
-            raise RecipeError(f'{source}: {place}: {cure}')
-
-    need(recipe.version == VERSION, 'version', f'this makes {VERSION}')
-    need(isinstance(recipe.name, str) and recipe.name.isprintable(), 'name', 'give a name')
-    need(type(recipe.seed) is int and recipe.seed >= 0, 'seed', 'take a whole number')
+    file = Source(str(path), RecipeError)
+    recipe = file.read(Recipe, read_json(path))
+    check_version(file, recipe.version, VERSION)
     names = [split.name for split in recipe.splits]
-    need(0 < len(names) == len(set(names)), 'splits', 'give each a name of its own')
+    file.need(0 < len(names) == len(set(names)), 'splits', names, 'give each a name of its own')
     for split in recipe.splits:
-        place = f'splits.{split.name!s:.40}'
-        plain = isinstance(split.name, str) and split.name.isidentifier() and split.name.isascii()
-        need(plain, place, 'its name is that of a file: use letters, digits and _')
-        known = ('', *FAMILIES)
-        need(split.arm in known, f'{place}.arm', f'use one of {", ".join(FAMILIES)}, or none')
-        need(split.variant in VARIANTS, f'{place}.variant', f'use one of {", ".join(VARIANTS)}')
-        need(type(split.held_out) is bool, f'{place}.held_out', 'write true or false')
-        sides = [side for size in split.sizes for side in size]
-        sizes = sides and all(type(side) is int and 2 <= side <= _LARGEST for side in sides)
-        need(bool(sizes), f'{place}.sizes', f'take sides of 2 to {_LARGEST}')
-        counts = [type(count) is int and 1 <= count <= 8 for count in split.objects]
-        need(bool(counts) and all(counts), f'{place}.objects', 'take 1 to 8')
-        for name, value in (('rows', split.rows), ('each', split.each)):
-            good = type(value) is int and 0 <= value <= _MOST
-            need(good, f'{place}.{name}', f'take 0 to {_MOST:,}')
+        plain = split.name.isidentifier() and split.name.isascii()
+        cure = 'its name is that of a file: use letters, digits and _'
+        file.need(plain, 'splits.name', split.name, cure)
+        for field in ('sizes', 'objects'):
+            values = getattr(split, field)
+            file.need(bool(values), f'splits.{split.name}.{field}', [], 'name some')
+    return recipe

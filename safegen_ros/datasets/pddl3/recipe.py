@@ -6,15 +6,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from safegen_ros.datasets.failures import RecipeError
 from safegen_ros.datasets.pddl3.rows import SPLITS, Split
+from safegen_ros.datasets.recipes import (
+    BaseRecipe,
+    BlockSize,
+    Name,
+    Seed,
+    check_version,
+    read_json,
+)
 from safegen_ros.errors import SafegenError
+from safegen_ros.schema import Source, between
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
@@ -26,7 +35,6 @@ QUOTAS: Mapping[Split, int] = {'train': 500, 'test': 50, 'test_family': 25, 'tes
 
 _PATIENCE = 25  # candidates for every row that is asked for, until a domain is given up
 _MOST_ROWS = 10_000_000
-_MOST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +49,10 @@ class DomainRecipe:
         held_out: families that only `test_family` has.
     """
 
-    quotas: Mapping[Split, int]
-    paper_share: float
+    quotas: Mapping[Split, Annotated[int, between(0, _MOST_ROWS)]]
+    paper_share: Annotated[int | float, between(0, 1)]
     sizes: Mapping[str, tuple[int, int]]
-    weights: Mapping[str, int]
+    weights: Mapping[str, Annotated[int, between(1, 1_000_000)]]
     held_out: tuple[str, ...] = ()
 
     @property
@@ -54,7 +62,7 @@ class DomainRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
@@ -67,22 +75,13 @@ class Recipe:
         version: of the way from a recipe to a dataset.
     """
 
-    name: str
-    seed: int
+    name: Name
+    seed: Seed
     domains: Mapping[str, DomainRecipe]
-    block_size: int = 50
+    block_size: BlockSize = 50
     val: bool = True
     pddl_files: tuple[Split, ...] = ('train', 'test')
     version: int = field(default=VERSION)
-
-    def to_json(self) -> str:
-        """The text of its file."""
-        return json.dumps(asdict(self), indent=1) + '\n'
-
-    @property
-    def digest(self) -> str:
-        """What tells it from every other recipe."""
-        return sha256(self.to_json().encode()).hexdigest()
 
     def candidates_digest(self, domain: str) -> str:
         """What tells its candidates of a domain from those of every other recipe.
@@ -157,14 +156,7 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         RecipeError: there is none, or it is not a recipe, or asks for what there is not.
     """
-    try:
-        text = path.read_text(encoding='utf-8')
-        values = json.loads(text)
-    except OSError as error:
-        raise RecipeError(f'{path}: cannot be read: {error.strerror}: name a recipe') from error
-    except ValueError as error:
-        raise RecipeError(f'{path}: is not JSON: {error}: mend it') from error
-    return recipe_of(values, str(path))
+    return recipe_of(read_json(path), str(path))
 
 
 def recipe_of(values: Any, source: str) -> Recipe:
@@ -177,131 +169,49 @@ def recipe_of(values: Any, source: str) -> Recipe:
     Raises:
         RecipeError: as `load_recipe`.
     """
-    reader = _Reader(source)
-    top = reader.fields(
-        values, '', ('name', 'seed', 'domains', 'block_size', 'val', 'pddl_files', 'version')
-    )
-    if top['version'] != VERSION:
-        raise reader.error('version', f'is {top["version"]!r}', f'this program makes {VERSION}')
-    name = top['name']
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise reader.error('name', f'is {name!r}', 'give the dataset a name')
-    if not isinstance(top['val'], bool):
-        raise reader.error('val', f'is {top["val"]!r}', 'write true or false')
-    domains = {
-        domain: _domain(reader, domain, wanted)
-        for domain, wanted in reader.mapping(top['domains'], 'domains').items()
-    }
-    recipe = Recipe(
-        name,
-        reader.number(top['seed'], 'seed', 0, _MOST_SEED),
-        domains,
-        reader.number(top['block_size'], 'block_size', 1, 10_000),
-        top['val'],
-        tuple(reader.choices(top['pddl_files'], 'pddl_files', SPLITS)),
-    )
+    file = Source(source, RecipeError)
+    recipe = file.read(Recipe, values)
+    check_version(file, recipe.version, VERSION)
+    domains = {name: _checked(file, name, wanted) for name, wanted in recipe.domains.items()}
+    recipe = replace(recipe, domains=domains)
     if not any(recipe.total(split) for split in SPLITS):
-        raise reader.error('domains', 'ask for no row', 'raise a quota')
+        raise file.fault('domains', 'ask for no row', 'raise a quota')
     return recipe
 
 
-def _domain(reader: _Reader, name: str, values: Any) -> DomainRecipe:
-    place = f'domains.{name}'
-    kit = kits().get(name)
+def _checked(file: Source, name: str, wanted: DomainRecipe) -> DomainRecipe:
+    """A domain's recipe in the one order of splits and sizes; raises for what there is not."""
+    place, kit, quotas = f'domains.{name}', kits().get(name), wanted.quotas
     if kit is None:
-        raise reader.error(place, 'there is no such domain', f'use {" ".join(kits())}')
-    own = reader.fields(values, place, ('quotas', 'paper_share', 'sizes', 'weights', 'held_out'))
-    asked = reader.fields(own['quotas'], f'{place}.quotas', SPLITS)
-    quotas: dict[Split, int] = {
-        split: reader.number(
-            asked[split], f'{place}.quotas.{split}', int(split == 'train'), _MOST_ROWS
-        )
-        for split in SPLITS
-    }
+        raise file.fault(place, 'there is no such domain', f'use {" ".join(kits())}')
+    file.keys(quotas, f'{place}.quotas', SPLITS)
+    file.need(quotas['train'] > 0, f'{place}.quotas.train', 0, f'take 1 to {_MOST_ROWS:,}')
     if quotas['test_renamed'] > quotas['train']:
-        raise reader.error(
-            f'{place}.quotas.test_renamed', 'exceeds train, of which it is made', 'lower it'
-        )
-    share = own['paper_share']
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-        raise reader.error(f'{place}.paper_share', f'is {share!r}', 'take a number from 0 to 1')
-    ranges = reader.fields(own['sizes'], f'{place}.sizes', [p.name for p in kit.parameters])
-    sizes = {
-        p.name: reader.range(ranges[p.name], f'{place}.sizes.{p.name}', p.least, p.most)
-        for p in kit.parameters
-    }
-    weights = {
-        family: reader.number(weight, f'{place}.weights.{family}', 1, 1_000_000)
-        for family, weight in reader.mapping(own['weights'], f'{place}.weights').items()
-    }
-    reader.choices(list(weights), f'{place}.weights', list(kit.families))
-    held_out = reader.choices(own['held_out'], f'{place}.held_out', list(weights))
-    wanted = DomainRecipe(quotas, share, sizes, weights, tuple(held_out))
-    _check_families(reader, place, kit, wanted)
-    return wanted
-
-
-def _check_families(reader: _Reader, place: str, kit: DomainKit, wanted: DomainRecipe) -> None:
-    if wanted.quotas['test_family'] and not wanted.held_out:
-        raise reader.error(
-            f'{place}.held_out', 'is empty, but test_family asks for rows', 'name a family'
-        )
+        what = 'exceeds train, of which it is made'
+        raise file.fault(f'{place}.quotas.test_renamed', what, 'lower it')
+    file.keys(wanted.sizes, f'{place}.sizes', [p.name for p in kit.parameters])
+    for parameter in kit.parameters:
+        at, (low, high) = f'{place}.sizes.{parameter.name}', wanted.sizes[parameter.name]
+        for value in (low, high):
+            holds, cure = between(parameter.least, parameter.most)
+            file.need(holds(value), at, value, cure)
+        file.need(low <= high, at, [low, high], 'write [smallest, largest]')
+    # The bytes of a recipe, and so its digest, and the draws of sizes follow these orders.
+    sizes = {p.name: wanted.sizes[p.name] for p in kit.parameters}
+    wanted = replace(wanted, quotas={split: quotas[split] for split in SPLITS}, sizes=sizes)
+    file.need(bool(wanted.weights), f'{place}.weights', {}, 'name a family')
+    file.choices(wanted.weights, f'{place}.weights', list(kit.families))
+    file.choices(wanted.held_out, f'{place}.held_out', list(wanted.weights))
+    if quotas['test_family'] and not wanted.held_out:
+        what = 'is empty, but test_family asks for rows'
+        raise file.fault(f'{place}.held_out', what, 'name a family')
     if set(wanted.weights) == set(wanted.held_out):
-        raise reader.error(f'{place}.weights', 'leave no family to train on', 'add one')
+        raise file.fault(f'{place}.weights', 'leave no family to train on', 'add one')
     for family in wanted.weights:
         if not _fits_somewhere(kit, wanted, family):
             ranges = ', '.join(f'{low} to {high} {n}' for n, (low, high) in wanted.sizes.items())
-            raise reader.error(
+            raise file.fault(
                 f'{place}.sizes', f'family {family!r} has no problem of {ranges}',
                 'widen a range or leave the family out of the weights',
             )  # fmt: skip
-
-
-class _Reader:
-    """Takes values of a recipe file apart; every error names the place."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def error(self, place: str, what: str, cure: str) -> RecipeError:
-        return RecipeError(f'{self._source}: {place + ": " if place else ""}{what}: {cure}')
-
-    def mapping(self, value: Any, place: str) -> dict[str, Any]:
-        if not isinstance(value, dict) or not value:
-            raise self.error(place, f'is {_short(value)}', 'write an object with fields')
-        return value
-
-    def fields(self, value: Any, place: str, names: Sequence[str]) -> dict[str, Any]:
-        found = self.mapping(value, place)
-        for name in found:
-            if name not in names:
-                raise self.error(place, f'unknown field {name!r}', f'use {" ".join(names)}')
-        for name in names:
-            if name not in found:
-                raise self.error(place, f'field {name!r} is missing', 'add it')
-        return found
-
-    def number(self, value: Any, place: str, least: int, most: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self.error(place, f'is {_short(value)}', f'take {least:,} to {most:,}')
-        return value
-
-    def range(self, value: Any, place: str, least: int, most: int) -> tuple[int, int]:
-        if not isinstance(value, (list, tuple)) or len(value) != 2:
-            raise self.error(place, f'is {_short(value)}', 'write [smallest, largest]')
-        low, high = (self.number(each, place, least, most) for each in value)
-        if low > high:
-            raise self.error(place, f'is {_short(value)}', 'write [smallest, largest]')
-        return low, high
-
-    def choices(self, value: Any, place: str, known: Sequence[Any]) -> list[Any]:
-        if not isinstance(value, (list, tuple)):
-            raise self.error(place, f'is {_short(value)}', 'write a list')
-        for each in value:
-            if each not in known:
-                raise self.error(place, f'there is no {each!r}', f'use {" ".join(known)}')
-        return list(value)
-
-
-def _short(value: Any) -> str:
-    return repr(value)[:60]
+    return wanted

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import read_lines, require_fields
+from safegen_ros.datasets.files import read_lines, read_row
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import domain_text
@@ -72,13 +72,6 @@ class Row:
         return json.dumps(values, ensure_ascii=False) + '\n'
 
 
-_FIELDS = tuple(field.name for field in fields(Row))
-_PLAIN: dict[str, tuple[type, ...]] = {
-    'paper_size': (bool,), 'number': (int,), 'reference_length': (int,), 'difficulty': (float, int),
-    'operators': (list,), 'size': (list,),
-}  # fmt: skip
-
-
 def row_of(values: Any, place: str) -> Row:
     """A row from the values of its line.
 
@@ -89,15 +82,13 @@ def row_of(values: Any, place: str) -> Row:
     Raises:
         DatasetError: it is no row.
     """
-    require_fields(values, _FIELDS, place)
-    for name, value in values.items():
-        if not isinstance(value, _PLAIN.get(name, (str,))):
-            raise DatasetError(f'{place}: {name} is {value!r}: build the dataset again')
     try:
-        size = tuple((part['parameter'], part['value']) for part in values['size'])
+        pairs = [[part['parameter'], part['value']] for part in values['size']]
     except (TypeError, KeyError) as error:
-        raise DatasetError(f'{place}: size is unreadable: build the dataset again') from error
-    return Row(**{**values, 'size': size, 'operators': tuple(values['operators'])})
+        raise DatasetError(
+            f'{place}: is no row, its size is unreadable: build the dataset again'
+        ) from error
+    return read_row(Row, {**values, 'size': pairs}, place)
 
 
 def read_rows(path: Path) -> Iterator[Row]:

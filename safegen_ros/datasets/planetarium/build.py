@@ -15,6 +15,7 @@ from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import read_row
 from safegen_ros.datasets.manifest import check_files
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
@@ -22,7 +23,6 @@ from safegen_ros.datasets.planetarium.pairs import (
     Pair,
     kits,
     make_pairs,
-    pair_of,
     read_pairs,
     size_bin,
 )
@@ -167,7 +167,7 @@ def _blocks(recipe: Recipe) -> dict[str, list[tuple[Recipe, list[Item]]]]:
 def _statistics(lines: Iterator[tuple[str, str]]) -> dict[str, str]:
     statistics = Statistics()
     for line, place in lines:
-        statistics.add(pair_of(json.loads(line), place))
+        statistics.add(read_row(Pair, json.loads(line), place))
     return {STATISTICS: statistics.to_json()}
 
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import read_lines, require_fields
+from safegen_ros.datasets.files import read_lines, read_row
 from safegen_ros.datasets.planetarium.blocksworld import BlocksWorldKit
 from safegen_ros.datasets.planetarium.floortile import FloorTileKit
 from safegen_ros.datasets.planetarium.gripper import GripperKit
@@ -83,27 +81,6 @@ class Pair:
         return json.dumps(asdict(self), ensure_ascii=False) + '\n'
 
 
-_PLAIN: Mapping[str, type] = {'placeholder': bool, 'propositions': int, 'fold': int}
-_FIELDS = tuple(field.name for field in fields(Pair))
-
-
-def pair_of(values: Any, place: str) -> Pair:
-    """A row from the values of its line.
-
-    Args:
-        values: what the line holds.
-        place: file and line, for messages.
-
-    Raises:
-        DatasetError: it is no row.
-    """
-    require_fields(values, _FIELDS, place)
-    for name, value in values.items():
-        if type(value) is not _PLAIN.get(name, str):
-            raise DatasetError(f'{place}: {name} is {value!r}: build the dataset again')
-    return Pair(**values)
-
-
 def read_pairs(path: Path) -> Iterator[Pair]:
     """The rows of a file, one after the other.
 
@@ -111,7 +88,7 @@ def read_pairs(path: Path) -> Iterator[Pair]:
         DatasetError: it cannot be read, or a line is no row.
     """
     for values, place in read_lines(path):
-        yield pair_of(values, place)
+        yield read_row(Pair, values, place)
 
 
 def make_problem(task: Task, number: int) -> tuple[Problem, Sequence[Atom]]:

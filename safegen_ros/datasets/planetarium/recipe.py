@@ -4,17 +4,24 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from safegen_ros.datasets.failures import RecipeError
 from safegen_ros.datasets.planetarium.layouts import Task, space_of, tasks_of
 from safegen_ros.datasets.planetarium.pairs import kits
+from safegen_ros.datasets.recipes import (
+    BaseRecipe,
+    BlockSize,
+    Name,
+    Seed,
+    check_version,
+    read_json,
+)
+from safegen_ros.schema import Source, between
 
 VERSION = 1
 """Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
@@ -28,11 +35,11 @@ PAPER: Mapping[str, Mapping[str, int]] = {
 }
 """Rows of each split in table 1 of the paper."""
 
-_MOST = 10_000_000
+_Count = Annotated[int, between(0, 10_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
@@ -44,21 +51,12 @@ class Recipe:
         version: of the way from a recipe to a dataset.
     """
 
-    name: str = 'planetarium'
-    seed: int = 0
-    pairs: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: PAPER)
+    name: Name = 'planetarium'
+    seed: Seed = 0
+    pairs: Mapping[str, Mapping[str, _Count]] = field(default_factory=lambda: PAPER)
     shuffled: bool = False
-    block_size: int = 100
+    block_size: BlockSize = 100
     version: int = VERSION
-
-    def to_json(self) -> str:
-        """The text of its file."""
-        return json.dumps(asdict(self), indent=1) + '\n'
-
-    @property
-    def digest(self) -> str:
-        """What tells it from every other recipe."""
-        return sha256(self.to_json().encode()).hexdigest()
 
     def total(self, split: str) -> int:
         """Rows of a split."""
@@ -148,11 +146,7 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         RecipeError: there is none, it is no recipe, or it asks for what there is not.
     """
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError) as error:
-        raise RecipeError(f'{path}: cannot be read: {error}: name a recipe in JSON') from error
-    return recipe_of(values, str(path))
+    return recipe_of(read_json(path), str(path))
 
 
 def recipe_of(values: Any, source: str) -> Recipe:
@@ -165,29 +159,11 @@ def recipe_of(values: Any, source: str) -> Recipe:
     Raises:
         RecipeError: as `load_recipe`.
     """
-    known = asdict(Recipe())
-    if not isinstance(values, dict) or not values.keys() <= known.keys():
-        raise RecipeError(f'{source}: is no recipe: use the fields {" ".join(known)}')
-    given = {**known, **values}
-    if given['version'] != VERSION:
-        raise RecipeError(f'{source}: version: is {given["version"]!r}: this makes {VERSION}')
-    if not isinstance(given['name'], str) or not given['name'].isprintable() or not given['name']:
-        raise RecipeError(f'{source}: name: is {given["name"]!r}: give the dataset a name')
-    if type(given['shuffled']) is not bool:
-        raise RecipeError(f'{source}: shuffled: is {given["shuffled"]!r}: write true or false')
-    for name, least, most in (('seed', 0, 2**63 - 1), ('block_size', 1, 10_000)):
-        _check_number(f'{source}: {name}', given[name], least, most)
-    pairs = given['pairs']
-    if not isinstance(pairs, dict) or not pairs or not pairs.keys() <= kits().keys():
-        raise RecipeError(f'{source}: pairs: name domains of {" ".join(kits())}')
-    for domain, wanted in pairs.items():
-        if not isinstance(wanted, dict) or tuple(wanted) != SPLITS:
-            raise RecipeError(f'{source}: pairs.{domain}: give rows of {" and ".join(SPLITS)}')
-        for split, count in wanted.items():
-            _check_number(f'{source}: pairs.{domain}.{split}', count, 0, _MOST)
-    return Recipe(**given)
-
-
-def _check_number(place: str, value: Any, least: int, most: int) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise RecipeError(f'{place}: is {value!r}: take {least:,} to {most:,}')
+    file = Source(source, RecipeError)
+    recipe = file.read(Recipe, values)
+    check_version(file, recipe.version, VERSION)
+    file.need(bool(recipe.pairs), 'pairs', recipe.pairs, f'name domains of {" ".join(kits())}')
+    file.choices(recipe.pairs, 'pairs', kits())
+    for domain, wanted in recipe.pairs.items():
+        file.keys(wanted, f'pairs.{domain}', SPLITS)
+    return recipe

@@ -136,8 +136,8 @@ def test_a_row_that_is_not_what_it_promises_is_found(
         ({'version': 2}, 'version'),
         ({'seed': -1}, 'seed'),
         ({'splits': []}, 'splits'),
-        ({'more': 1}, 'is no recipe'),
-        ({'splits': [{'name': 'a/b'}]}, 'is no recipe'),
+        ({'more': 1}, "unknown field 'more'"),
+        ({'splits': [{'name': 'a/b'}]}, "field 'variant' is missing"),
     ],
 )
 def test_a_recipe_that_asks_for_what_there_is_not_is_refused(

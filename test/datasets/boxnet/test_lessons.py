@@ -163,7 +163,7 @@ def test_a_recipe_that_is_none_is_told(tmp_path: Path) -> None:
     path = tmp_path / 'x.json'
     values = json.loads(MINI.read_text())
     for broken, said in (
-        ('{', 'no recipe of lessons'),
+        ('{', 'is not JSON'),
         (json.dumps({**values, 'shares': {'dreams': 1}}), 'shares'),
         (json.dumps({**values, 'sides': [1]}), 'sides'),
         (json.dumps({**values, 'more': 1}), 'more'),

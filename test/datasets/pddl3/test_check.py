@@ -137,8 +137,8 @@ def test_a_test_problem_among_the_training_rows_is_found(copy: Path) -> None:
     ('line', 'message'),
     [
         ('{', 'train.jsonl:1: is not JSON'),
-        ('[]', 'train.jsonl:1: the fields are not those of a row'),
-        ('{"id": "ferry-1"}', 'train.jsonl:1: the fields are not those of a row'),
+        ('[]', 'train.jsonl:1: is no row'),
+        ('{"id": "ferry-1"}', 'train.jsonl:1: is no row'),
     ],
 )
 def test_a_line_that_is_no_row_is_found(copy: Path, line: str, message: str) -> None:
@@ -153,9 +153,9 @@ def test_a_line_that_is_no_row_is_found(copy: Path, line: str, message: str) -> 
 
 def test_a_field_of_another_kind_is_found(small: Path) -> None:
     values = json.loads((small / 'train.jsonl').read_text().splitlines()[0])
-    with pytest.raises(DatasetError, match="here: number is '7': build the dataset again"):
+    with pytest.raises(DatasetError, match="here: number: is '7': write a whole number, or build"):
         row_of({**values, 'number': '7'}, 'here')
-    with pytest.raises(DatasetError, match='here: size is unreadable'):
+    with pytest.raises(DatasetError, match='here: is no row, its size'):
         row_of({**values, 'size': [3]}, 'here')
 
 

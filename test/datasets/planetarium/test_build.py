@@ -125,7 +125,7 @@ def test_a_damaged_block_is_made_again(built: Path, tmp_path: Path) -> None:
         ('nothing rests on b1', 'nothing rests on b2', 'correct the words'),
         ('(:goal (and ', '(:goal (and (on b1 b1) ', 'propositions'),
         ('"size": "', '"size": "9', 'not what its fields say'),
-        ('"fold"', '"fould"', 'not those of a row'),
+        ('"fold"', '"fould"', "unknown field 'fould'"),
     ],
 )
 def test_check_finds_rows_that_are_wrong(
@@ -181,16 +181,16 @@ def test_another_seed_takes_other_problems() -> None:
 @pytest.mark.parametrize(
     ('values', 'said'),
     [
-        ([], 'is no recipe'),
-        ({'seeds': 1}, 'is no recipe'),
+        ([], 'write an object'),
+        ({'seeds': 1}, "unknown field 'seeds'"),
         ({'seed': True}, 'seed: is True'),
         ({'seed': -1}, 'seed: is -1'),
-        ({'version': 2}, 'this makes 1'),
+        ({'version': 2}, 'this program makes 1'),
         ({'name': ''}, 'give the dataset a name'),
         ({'shuffled': 1}, 'write true or false'),
         ({'pairs': {}}, 'name domains'),
-        ({'pairs': {'rover': {}}}, 'name domains'),
-        ({'pairs': {'gripper': {'train': 1}}}, 'give rows of train and test'),
+        ({'pairs': {'rover': {}}}, "there is no 'rover'"),
+        ({'pairs': {'gripper': {'train': 1}}}, "field 'test' is missing"),
         ({'pairs': {'gripper': {'train': 1, 'test': '2'}}}, 'pairs.gripper.test'),
     ],
 )  # fmt: skip

@@ -1,0 +1,166 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Dataclasses from what a JSON or YAML file holds: types, ranges and choices, with the place.
+
+Ours, since Ubuntu 24.04 has pydantic 1 only and msgspec does not name the key of a mapping.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import IntEnum
+from functools import cache
+from math import inf
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from safegen_ros.errors import SafegenError
+
+_T = TypeVar('_T')
+
+
+class Rule(NamedTuple):
+    """What must hold of a field that is annotated with it, and the cure where it does not."""
+
+    holds: Callable[[Any], bool]
+    cure: str
+
+
+def between(least: float, most: float = inf) -> Rule:
+    """The rule of a number with these bounds."""
+    end = 'or more' if most == inf else f'to {most:,}'
+    return Rule(lambda value: bool(least <= value <= most), f'take {least:,} {end}')
+
+
+def one_of(*known: str) -> Rule:
+    """The rule of a word that is one of these."""
+    return Rule(known.__contains__, f'use {" ".join(filter(None, known))}')
+
+
+_CURES: Mapping[type, str] = {
+    int: 'write a whole number', float: 'write a number', bool: 'write true or false',
+    str: 'write a text', list: 'write a list', dict: 'write an object with fields',
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file whose values are read; every complaint names it, the place and the cure.
+
+    Attributes:
+        name: of the file.
+        error: makes the error of a message.
+    """
+
+    name: str
+    error: Callable[[str], SafegenError]
+
+    def fault(self, place: str, what: str, cure: str) -> SafegenError:
+        """The error that says what is wrong at a place, and what to do."""
+        return self.error(': '.join(filter(None, (self.name, place, what, cure))))
+
+    def need(self, holds: bool, place: str, value: Any, cure: str) -> None:
+        """Raises unless a rule holds for a value."""
+        if not holds:
+            raise self.fault(place, f'is {_short(value)}', cure)
+
+    def keys(self, found: Iterable[str], place: str, known: Iterable[str]) -> None:
+        """Raises unless these are all of the names that are known, and no others."""
+        found, known = list(found), list(known)
+        self.choices(found, place, known)
+        for name in known:
+            if name not in found:
+                raise self.fault(place, f'field {name!r} is missing', 'add it')
+
+    def choices(self, found: Iterable[Any], place: str, known: Collection[Any]) -> None:
+        """Raises unless all of these are known."""
+        for each in found:
+            if each not in known:
+                raise self.fault(place, f'there is no {each!r}', f'use {" ".join(known)}')
+
+    def read(self, kind: type[_T], value: Any, place: str = '') -> _T:
+        """A value of JSON as a dataclass, whose annotations are checked; raises `error`."""
+        found: _T = self._value(kind, value, place)
+        return found
+
+    def _value(self, kind: Any, value: Any, place: str) -> Any:
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin is Annotated:
+            found = self._value(inner[0], value, place)
+            for rule in inner[1:]:
+                self.need(rule.holds(found), place, found, rule.cure)
+            return found
+        if origin in (Union, UnionType):
+            return self._union(inner, value, place)
+        if origin is Literal:
+            self.need(value in inner, place, value, f'use {" ".join(map(str, inner))}')
+            return value
+        if is_dataclass(kind):
+            return self._record(kind, value, place)
+        if origin is tuple:
+            return self._tuple(inner, value, place)
+        if origin in (dict, Mapping):
+            self.need(isinstance(value, dict), place, value, _CURES[dict])
+            return {
+                self._value(inner[0], key, place): self._value(inner[1], each, _at(place, key))
+                for key, each in value.items()
+            }
+        if kind is float and type(value) is int:
+            return float(value)
+        if issubclass(kind, IntEnum):  # which goes by name, as its numbers say nothing to a reader
+            named = isinstance(value, str) and value in kind.__members__
+            self.need(named, place, value, f'use {" ".join(kind.__members__)}')
+            return kind[value]
+        self.need(type(value) is kind, place, value, _CURES[kind])
+        return value
+
+    def _union(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
+        if (value is None and NoneType in kinds) or type(value) in kinds:
+            return value
+        return self._value(next(kind for kind in kinds if kind is not NoneType), value, place)
+
+    def _tuple(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
+        self.need(isinstance(value, (list, tuple)), place, value, _CURES[list])
+        if kinds[-1] is Ellipsis:
+            kinds = kinds[:1] * len(value)
+        self.need(len(kinds) == len(value), place, value, f'write a list of {len(kinds)}')
+        pairs = enumerate(zip(kinds, value, strict=True))
+        return tuple(self._value(kind, each, f'{place}[{at}]') for at, (kind, each) in pairs)
+
+    def _record(self, kind: Any, value: Any, place: str) -> Any:
+        hints, needed = _fields(kind)
+        self.need(isinstance(value, dict), place, value, _CURES[dict])
+        for name in value:
+            if name not in hints:
+                raise self.fault(place, f'unknown field {name!r}', f'use {" ".join(hints)}')
+        for name in needed:
+            if name not in value:
+                raise self.fault(place, f'field {name!r} is missing', 'add it')
+        return kind(**{n: self._value(hints[n], v, _at(place, n)) for n, v in value.items()})
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The types of a record's fields, and the names of those that must be there."""
+    needed = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
+    return get_type_hints(kind, include_extras=True), tuple(needed)
+
+
+def _at(place: str, name: Any) -> str:
+    return f'{place}.{name}' if place else str(name)
+
+
+def _short(value: Any) -> str:
+    return reprlib.repr(value)[:60]
