@@ -13,7 +13,7 @@ import fcntl
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,59 +73,134 @@ class Builder(Generic[_R]):
 
     def _make(self, folder: Path, recipe: _R, workers: Workers, notify: Notify) -> None:
         mark = f'{recipe.digest} {folder_digest({str(m): tree_digest(m) for m in self.modules})}'
-        planned = {
-            split: [
-                (folder / WORK / split / f'{at:08d}.jsonl', given)
-                for at, given in enumerate(given_all)
-            ]
+        store = BlockStore(folder, lambda split: mark)
+        every = [
+            Block(split, index, given)
             for split, given_all in self.blocks(recipe).items()
-        }
-        every = [block for blocks in planned.values() for block in blocks]
-        missing = [block for block in every if _unsealed(block[0], mark) is None]
-        done = len(every) - len(missing)
-        made = in_order(workers, self.compute, (given for _, given in missing))
-        for (path, _), lines in zip(missing, made, strict=True):
-            write_atomically(path, _seal(mark, lines) + lines)
-            done += 1
-            notify('blocks', done, len(every))
-        digests: dict[str, str] = {}
-        for split, blocks in planned.items():
-            file = LinesFile(folder / f'{split}.jsonl')
-            try:
-                for path, _ in blocks:
-                    file.add(_lines(path, mark))
-                digests[f'{split}.jsonl'] = file.finish()
-            finally:
+            for index, given in enumerate(given_all)
+        ]
+        files = {split: LinesFile(folder / f'{split}.jsonl') for split in self.blocks(recipe)}
+        try:
+            made = store.made(workers, self.compute, every)
+            for done, (block, lines) in enumerate(zip(every, made, strict=True), 1):
+                files[block.group].add(lines)
+                notify('blocks', done, len(every))
+            digests = {f'{split}.jsonl': file.finish() for split, file in files.items()}
+        finally:
+            for file in files.values():
                 file.abandon()
-        texts: dict[str, str] = {}
+        texts: Mapping[str, str] = {}
         if self.summary is not None:
-            lines_of = (
-                (line, f'{path}:{number}')
-                for path, _ in every
-                for number, line in enumerate(_lines(path, mark).decode().splitlines(), 1)
+            texts = self.summary(
+                (line, f'{store.path(block.group, block.index)}:{number}')
+                for block in every
+                for number, line in enumerate(
+                    store.whole(block.group, block.index).decode().splitlines(), 1
+                )
             )
-            texts |= self.summary(lines_of)
         finish(folder, recipe, digests, texts)
 
 
-def _seal(mark: str, lines: bytes) -> bytes:
-    """A first line that says whether a block is whole and made by these modules."""
-    return f'{mark} {sha256(lines).hexdigest()}\n'.encode()
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block that is wanted: its group, its number there, and what it is computed from."""
+
+    group: str
+    index: int
+    given: tuple[Any, ...]
 
 
-def _unsealed(path: Path, mark: str) -> bytes | None:
-    """The lines of a block; None where it is missing, damaged, or made by other modules."""
-    if not path.exists():
-        return None
-    seal, _, lines = path.read_bytes().partition(b'\n')
-    return lines if seal + b'\n' == _seal(mark, lines) else None
+class BlockStore:
+    """Blocks of lines, each in a file that is whole or not there, sealed by what it is made of.
 
+    A block that is damaged, or was made of something else, counts as missing and is made again.
 
-def _lines(path: Path, mark: str) -> bytes:
-    lines = _unsealed(path, mark)
-    if lines is None:
-        raise DatasetError(f'{path}: was changed while the build ran: run the build again')
-    return lines
+    Args:
+        folder: of the dataset.
+        mark: tells, for a group of blocks, everything that decides their bytes.
+    """
+
+    def __init__(self, folder: Path, mark: Callable[[str], str]) -> None:
+        self.folder = folder / WORK
+        self._mark = mark
+
+    def path(self, group: str, index: int) -> Path:
+        """The file of a block, whether it is there or not."""
+        return self.folder / group / f'{index:08d}.jsonl'
+
+    def read(self, group: str, index: int) -> bytes | None:
+        """The lines of a block; None where it is missing."""
+        try:
+            seal, _, lines = self.path(group, index).read_bytes().partition(b'\n')
+        except FileNotFoundError:
+            return None
+        return lines if seal == self._seal(group, index, lines) else None
+
+    def whole(self, group: str, index: int) -> bytes:
+        """The lines of a block that was there before.
+
+        Raises:
+            DatasetError: it is not there any more.
+        """
+        lines = self.read(group, index)
+        if lines is None:
+            path = self.path(group, index)
+            raise DatasetError(f'{path}: was changed while the build ran: run the build again')
+        return lines
+
+    def lines(self, block: Block) -> Iterator[tuple[str, str]]:
+        """The lines of a block that was there before, each with its place; raises as `whole`."""
+        path, text = self.path(block.group, block.index), self.whole(block.group, block.index)
+        for number, line in enumerate(text.decode().splitlines(), 1):
+            yield line, f'{path}:{number}'
+
+    def write(self, group: str, index: int, lines: bytes) -> None:
+        """Keeps a block, so that after a power cut it is whole or not there.
+
+        Raises:
+            DatasetError: it cannot be written.
+        """
+        seal = self._seal(group, index, lines)
+        write_atomically(self.path(group, index), seal + b'\n' + lines)
+
+    def made(
+        self, workers: Workers, compute: Callable[..., bytes], wanted: Iterable[Block]
+    ) -> Generator[bytes, None, None]:
+        """The lines of blocks in order; the missing ones are made, few of them at a time.
+
+        Args:
+            workers: who computes.
+            compute: makes the lines of a block from what is given.
+            wanted: the blocks, without end if the caller leaves when it has enough.
+
+        Raises:
+            DatasetError: a block cannot be made or written.
+        """
+        waiting: deque[tuple[Block, bytes | Future[bytes]]] = deque()
+        try:
+            for block in wanted:
+                kept = self.read(block.group, block.index)
+                if kept is None:
+                    waiting.append((block, workers.submit(compute, *block.given)))
+                else:
+                    waiting.append((block, kept))
+                if len(waiting) > workers.ahead:
+                    yield self._kept(*waiting.popleft())
+            while waiting:
+                yield self._kept(*waiting.popleft())
+        finally:
+            for _, lines in waiting:
+                if isinstance(lines, Future):
+                    lines.cancel()
+
+    def _kept(self, block: Block, lines: bytes | Future[bytes]) -> bytes:
+        if isinstance(lines, bytes):
+            return lines
+        self.write(block.group, block.index, lines.result())
+        return lines.result()
+
+    def _seal(self, group: str, index: int, lines: bytes) -> bytes:
+        return f'{self._mark(group)} {group} {index} {sha256(lines).hexdigest()}'.encode()
 
 
 def build_once(
@@ -227,7 +302,7 @@ def in_order(
     waiting: deque[Future[_T]] = deque()
     for arguments in given:
         waiting.append(workers.submit(function, *arguments))
-        if len(waiting) > 4 * workers.count:
+        if len(waiting) > workers.ahead:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()

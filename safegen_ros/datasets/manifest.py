@@ -59,12 +59,13 @@ def is_whole(folder: Path) -> bool:
     return (folder / MANIFEST).exists() and not any(faults(folder, load_manifest(folder)))
 
 
-def check_files(folder: Path, recipe: str) -> None:
-    """Checks the files of a dataset.
+def check_files(folder: Path, recipe: str, *, partial: bool = False) -> Manifest:
+    """Checks the files of a dataset; returns its manifest.
 
     Args:
         folder: of the dataset.
         recipe: digest of the recipe there.
+        partial: whether things may be missing.
 
     Raises:
         DatasetError: the manifest belongs to another recipe, or a file is not what it says.
@@ -72,8 +73,9 @@ def check_files(folder: Path, recipe: str) -> None:
     manifest = load_manifest(folder)
     if manifest.recipe != recipe:
         raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
-    for fault in faults(folder, manifest):
+    for fault in faults(folder, manifest, partial=partial):
         raise DatasetError(fault)
+    return manifest
 
 
 def faults(folder: Path, manifest: Manifest, *, partial: bool = False) -> Iterator[str]:

@@ -34,6 +34,11 @@ class Workers:
     count: int
     submit: Submit
 
+    @property
+    def ahead(self) -> int:
+        """How much is under way while something is waited for; nothing in this process."""
+        return 0 if self.count == 1 else 2 * self.count
+
 
 def _now(function: Callable[..., Any], *given: Any) -> Future[Any]:
     done: Future[Any] = Future()

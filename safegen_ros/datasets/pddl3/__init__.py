@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets of problems with proved plans: a dataset is a function of its recipe.
 
-`recipe` says what is wanted, `candidates` makes and proves one problem after the other, `blocks`
-keeps what was made, `walk` decides which of it becomes a row of which split, and `assemble` writes
+`recipe` says what is wanted, `candidates` makes and proves one problem after the other, `walk`
+decides which of them become rows of which split, and `assemble` writes
 the files. docs/dataset.md describes them.
 """

@@ -11,17 +11,16 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from safegen_ros.datasets.builder import Notify, finish, in_order
+from safegen_ros.datasets.builder import BlockStore, Notify, finish, in_order
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import LinesFile, folder_digest
 from safegen_ros.datasets.manifest import MANIFEST
-from safegen_ros.datasets.pddl3.blocks import BlockStore
 from safegen_ros.datasets.pddl3.candidates import renamed_row
 from safegen_ros.datasets.pddl3.card import CARD, card_text
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import PAIRS, SPLITS, Row, pair_files, pair_line
 from safegen_ros.datasets.pddl3.statistics import STATISTICS, Statistics, examined
-from safegen_ros.datasets.pddl3.walk import Walk, walked
+from safegen_ros.datasets.pddl3.walk import Walk, block_store, walked
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
 
@@ -51,7 +50,7 @@ def assemble(
         for domain, walk in walks.items():
             limits = thresholds(walk.scores)
             statistics.add_walk(walk, limits)
-            rows = _rows(BlockStore(folder, recipe), recipe, domain, workers)
+            rows = _rows(block_store(folder, recipe), recipe, domain, workers)
             for row, found in in_order(workers, examined, ((row,) for row in rows)):
                 placed = replace(row, bucket=bucket(row.difficulty, limits))
                 statistics.add(placed, found)

@@ -4,16 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 
-from safegen_ros.datasets.builder import RECIPE, Notify, build_once, locked, open_folder
+from safegen_ros.datasets.builder import (
+    RECIPE,
+    BlockStore,
+    Notify,
+    build_once,
+    locked,
+    open_folder,
+)
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.assemble import assemble
-from safegen_ros.datasets.pddl3.blocks import BlockStore, compute_block
 from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
-from safegen_ros.datasets.pddl3.walk import Walk
+from safegen_ros.datasets.pddl3.walk import Walk, block_store, compute_block, wanted_block
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.verify.val import validate_binary
 
@@ -40,63 +46,26 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
         validate_binary()
 
     def make() -> None:
-        walks = _Search(recipe, BlockStore(folder, recipe), workers, notify).run()
-        assemble(folder, recipe, walks, workers, notify)
+        assemble(folder, recipe, _walks(folder, recipe, workers, notify), workers, notify)
 
     return build_once(folder, recipe, load_recipe, make)
 
 
-class _Search:
+def _walks(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> dict[str, Walk]:
     """Makes blocks until every split of every domain is full."""
-
-    def __init__(self, recipe: Recipe, store: BlockStore, workers: Workers, notify: Notify) -> None:
-        self._recipe = recipe
-        self._store = store
-        self._workers = workers
-        self._notify = notify
-        self._walks = {domain: Walk(recipe, domain) for domain in recipe.domains}
-        self._walked = dict.fromkeys(recipe.domains, 0)  # blocks that the walk has seen
-        self._asked = dict.fromkeys(recipe.domains, 0)  # blocks that were asked for
-        self._pending: dict[Future[bytes], tuple[str, int]] = {}
-
-    def run(self) -> Mapping[str, Walk]:
-        """What became of the candidates of each domain."""
-        while True:
-            for domain in self._walks:
-                self._walk(domain)
-            self._tell()
-            if all(walk.full for walk in self._walks.values()):
-                return self._walks
-            self._ask()
-            done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._store.write(*self._pending.pop(future), future.result())
-
-    def _walk(self, domain: str) -> None:
-        """Looks at the blocks that are there, as far as none is missing before them."""
-        walk = self._walks[domain]
-        while not walk.full and self._store.has(domain, self._walked[domain]):
-            for _ in walk.take_block(self._store.read(domain, self._walked[domain])):
-                pass
-            self._walked[domain] += 1
-        if not walk.full and walk.seen >= self._recipe.domains[domain].most_candidates:
-            raise walk.exhausted()
-
-    def _ask(self) -> None:
-        """Gives every worker something to do, and one thing more."""
-        while len(self._pending) <= self._workers.count:
-            open_domains = [domain for domain, walk in self._walks.items() if not walk.full]
-            domain = min(open_domains, key=lambda each: self._asked[each])
-            index = self._asked[domain]
-            self._asked[domain] += 1
-            if not self._store.has(domain, index):
-                future = self._workers.submit(compute_block, self._recipe, domain, index)
-                self._pending[future] = domain, index
-
-    def _tell(self) -> None:
-        done = sum(sum(walk.counts.values()) for walk in self._walks.values())
-        left = sum(sum(walk.missing.values()) for walk in self._walks.values())
-        self._notify('problems', done, done + left)
+    store = block_store(folder, recipe)
+    walks = {domain: Walk(recipe, domain) for domain in recipe.domains}
+    total = sum(sum(walk.missing.values()) for walk in walks.values())
+    for domain, walk in walks.items():
+        wanted = (wanted_block(recipe, domain, index) for index in count())
+        with closing(store.made(workers, compute_block, wanted)) as blocks:
+            while not walk.full:
+                if walk.seen >= recipe.domains[domain].most_candidates:
+                    raise walk.exhausted()
+                walk.take_block(next(blocks))
+                done = sum(sum(each.counts.values()) for each in walks.values())
+                notify('problems', done, total)
+    return walks
 
 
 def planned_blocks(recipe: Recipe, domain: str) -> int:
@@ -135,28 +104,16 @@ def build_shard(
     if recipe.val:
         validate_binary()
     open_folder(folder, recipe, load_recipe)
-    store = BlockStore(folder, recipe)
+    store = block_store(folder, recipe)
     every = [
-        (domain, number)
+        wanted_block(recipe, domain, number)
         for domain in recipe.domains
         for number in range(blocks or planned_blocks(recipe, domain))
     ]
-    todo = [place for place in every[index::of] if not store.has(*place)]
-    pending: dict[Future[bytes], tuple[str, int]] = {}
-    waiting = iter(todo)
-    made = 0
-    while True:
-        for place in waiting:
-            pending[workers.submit(compute_block, recipe, *place)] = place
-            if len(pending) > workers.count:
-                break
-        if not pending:
-            return made
-        done, _ = wait(pending, return_when=FIRST_COMPLETED)
-        for future in done:
-            store.write(*pending.pop(future), future.result())
-            made += 1
+    todo = [b for b in every[index::of] if store.read(b.group, b.index) is None]
+    for made, _ in enumerate(store.made(workers, compute_block, todo), 1):
         notify('blocks', made, len(todo))
+    return len(todo)
 
 
 def merge(folder: Path, workers: Workers, notify: Notify) -> None:
@@ -172,7 +129,7 @@ def merge(folder: Path, workers: Workers, notify: Notify) -> None:
     """
     recipe = load_recipe(folder / RECIPE)
     with locked(folder):
-        store = BlockStore(folder, recipe)
+        store = block_store(folder, recipe)
         walks = {}
         for domain in recipe.domains:
             walks[domain] = _whole_walk(store, recipe, domain)
@@ -184,18 +141,18 @@ def _whole_walk(store: BlockStore, recipe: Recipe, domain: str) -> Walk:
     walk = Walk(recipe, domain)
     there = sorted(int(path.stem) for path in (store.folder / domain).glob('[0-9]*.jsonl'))
     last = there[-1] if there else -1
-    missing = sorted({*range(last + 1)} - {*there})
     for index in range(last + 1):
         if walk.full:
             break
-        if index in missing[:1]:
+        lines = store.read(domain, index)
+        if lines is None:
+            missing = [n for n in range(index, last + 1) if store.read(domain, n) is None]
             few = ' '.join(map(str, missing[:20]))
             raise DatasetError(
-                f'{store.folder / domain}: {len(missing)} blocks are missing ({few}): run the '
-                'shards that make them, or safegen dataset build on this folder'
+                f'{store.folder / domain}: {len(missing)} blocks are missing or damaged ({few}): '
+                'run the shards that make them, or safegen dataset build on this folder'
             )
-        for _ in walk.take_block(store.read(domain, index)):
-            pass
+        walk.take_block(lines)
     if walk.full:
         return walk
     if walk.seen >= recipe.domains[domain].most_candidates:

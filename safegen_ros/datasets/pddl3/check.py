@@ -14,6 +14,7 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.manifest import (
     MANIFEST,
     Manifest,
+    check_files,
     faults,
     load_manifest,
 )
@@ -61,11 +62,7 @@ def check(
         DatasetError: the first thing that is wrong.
     """
     recipe = load_recipe(folder / RECIPE)
-    manifest = load_manifest(folder)
-    if manifest.recipe != recipe.digest:
-        raise DatasetError(f'{folder / MANIFEST}: belongs to another recipe: build it again')
-    for fault in faults(folder, manifest, partial=partial):
-        raise DatasetError(fault)
+    manifest = check_files(folder, recipe.digest, partial=partial)
     limits = {d: values['bucket_limits'] for d, values in load_statistics(folder).items()}
     rows = _unique(_all_rows(folder, manifest, recipe))
     batches = iter(lambda: list(islice(rows, _BATCH)), [])

@@ -1,18 +1,24 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Which candidates become rows, and of which split: decided in the order of their numbers."""
+"""Blocks of candidates, and which of them become rows, decided in the order of their numbers."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
 
+from safegen_ros.datasets.builder import Block, BlockStore
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.pddl3.blocks import BlockStore
-from safegen_ros.datasets.pddl3.candidates import Refusal
+from safegen_ros.datasets.files import tree_digest
+from safegen_ros.datasets.pddl3.candidates import REFUSALS, Refusal, candidate
 from safegen_ros.datasets.pddl3.recipe import Recipe
-from safegen_ros.datasets.pddl3.rows import Row, Split, is_test_class
+from safegen_ros.datasets.pddl3.rows import Row, Split, is_test_class, row_of
+from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 
 _WALKED: tuple[Split, ...] = ('train', 'test', 'test_family')  # test_renamed is made of train
 
@@ -86,14 +92,17 @@ class Walk:
         self._held_out[family] += 1
         return True
 
-    def take_block(self, block: Iterator[Row | Refusal]) -> Iterator[Row]:
+    def take_block(self, lines: bytes) -> list[Row]:
         """The rows that a block adds; what comes after the last one that is wanted is not seen."""
-        for made in block:
+        found = []
+        for line in lines.decode().splitlines():
             if self.full:
-                return
-            row = self.take(made)
+                break
+            made = json.loads(line)
+            row = self.take(made if made in REFUSALS else row_of(made, f'a block of {self.domain}'))
             if row is not None:
-                yield row
+                found.append(row)
+        return found
 
     def exhausted(self) -> DatasetError:
         """The error that says that there are not so many problems."""
@@ -112,10 +121,39 @@ def walked(store: BlockStore, recipe: Recipe, domain: str) -> Iterator[Row]:
     """All rows of a domain but those of `test_renamed`, from blocks that are all there.
 
     Raises:
-        DatasetError: a block is damaged or missing.
+        DatasetError: a block is missing.
     """
     walk = Walk(recipe, domain)
-    index = 0
-    while not walk.full:
-        yield from walk.take_block(store.read(domain, index))
-        index += 1
+    for index in count():
+        if walk.full:
+            return
+        yield from walk.take_block(store.whole(domain, index))
+
+
+def block_store(folder: Path, recipe: Recipe) -> BlockStore:
+    """The blocks of candidates, which recipes that choose otherwise among them may share."""
+    return BlockStore(folder, lambda d: f'{recipe.candidates_digest(d)} {domain_digest(d)}')
+
+
+@cache
+def domain_digest(domain: str) -> str:
+    """SHA-256 of the folder of a domain as it was when this process first asked."""
+    return tree_digest(domain_folders()[domain])
+
+
+def wanted_block(recipe: Recipe, domain: str, index: int) -> Block:
+    """A block, and what `compute_block` makes it from."""
+    return Block(domain, index, (recipe, domain, index))
+
+
+def compute_block(recipe: Recipe, domain: str, index: int) -> bytes:
+    """A line for each candidate of a block, which follow from their numbers alone.
+
+    Raises:
+        DatasetError: a candidate is not what it must be.
+    """
+    lines = []
+    for number in range(index * recipe.block_size, (index + 1) * recipe.block_size):
+        made = candidate(recipe, domain, number)
+        lines.append(made.to_line() if isinstance(made, Row) else f'{json.dumps(made)}\n')
+    return ''.join(lines).encode()

@@ -11,9 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.datasets_small import contents, silent, small_recipe
@@ -22,12 +25,12 @@ from support.waiting import wait_until
 from safegen_ros.datasets.builder import WORK
 from safegen_ros.datasets.failures import DatasetError, RecipeError
 from safegen_ros.datasets.manifest import MANIFEST
-from safegen_ros.datasets.pddl3 import blocks as blocks_module
 from safegen_ros.datasets.pddl3 import recipe as recipe_module
-from safegen_ros.datasets.pddl3.blocks import BlockStore
+from safegen_ros.datasets.pddl3 import walk as walk_module
 from safegen_ros.datasets.pddl3.build import build, build_shard, merge, planned_blocks
 from safegen_ros.datasets.pddl3.recipe import load_recipe
-from safegen_ros.datasets.workers import HERE, local_workers, ray_workers
+from safegen_ros.datasets.pddl3.walk import block_store, compute_block
+from safegen_ros.datasets.workers import HERE, Workers, local_workers, ray_workers
 
 DYING = """
 import multiprocessing, os, signal
@@ -93,17 +96,20 @@ def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
             workers.submit(load_recipe, tmp_path / 'recipe.json').result()
 
 
-def test_a_build_does_not_go_on_after_a_domain_was_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_blocks_of_a_domain_that_was_changed_are_made_again(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = small_recipe()
+    recipe, made = small_recipe(), []
     build_shard(tmp_path, recipe, HERE, silent, index=0, of=1, blocks=1)
-    monkeypatch.setattr(blocks_module, 'domain_digest', lambda domain: f'{domain}, changed')
-    with pytest.raises(DatasetError, match=r'domain ferry was changed .*: remove .*/\.work and'):
-        build(tmp_path, recipe, HERE, silent)
-    assert not (tmp_path / MANIFEST).exists()
-    shutil.rmtree(tmp_path / WORK)
-    assert build(tmp_path, recipe, HERE, silent)
+    monkeypatch.setattr(walk_module, 'domain_digest', lambda domain: f'{domain}, changed')
+
+    def submit(work: Callable[..., Any], *given: Any) -> Future[Any]:
+        made.extend([given[1:]] if work is compute_block else [])
+        return HERE.submit(work, *given)
+
+    assert build(tmp_path, recipe, Workers(1, submit), silent)
+    assert {('ferry', 0), ('spanner', 0)} <= {*made}
+    assert contents(tmp_path) == contents(small)
 
 
 def test_blocks_that_are_there_are_not_made_again(tmp_path: Path) -> None:
@@ -140,12 +146,12 @@ def test_a_merge_says_which_blocks_are_missing(tmp_path: Path) -> None:
         DatasetError, match=r'ferry: 2 blocks are not enough, .* rows of train.* --blocks \d+'
     ):
         merge(tmp_path, HERE, silent)
-    BlockStore(tmp_path, recipe).path('ferry', 0).unlink()
-    with pytest.raises(DatasetError, match=r'ferry: 1 blocks are missing \(0\): run the shards'):
+    first, second = (block_store(tmp_path, recipe).path('ferry', index) for index in (0, 1))
+    first.unlink()
+    with pytest.raises(DatasetError, match=r'ferry: 1 blocks are missing or damaged \(0\): run'):
         merge(tmp_path, HERE, silent)
-    BlockStore(tmp_path, recipe).path('ferry', 1).write_bytes(b'half')
-    BlockStore(tmp_path, recipe).write('ferry', 0, b'half')
-    with pytest.raises(DatasetError, match='is damaged or belongs to another recipe: delete it'):
+    second.write_bytes(b'half')
+    with pytest.raises(DatasetError, match=r'2 blocks are missing or damaged \(0 1\): run'):
         merge(tmp_path, HERE, silent)
 
 
