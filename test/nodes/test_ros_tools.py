@@ -28,8 +28,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.node_parameters import MAX_TEXT
-from safegen_ros.nodes.reference import parameters_of
+from safegen_ros.node_parameters import MAX_TEXT, NODES
 from safegen_ros.paths import share_dir
 from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import load_scene
@@ -246,7 +245,7 @@ class Parameters:
 
 @pytest.mark.parametrize('node', list(INTERFACES))
 def test_parameters_describe_themselves(client: Client, node: str) -> None:
-    parameters, declared = Parameters(client, node), parameters_of(node)
+    parameters, declared = Parameters(client, node), NODES[node]
     names = [parameter.name for parameter in declared]
     listed = parameters.ask('list_parameters', [], 0).result.names
     assert set(listed) == {*names, 'use_sim_time', 'start_type_description_service'}
@@ -267,7 +266,7 @@ def test_bad_updates_of_parameters_are_refused_with_the_reason(client: Client) -
     assert 'out of range' in planner.why_not('max_attempts', 0)
     assert 'Wrong parameter type' in planner.why_not('max_attempts', 'many')
     assert 'parameters are read when the node is configured' in planner.why_not('seed', 3)
-    assert "'table' is none of: twin, mycobot, symbolic" in executor.why_not('cell', 'table')
+    assert "'table' is none of: twin, symbolic, mycobot" in executor.why_not('cell', 'table')
     assert f'the limit of {MAX_TEXT:,}' in executor.why_not('scene_file', 'x' * (MAX_TEXT + 1))
     (seed,) = planner.ask('get_parameters', ['seed']).values
     assert seed == ParameterValue(type=2, integer_value=0)
