@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from rclpy.action import CancelResponse
 from rclpy.parameter import Parameter as ROSParameter
@@ -32,6 +32,8 @@ from safegen_ros.tasks.site import Site, load_site, require_unchanged
 
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
+
+_Response = TypeVar('_Response')
 
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
@@ -207,8 +209,8 @@ class SafegenNode(ManagedNode):
         self,
         goal_handle: Any,
         result: Any,
-        work: Callable[[], tuple[ErrorCode, str]],
-        explain: Callable[[SafegenError], SafegenError] = lambda error: error,
+        work: Callable[[], None],
+        explain: Callable[[SafegenError], SafegenError],
         *,
         begin: Callable[[], None],
         plan: Callable[[], msg.Plan],
@@ -218,7 +220,7 @@ class SafegenNode(ManagedNode):
         Args:
             goal_handle: of the goal.
             result: sent to the client; its errors are filled in.
-            work: fills in the rest; returns or raises the error. It takes its turn itself.
+            work: fills in the rest, or raises the error. It takes its turn itself.
             explain: turns the error that ended the work into the one for the client.
             begin: writes the goal into the journal first; an error there ends the goal.
             plan: of the result, for the journal.
@@ -226,11 +228,11 @@ class SafegenNode(ManagedNode):
         with ExitStack() as here:
             here.callback(self.goals.leave)
 
-            def served() -> tuple[ErrorCode, str]:
+            def served() -> None:
                 begin()
                 check_texts(goal_handle.request)
                 self.check_site()
-                return work()
+                work()
 
             code, message = self._done(served, explain)
             if code in _CANCELED and not goal_handle.is_cancel_requested:
@@ -260,18 +262,30 @@ class SafegenNode(ManagedNode):
         self.journal.owe(goal_handle, failed, message)
         return failed, message
 
+    def answered(self, response: _Response, work: Callable[[], None]) -> _Response:
+        """The response of a service, which `work` fills in or refuses by a `SafegenError`.
+
+        Every error must get into it: an empty response has the error code 0, and reads as success.
+        """
+        filled: Any = response
+        code, filled.error_msg = self._done(work)
+        filled.error_code = int(code)
+        return response
+
     def _done(
         self,
-        work: Callable[[], tuple[ErrorCode, str]],
-        explain: Callable[[SafegenError], SafegenError],
+        work: Callable[[], None],
+        explain: Callable[[SafegenError], SafegenError] = lambda error: error,
     ) -> tuple[ErrorCode, str]:
+        """How some work ended."""
         try:
-            return work()
+            work()
         except SafegenError as error:
             explained = explain(error)
             return explained.code, explained.message
         except Exception as error:
             return self.unexpected(error)
+        return ErrorCode.NONE, ''
 
     def accept_cancel(self, goal_handle: object) -> CancelResponse:
         """Every goal can be cancelled in every phase."""

@@ -7,12 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from std_srvs.srv import Trigger
-
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
-from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -59,11 +56,10 @@ class KnownWorld:
     ) -> None:
         self._node, self._arm, self._cell = node, arm, cell
         group = node.group
-        node.commands.add(SET_UP, Role.OPERATOR, lambda by, _: self._set_up())
-        self._services = (
-            node.create_service(GetWorld, WORLD, self._serve_world, callback_group=group),
-            node.create_service(Trigger, SET_UP, self._serve_set_up, callback_group=group),
+        node.commands.trigger(
+            SET_UP, 'the statement that the blocks are set up', lambda by: self._set_up()
         )
+        self._service = node.create_service(GetWorld, WORLD, self._serve, callback_group=group)
 
     @property
     def assumed(self) -> AssumedWorld | None:
@@ -129,9 +125,8 @@ class KnownWorld:
         if fault:
             assumed.forget(f'the last goal ended by a fault of the arm ({fault})')
 
-    def _serve_world(self, request: GetWorld.Request, response: GetWorld.Response) -> Any:
-        response.error_code = int(ErrorCode.UNKNOWN)
-        try:
+    def _serve(self, request: GetWorld.Request, response: GetWorld.Response) -> Any:
+        def work() -> None:
             check_texts(request)
             self._require_idle()
             response.world.facts = conversions.facts_of(self.state(request.objects))
@@ -139,23 +134,8 @@ class KnownWorld:
             response.source = str(self._node.values['cell'])
             if isinstance(self._arm(), MyCobotCell):
                 response.source = str(self._node.values['world'])
-            response.error_code = int(ErrorCode.NONE)
-        except SafegenError as error:
-            response.error_code, response.error_msg = int(error.code), error.message
-        except Exception as error:  # the answer must not read as success
-            code, response.error_msg = self._node.unexpected(error)
-            response.error_code = int(code)
-        return response
 
-    def _serve_set_up(self, request: Trigger.Request, response: Trigger.Response) -> Any:
-        try:
-            if why := self._node.unsigned('the statement that the blocks are set up'):
-                raise SafegenError(why)
-            response.message = self._set_up()
-            response.success = True
-        except SafegenError as error:
-            response.message = error.message
-        return response
+        return self._node.answered(response, work)
 
     def _set_up(self) -> str:
         self._require_idle()
@@ -204,20 +184,7 @@ class ReleaseServer:
         self._node = node
         self._cell = cell
         self._done = done
-        self._service = node.create_service(
-            Trigger, SERVICE, self._serve, callback_group=node.group
-        )
-        node.commands.add(SERVICE, Role.OPERATOR, lambda by, _: self._release())
-
-    def _serve(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            if why := self._node.unsigned('a release'):
-                raise SafegenError(why)
-            response.message = self._release()
-            response.success = True
-        except SafegenError as error:
-            response.message = error.message
-        return response
+        node.commands.trigger(SERVICE, 'a release', lambda by: self._release())
 
     def _release(self) -> str:
         node = self._node

@@ -245,7 +245,7 @@ class ExecutorNode(SafegenNode):
             with self._watchdog.watching(bytes(goal_handle.goal_id.uuid), cancelled):
                 return self._run(goal_handle, cancelled)
 
-        def work() -> tuple[ErrorCode, str]:
+        def work() -> None:
             self._gate.check(goal_handle)
             outcome = self._protect.carry_out(
                 run,
@@ -262,8 +262,8 @@ class ExecutorNode(SafegenNode):
                 result.final_state = self._world_state(outcome.observed)
                 result.observation = self._task_cell.words() if self._task_cell else ''
             self._keep_rest(outcome, goal_handle.request, result)
-            ended = explain(SafegenError(outcome.message, outcome.error_code))
-            return ended.code, ended.message
+            if outcome.error_code is not ErrorCode.NONE:
+                raise SafegenError(outcome.message, outcome.error_code)
 
         def explain(error: SafegenError) -> SafegenError:
             if error.code in ENDED_BY_STOP and self._stopped_since(stops):

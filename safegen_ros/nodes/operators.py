@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from std_srvs.srv import Trigger
+
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Authority, Command
@@ -56,6 +58,7 @@ class CommandServer:
         operators: Mapping[str, Operator] = read_operators(data_path(file)) if file else {}
         self.authority = Authority(operators, installation_key() if operators else None)
         self._handlers: dict[str, Handler] = {}
+        self._triggers: list[Any] = []
         self._service = node.create_service(
             Operate, f'~/{SERVICE}', self._serve, callback_group=node.transitions
         )
@@ -73,6 +76,31 @@ class CommandServer:
     def add(self, name: str, role: Role, work: Callable[[str, str], str]) -> None:
         """Adds a command; see `Handler`."""
         self._handlers[name] = Handler(role, work)
+
+    def trigger(self, name: str, what: str, work: Callable[[str], str]) -> None:
+        """Adds a command of operators that is a service (std_srvs/Trigger), too.
+
+        The service has no place for a signature: it is refused where one is needed.
+
+        Args:
+            name: of both.
+            what: its name in a refusal.
+            work: as of `Handler`; told nobody where the service is called.
+        """
+
+        def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                if why := self.unsigned(what):
+                    raise SafegenError(why)
+                response.message = work('')
+                response.success = True
+            except SafegenError as error:
+                response.message = error.message
+            return response
+
+        self.add(name, Role.OPERATOR, lambda by, _: work(by or 'an operator'))
+        group = self._node.group
+        self._triggers.append(self._node.create_service(Trigger, name, serve, callback_group=group))
 
     def unsigned(self, what: str) -> str:
         """Why a service that has no place for a signature does not do something; else empty."""

@@ -171,10 +171,9 @@ class PlannerNode(SafegenNode):
 
         with GoalContext(self, handle, result, self._stop) as goal:
 
-            def timed() -> tuple[ErrorCode, str]:
+            def timed() -> None:
                 goal.begin(self.values['time_budget'])
                 work(goal)
-                return ErrorCode.NONE, ''
 
             return self.serve_goal(
                 handle, result, timed, goal.explain, begin=begin, plan=lambda: result.plan

@@ -152,9 +152,9 @@ class Rehearser:
     def _serve(
         self, request: RehearsePlan.Request, response: RehearsePlan.Response
     ) -> RehearsePlan.Response:
-        response.error_code = int(ErrorCode.UNKNOWN)
         inactive = self._node.inactive.is_set
-        try:
+
+        def work() -> None:
             if inactive():
                 raise SafegenError(
                     f'the executor is {self._node.state}: activate it',
@@ -173,13 +173,8 @@ class Rehearser:
                 )
             response.verdict = conversions.verdict_to_msg(verdict)
             response.arm_time = conversions.duration_to_msg(seconds)
-            response.error_code = int(ErrorCode.NONE)
-        except SafegenError as error:
-            response.error_code, response.error_msg = int(error.code), error.message
-        except Exception as error:  # the answer must not read as success
-            code, response.error_msg = self._node.unexpected(error)
-            response.error_code = int(code)
-        return response
+
+        return self._node.answered(response, work)
 
     def _rehearsed(
         self,

@@ -17,7 +17,6 @@ from std_srvs.srv import Trigger
 
 from safegen_msgs.msg import StopState
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.release_store import ReleaseStore
@@ -73,12 +72,13 @@ class StopServer(Closing):
         self._published: deque[StopState] = deque(maxlen=_REMEMBERED)
         self._publisher = node.create_publisher(StopState, TOPIC, qos.LATCHED)
         self._publishing = threading.Lock()
-        self._services = [
-            node.create_service(Trigger, 'stop', self._serve_stop, callback_group=node.group),
-            node.create_service(Trigger, 'reset', self._serve_reset, callback_group=node.group),
-        ]
-        node.commands.add(
-            'reset', Role.OPERATOR, lambda by, _: self.reset(f'reset by {by or "an operator"}')
+        self._service = node.create_service(
+            Trigger, 'stop', self._serve_stop, callback_group=node.group
+        )
+        node.commands.trigger(
+            'reset',
+            'a reset',
+            lambda by: self.reset(f'reset by {by}' if by else 'the service reset was called'),
         )
         self._looked, self._woke = _now(), -math.inf
         if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
@@ -221,18 +221,6 @@ class StopServer(Closing):
         if not ended:
             response.message += '; but its goal has not ended: look at the cell'
         response.success = stored and ended
-        return response
-
-    def _serve_reset(
-        self, request: Trigger.Request, response: Trigger.Response
-    ) -> Trigger.Response:
-        try:
-            if why := self._node.unsigned('a reset'):
-                raise SafegenError(why)
-            response.message = self.reset('the service reset was called')
-            response.success = True
-        except SafegenError as error:
-            response.message = error.message
         return response
 
     def reset(self, reason: str) -> str:

@@ -64,8 +64,9 @@ class ValidatorNode(SafegenNode):
     def _validate(
         self, request: ValidatePlan.Request, response: ValidatePlan.Response
     ) -> ValidatePlan.Response:
-        response.error_code, response.site = int(ErrorCode.UNKNOWN), self.site.digest
-        try:
+        response.site = self.site.digest
+
+        def work() -> None:
             if self.inactive.is_set():
                 raise SafegenError(
                     f'the validator is {self.state}: activate it', ErrorCode.VALIDATOR_UNAVAILABLE
@@ -82,13 +83,8 @@ class ValidatorNode(SafegenNode):
             response.verdict = conversions.verdict_to_msg(verdict)
             steps = task.steps_of(request.plan, step_by_step=by_itself)
             response.plan = conversions.steps_to_msg(steps)
-            response.error_code = int(ErrorCode.NONE)
-        except SafegenError as error:
-            response.error_code, response.error_msg = int(error.code), error.message
-        except Exception as error:  # the answer must not read as a verdict
-            code, response.error_msg = self.unexpected(error)
-            response.error_code = int(code)
-        return response
+
+        return self.answered(response, work)
 
     def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
         if not self.values['second_opinion']:
