@@ -21,6 +21,7 @@ from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.operators import CommandServer, parameters_of
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.record.events import Event
 from safegen_ros.ros import diagnostics
 from safegen_ros.ros.diagnostics import Diagnostics, Health
 from safegen_ros.ros.lifecycle import ManagedNode
@@ -36,6 +37,41 @@ CLOSE_TIMEOUT_S = 3.0
 _Response = TypeVar('_Response')
 
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
+
+
+class ServedGoal:
+    """A goal that a node works on.
+
+    Args:
+        node: the node.
+        handle: of the goal, as rclpy has it.
+        result: of its action; filled in on the way.
+
+    Attributes:
+        id: of the goal, of its message.
+        key: the same as bytes.
+        request: what was asked for.
+    """
+
+    def __init__(self, node: SafegenNode, handle: Any, result: Any) -> None:
+        self.handle, self.id, self.request, self.result = (
+            handle, handle.goal_id, handle.request, result,
+        )  # fmt: skip
+        self.key = bytes(self.id.uuid)
+        self._node = node
+
+    @property
+    def plan(self) -> msg.Plan:
+        """The plan that the goal is about, for the journal."""
+        return self.result.plan
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """The error that the client is told for the one that ended the goal."""
+        return error
+
+    def note(self, *events: Event) -> None:
+        """Writes down what happens, before anybody is told."""
+        self._node.journal.note(self.handle, *events)
 
 
 class SafegenNode(ManagedNode):
@@ -207,59 +243,50 @@ class SafegenNode(ManagedNode):
 
     def serve_goal(
         self,
-        goal_handle: Any,
-        result: Any,
-        work: Callable[[], None],
-        explain: Callable[[SafegenError], SafegenError],
-        *,
+        goal: ServedGoal,
         begin: Callable[[], None],
-        plan: Callable[[], msg.Plan],
+        work: Callable[[], None],
     ) -> Any:
         """Does the work of an accepted goal, and brings the goal to its one end.
 
         Args:
-            goal_handle: of the goal.
-            result: sent to the client; its errors are filled in.
-            work: fills in the rest, or raises the error. It takes its turn itself.
-            explain: turns the error that ended the work into the one for the client.
+            goal: the goal; the errors of its result are filled in.
             begin: writes the goal into the journal first; an error there ends the goal.
-            plan: of the result, for the journal.
+            work: fills in the rest of the result, or raises the error. It takes its turn itself.
         """
         with ExitStack() as here:
             here.callback(self.goals.leave)
 
             def served() -> None:
                 begin()
-                check_texts(goal_handle.request)
+                check_texts(goal.request)
                 self.check_site()
                 work()
 
-            code, message = self._done(served, explain)
-            if code in _CANCELED and not goal_handle.is_cancel_requested:
+            code, message = self._done(served, goal.explain)
+            if code in _CANCELED and not goal.handle.is_cancel_requested:
                 if self.inactive.is_set():
                     message = f'{message}: {self.interruption.cause()}'
                 else:
-                    await_canceling(goal_handle)
-            code, message = self._written(goal_handle, result, plan(), code, message)
-            return self._end(goal_handle, result, code, message)
+                    await_canceling(goal.handle)
+            code, message = self._written(goal, code, message)
+            return self._end(goal.handle, goal.result, code, message)
 
-    def _written(
-        self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
-    ) -> tuple[ErrorCode, str]:
+    def _written(self, goal: ServedGoal, code: ErrorCode, message: str) -> tuple[ErrorCode, str]:
         """Writes the end of a goal; a goal without its end in the journal has failed."""
         try:
-            self.journal.end(goal_handle, result, plan, code, message)
+            self.journal.end(goal.handle, goal.result, goal.plan, code, message)
             return code, message
         except SafegenError as error:
             failed, why = error.code, error.message
         except Exception as error:
             failed, why = self.unexpected(error)
         if code is failed:
-            self.journal.owe(goal_handle, code, message)
+            self.journal.owe(goal.handle, code, message)
             return code, message
         ended = f'{code.name}: {message}' if message else code.name
         message = f'{why}; what is not written down is that the goal ended with {ended}'
-        self.journal.owe(goal_handle, failed, message)
+        self.journal.owe(goal.handle, failed, message)
         return failed, message
 
     def answered(self, response: _Response, work: Callable[[], None]) -> _Response:

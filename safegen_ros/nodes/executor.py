@@ -28,21 +28,20 @@ Stamps are times of the cell's simulation, which `/clock` tells.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from rclpy.action import CancelResponse
 
 from safegen_msgs.action import ExecutePlan
-from safegen_msgs.msg import ExecutionProgress, Task, WorldState
+from safegen_msgs.msg import ExecutionProgress, Plan, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.node_parameters import EXECUTOR
-from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.base import SafegenNode, ServedGoal
 from safegen_ros.nodes.cell_services import KnownWorld, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.goal_journal import ExecutionLog
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsal import Rehearser
@@ -76,6 +75,49 @@ class _Left:
 
     task: Task
     cell: MultiRobotCell
+
+
+class _Goal(ServedGoal):
+    """A goal of `execute_plan`.
+
+    Args:
+        node: the executor.
+        handle: of the goal.
+        stop: of the executor; a stop that comes ends the goal.
+        cancels: keys of the goals that are to be cancelled.
+    """
+
+    def __init__(
+        self, node: ExecutorNode, handle: Any, stop: StopServer, cancels: Set[bytes]
+    ) -> None:
+        super().__init__(node, handle, ExecutePlan.Result())
+        self._stop, self._stops, self._cancels = stop, stop.state.count, cancels
+        self._plan = record_conversions.sent_plan(self.request.plan)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that came."""
+        return self._plan
+
+    def cancelled(self) -> bool:
+        """Whether the goal has to end."""
+        return self.key in self._cancels or self._stopped or self._node.inactive.is_set()
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether the stack is stopped, or was since the goal came, even if it has been reset."""
+        stop = self._stop.state
+        return stop.stopped or stop.count != self._stops
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """As of `ServedGoal`, with a stop for its cause where there was one."""
+        if error.code not in ENDED_BY_STOP or not self._stopped:
+            return error
+        reason = self._stop.state.reason or 'it has been reset since'
+        return SafegenError(
+            f'the stack was stopped: {reason}; the execution has ended: {CURE}',
+            ErrorCode.EXECUTION_STOPPED,
+        )
 
 
 class ExecutorNode(SafegenNode):
@@ -222,90 +264,62 @@ class ExecutorNode(SafegenNode):
             )
         super().admit(goal)
 
-    def _cancel(self, goal_handle: Any) -> CancelResponse:
+    def _cancel(self, handle: Any) -> CancelResponse:
         # The goal's own state turns to canceling only after this callback.
-        self._cancelled.add(bytes(goal_handle.goal_id.uuid))
+        self._cancelled.add(bytes(handle.goal_id.uuid))
         self.halt()
-        return self.accept_cancel(goal_handle)
+        return self.accept_cancel(handle)
 
-    def _execute(self, goal_handle: Any) -> ExecutePlan.Result:
-        result = ExecutePlan.Result()
-        plan = record_conversions.sent_plan(goal_handle.request.plan)
+    def _execute(self, handle: Any) -> ExecutePlan.Result:
+        goal = _Goal(self, handle, self._stop, self._cancelled)
 
         def begin() -> None:
-            came = record_conversions.plan_event(plan)
+            came = record_conversions.plan_event(goal.plan)
             cell = cell_name(self.values['cell'], self.values['world'])
-            self.journal.begin(goal_handle, 'execute_plan', came, cell=cell)
-
-        stops = self._stop.state.count
-
-        cancelled = partial(self._is_cancelled, bytes(goal_handle.goal_id.uuid), stops)
-
-        def run() -> execution.ExecutionOutcome:
-            with self._watchdog.watching(bytes(goal_handle.goal_id.uuid), cancelled):
-                return self._run(goal_handle, cancelled)
-
-        def work() -> None:
-            self._gate.check(goal_handle)
-            outcome = self._protect.carry_out(
-                run,
-                replan=goal_handle.request.replan,
-                cancelled=lambda: bytes(goal_handle.goal_id.uuid) in self._cancelled,
-            )
-            self._view.end(outcome.verdict, outcome.message)
-            result.verdict = conversions.verdict_to_msg(outcome.verdict)
-            # Of a step that is taken by itself it is told whether it was, whatever came of it.
-            by_itself = goal_handle.request.step_by_step
-            result.steps_done = outcome.taken if by_itself else outcome.steps_done
-            result.execution_time = conversions.duration_to_msg(outcome.seconds)
-            if outcome.observed is not None:
-                result.final_state = self._world_state(outcome.observed)
-                result.observation = self._task_cell.words() if self._task_cell else ''
-            self._keep_rest(outcome, goal_handle.request, result)
-            if outcome.error_code is not ErrorCode.NONE:
-                raise SafegenError(outcome.message, outcome.error_code)
-
-        def explain(error: SafegenError) -> SafegenError:
-            if error.code in ENDED_BY_STOP and self._stopped_since(stops):
-                return SafegenError(self._stopped_because(), ErrorCode.EXECUTION_STOPPED)
-            return error
+            self.journal.begin(handle, 'execute_plan', came, cell=cell)
 
         # One goal is here at a time, so that none waits for its turn.
-        self.serve_goal(goal_handle, result, work, explain, begin=begin, plan=lambda: plan)
-        self._cancelled.discard(bytes(goal_handle.goal_id.uuid))
-        return result
+        self.serve_goal(goal, begin, lambda: self._carry_out(goal))
+        self._cancelled.discard(goal.key)
+        return goal.result
 
-    def _keep_rest(
-        self, outcome: execution.ExecutionOutcome, goal: ExecutePlan.Goal, result: Any
-    ) -> None:
-        """Keeps what is left of a goal that may go on from here."""
+    def _carry_out(self, goal: _Goal) -> None:
+        """Executes a goal, and fills in its result."""
+
+        def run() -> execution.ExecutionOutcome:
+            with self._watchdog.watching(goal.key, goal.cancelled):
+                return self._run(goal)
+
+        self._gate.check(goal.handle)
+        asked, result = goal.request, goal.result
+        outcome = self._protect.carry_out(
+            run, replan=asked.replan, cancelled=lambda: goal.key in self._cancelled
+        )
+        self._view.end(outcome.verdict, outcome.message)
+        result.verdict = conversions.verdict_to_msg(outcome.verdict)
+        # In step mode it says whether the step was taken, even if it failed.
+        result.steps_done = outcome.taken if asked.step_by_step else outcome.steps_done
+        result.execution_time = conversions.duration_to_msg(outcome.seconds)
+        if outcome.observed is not None:
+            result.final_state = self._world_state(outcome.observed)
+            result.observation = self._task_cell.words() if self._task_cell else ''
         code, rest = outcome.error_code, outcome.remaining
-        goes_on = may_replan(code, goal.replan) or (goal.step_by_step and code is ErrorCode.NONE)
+        goes_on = may_replan(code, asked.replan) or (asked.step_by_step and code is ErrorCode.NONE)
         if goes_on and rest is not None and self._task_cell is not None:
-            task = conversions.task_from_msg(goal.task)
+            task = conversions.task_from_msg(asked.task)
             result.remaining = conversions.remaining_to_msg(rest, task)
             self._left = _Left(result.remaining, self._task_cell)
+        if code is not ErrorCode.NONE:
+            raise SafegenError(outcome.message, code)
 
-    def _stopped_since(self, stops: int) -> bool:
-        """Whether the stack is stopped, or was after so many stops, even if it has been reset."""
-        stop = self._stop.state
-        return stop.stopped or stop.count != stops
-
-    def _stopped_because(self) -> str:
-        reason = self._stop.state.reason or 'it has been reset since'
-        return f'the stack was stopped: {reason}; the execution has ended: {CURE}'
-
-    def _is_cancelled(self, goal_id: bytes, stops: int) -> bool:
-        return goal_id in self._cancelled or self._stopped_since(stops) or self.inactive.is_set()
-
-    def _run(self, goal_handle: Any, cancelled: Callable[[], bool]) -> execution.ExecutionOutcome:
-        goal, goal_id = goal_handle.request, bytes(goal_handle.goal_id.uuid)
+    def _run(self, served: _Goal) -> execution.ExecutionOutcome:
+        goal, cancelled = served.request, served.cancelled
         budget = conversions.budget_from_msg(
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
         task = self._bound.task(goal.task, goal.resume)
         if unbound := self._bound.unbound(goal.task, goal.resume):
-            self.journal.note(goal_handle, UnboundEvent(unbound))
+            served.note(UnboundEvent(unbound))
         steps = conversions.steps_from_msg(goal.plan)
         self._view.begin(record_conversions.step_texts(goal.plan))
         if goal.from_current:
@@ -315,21 +329,22 @@ class ExecutorNode(SafegenNode):
         self._cell = cell
         self._left = None  # whatever comes of it, the world is another one then
 
-        log = ExecutionLog(self.journal, goal_handle)
+        began = time.monotonic()
 
         def notify(progress: execution.ExecutionProgress) -> None:
             message = conversions.execution_progress_to_msg(progress)
             if progress.phase == ExecutionPhase.PREPARING:
                 message.detail = self._known.source(goal)
             # Before the step that it announces, and before anybody is told.
-            log.note(message, progress.seen)
+            at = time.monotonic() - began
+            served.note(record_conversions.progress_event(message, at, progress.seen))
             if progress.phase == ExecutionPhase.PREPARING:
-                self._stop.begin_motion(f'goal {goal_id.hex()[:8]}, {progress.total} steps')
+                self._stop.begin_motion(f'goal {served.key.hex()[:8]}, {progress.total} steps')
             elif progress.phase == ExecutionPhase.MOVING:
                 self._stop.look()
             self._view.progress(progress)
             self._progress.publish(message)
-            goal_handle.publish_feedback(ExecutePlan.Feedback(progress=message))
+            served.handle.publish_feedback(ExecutePlan.Feedback(progress=message))
 
         job = job_of(
             task,
@@ -348,7 +363,7 @@ class ExecutorNode(SafegenNode):
                 cancelled=cancelled,
                 notify=notify,
                 resume=goal.resume,
-                watch=self._monitor.watch(goal_handle.goal_id, goal, steps, cancelled),
+                watch=self._monitor.watch(served.id, goal, steps, cancelled),
                 rehearse=self._rehearser.for_goal(goal, task, steps, cancelled),
             )
         except BaseException as error:

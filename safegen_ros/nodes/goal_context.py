@@ -14,9 +14,9 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.nodes.base import SafegenNode, ServedGoal
 from safegen_ros.planning.loop import Attempt, Deadline
-from safegen_ros.record.events import Event, GoalEvent
+from safegen_ros.record.events import GoalEvent
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.ros.watchdog import Rules, Watch
@@ -24,7 +24,7 @@ from safegen_ros.stages import GoalStage
 from safegen_ros.sync import Closing
 
 
-class GoalContext(Closing):
+class GoalContext(ServedGoal, Closing):
     """One goal of `plan_task` or `run_task`, with a watch of its client until it is closed.
 
     Args:
@@ -34,28 +34,25 @@ class GoalContext(Closing):
         stop: knows of stops of the stack; one that comes ends the goal.
 
     Attributes:
-        id: of the goal, of its message.
-        request: options and task, as they were sent.
         runs: whether the plan is to be executed.
         deadline: its time, cancelled by its client, by a stop or by the node.
         watched: the same time, cancelled too where the client is lost.
     """
 
     def __init__(self, node: SafegenNode, handle: Any, result: Any, stop: StopListener) -> None:
-        self.handle, self.id, self.request, self.result = (
-            handle, handle.goal_id, handle.request, result,
-        )  # fmt: skip
+        super().__init__(node, handle, result)
         self.runs = isinstance(self.request, RunTask.Goal)
-        self._node, self._stop, self._stops = node, stop, stop.stops
+        self._stop, self._stops = stop, stop.stops
         self._second_opinion = False
         self._time(math.inf)
-        id = bytes(self.id.uuid)
         rules = Rules(
             timeout_s=node.values['heartbeat_timeout'],
             optional=True,
             dropped='the client no longer waits for the goal',
         )
-        self._client = Watch(node.heartbeats, 'the client', lambda each: id in each.sent, rules)
+        self._client = Watch(
+            node.heartbeats, 'the client', lambda each: self.key in each.sent, rules
+        )
 
     def close(self) -> None:
         """Ends the watch of the client."""
@@ -93,7 +90,7 @@ class GoalContext(Closing):
         return self._stop.stops != self._stops
 
     def explain(self, error: SafegenError) -> SafegenError:
-        """The error that the client is told for the one that ended the goal."""
+        """As of `ServedGoal`, with a stop for its cause where there was one."""
         return self._stop.explain(error) if self._stopped else error
 
     @contextmanager
@@ -108,10 +105,6 @@ class GoalContext(Closing):
                 f'{self.lost}, and nothing was planned or moved for it any more',
                 ErrorCode.PLANNING_CANCELED,
             ) from error
-
-    def note(self, *events: Event) -> None:
-        """Writes down what happens, before anybody is told."""
-        self._node.journal.note(self.handle, *events)
 
     def sent(self, execution: UUID) -> None:
         """Writes down a goal of the executor, before it is sent."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,6 @@ from typing import Any
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
-from safegen_ros.pddl.model import State
 from safegen_ros.record.events import (
     EndEvent,
     Event,
@@ -78,12 +76,7 @@ class GoalJournal:
                 file.close()
 
     def begin(
-        self,
-        goal_handle: Any,
-        action: str,
-        *events: Event,
-        cell: str = '',
-        stepwise: bool = False,
+        self, goal_handle: Any, action: str, *events: Event, cell: str = '', stepwise: bool = False
     ) -> None:
         """Writes down that a goal came.
 
@@ -165,30 +158,6 @@ class GoalJournal:
                 for entry in self._file.write(goal, *events):
                     if self._node.context.ok():
                         self._events.publish(record_conversions.entry_to_msg(entry))
-
-
-class ExecutionLog:
-    """Writes down the progress of an execution, with its times.
-
-    Args:
-        journal: of the node.
-        goal_handle: of the goal.
-    """
-
-    def __init__(self, journal: GoalJournal, goal_handle: Any) -> None:
-        self._journal = journal
-        self._goal_handle = goal_handle
-        self._began = time.monotonic()
-
-    def note(self, progress: msg.ExecutionProgress, seen: State | None = None) -> None:
-        """Call it before what the progress announces is done; raises as the journal does.
-
-        Args:
-            progress: as its client is about to be told.
-            seen: what was observed.
-        """
-        at = time.monotonic() - self._began
-        self._journal.note(self._goal_handle, record_conversions.progress_event(progress, at, seen))
 
 
 @contextmanager

@@ -175,9 +175,7 @@ class PlannerNode(SafegenNode):
                 goal.begin(self.values['time_budget'])
                 work(goal)
 
-            return self.serve_goal(
-                handle, result, timed, goal.explain, begin=begin, plan=lambda: result.plan
-            )
+            return self.serve_goal(goal, begin, timed)
 
     def _planning(self, goal: GoalContext) -> PlanningContext:
         """What worlds plan with; raises `SafegenError` where no model is open."""
