@@ -24,7 +24,7 @@ from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.record.approval import ApprovalRecord, looked_at
 from safegen_ros.ros import conversions, qos
-from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
 from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.stages import GoalStage
@@ -343,9 +343,7 @@ class Approver:
         if pair is not None and pending is not None and pending.digest == digest:
             command = approval_command(self._node, digest, approve, reason)
             request.signature = signature_to_msg(sign(pair, command, pending.nonce))
-        answer: Approve.Response = wait_for(
-            self._client.call_async(request), timeout_s, 'the planner', lost
-        )
+        answer: Approve.Response = answer_of(self._client, request, timeout_s, 'the planner', lost)
         return answer
 
     def _take(self, message: msg.PendingPlan) -> None:

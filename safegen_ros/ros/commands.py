@@ -16,7 +16,7 @@ from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Command, Signature, sign
 from safegen_ros.keys.key_pair import KeyPair, operator_key
-from safegen_ros.ros.calls import answer_of, wait_for
+from safegen_ros.ros.calls import answer_of
 
 SERVICE = 'operate'
 
@@ -107,7 +107,7 @@ class CommandClient:
             what = Command(stack_name(self._node), command, argument)
             request.signature = signature_to_msg(sign(pair, what, asked.nonce))
         lost = ErrorCode.SERVER_LOST
-        answer: Operate.Response = wait_for(
-            self._client.call_async(request), timeout_s, f'the {self._name}', lost
+        answer: Operate.Response = answer_of(
+            self._client, request, timeout_s, f'the {self._name}', lost
         )
         return answer
