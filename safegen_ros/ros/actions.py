@@ -16,7 +16,7 @@ from unique_identifier_msgs.msg import UUID
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, Instance
-from safegen_ros.ros.message_limits import check_sendable
+from safegen_ros.ros.message_limits import check_sendable, cleaned
 from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.ros.watchdog import Rules, Watch
 from safegen_ros.sync import Closing
@@ -125,7 +125,7 @@ class GoalSender:
         id = goal_id or UUID(uuid=list(uuid.uuid4().bytes))
         self._heartbeat.begin(id)
         sent = self._client.send_goal_async(
-            goal, lambda message: on_feedback(message.feedback), goal_uuid=id
+            goal, lambda message: on_feedback(cleaned(message.feedback)), goal_uuid=id
         )
         what = f'action {self._name}'
         try:

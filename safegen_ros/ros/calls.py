@@ -12,7 +12,7 @@ from typing import Any
 from rclpy.task import Future
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.ros.message_limits import check_sendable
+from safegen_ros.ros.message_limits import check_sendable, cleaned
 
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
@@ -55,7 +55,7 @@ def wait_for(
     *,
     given_up: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """Waits for a future outside of the executor's own callbacks.
+    """Waits for a future outside of the executor's own callbacks; a message is `cleaned`.
 
     Args:
         future: what to wait for.
@@ -76,4 +76,4 @@ def wait_for(
             raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
         if given_up():
             raise SafegenError(f'waiting for {what} was given up', code)
-    return future.result()
+    return cleaned(future.result())

@@ -27,6 +27,7 @@ from rclpy.node import Node
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.node_parameters import AUTOSTART, REFUSE_UNKNOWN, Parameter
 from safegen_ros.ros.liveness import HeartbeatMonitor
+from safegen_ros.ros.message_limits import cleaned
 from safegen_ros.ros.parameters import declare, read, unknown_overrides
 from safegen_ros.ros.rclpy_compat import (
     await_discovery_of_clients,
@@ -99,10 +100,18 @@ class ManagedNode(LifecycleNodeMixin, Node):
         await_discovery_of_clients(service)
         return service
 
-    def create_subscription(self, *arguments: Any, **keywords: Any) -> Any:
-        """See `Node.create_subscription`, and `create_publisher` here."""
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Any, *arguments: Any, **keywords: Any
+    ) -> Any:
+        """See `Node.create_subscription`, and `create_publisher` here; messages are `cleaned`."""
         events = {'event_callbacks': SubscriptionEventCallbacks(use_default_callbacks=False)}
-        return super().create_subscription(*arguments, **{**events, **keywords})
+        return super().create_subscription(
+            msg_type,
+            topic,
+            lambda message: callback(cleaned(message)),
+            *arguments,
+            **{**events, **keywords},
+        )
 
     # Authorization
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The limits on every text of every message that comes in, however deep in it."""
+"""The border of this stack at DDS: every text of a message that is sent or comes in.
+
+Requests and goals are refused, in both directions, with the field. What comes on a topic or as an
+answer cannot be: a stop counts whatever its reason holds, so its texts are `cleaned`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
-from safegen_ros.untrusted import hidden
+from safegen_ros.untrusted import hidden, unhidden
 
 MAX_NAME = 4096
 """Most characters of a text that is no task and no plan: names, atoms, reasons."""
@@ -31,7 +35,7 @@ def check_texts(message: Any, place: str = '') -> None:
 
     Raises:
         SafegenError: `TASK_TOO_LARGE`, with the first field that is too long; or as
-            `check_characters`.
+            `check_sendable`.
     """
     kind = type(message).__name__
     for name in message.get_fields_and_field_types():
@@ -41,10 +45,10 @@ def check_texts(message: Any, place: str = '') -> None:
 
 
 def check_sendable(message: Any, place: str = '') -> None:
-    """Looks for such characters in every text of a message that is to be sent.
+    """Looks for characters that DDS does not carry, or that hide what a text says.
 
     Raises:
-        SafegenError: as `check_characters`.
+        SafegenError: `BAD_PDDL`, with the first field that holds one, and which.
     """
     for name in message.get_fields_and_field_types():
         _check_sendable(getattr(message, name), f'{place}.{name}' if place else name)
@@ -52,7 +56,7 @@ def check_sendable(message: Any, place: str = '') -> None:
 
 def _check_sendable(value: Any, place: str) -> None:
     if isinstance(value, str):
-        check_characters(value, place)
+        _check_characters(value, place)
     elif hasattr(value, 'get_fields_and_field_types'):
         check_sendable(value, place)
     elif isinstance(value, list | tuple):
@@ -60,12 +64,22 @@ def _check_sendable(value: Any, place: str) -> None:
             _check_sendable(item, f'{place}[{index}]')
 
 
-def check_characters(text: str, place: str) -> None:
-    """Looks for characters in a text that DDS does not carry, or that hide what the text says.
+def cleaned(value: Any) -> Any:
+    """The same message, changed in place: those characters stand as their numbers in it.
 
-    Raises:
-        SafegenError: `BAD_PDDL`, with the field and the first such character.
+    What is no message, text or list stays as it is.
     """
+    if isinstance(value, str):
+        return unhidden(value)
+    if isinstance(value, list):
+        value[:] = map(cleaned, value)
+    elif hasattr(value, 'get_fields_and_field_types'):
+        for name in value.get_fields_and_field_types():
+            setattr(value, name, cleaned(getattr(value, name)))
+    return value
+
+
+def _check_characters(text: str, place: str) -> None:
     character = hidden(text)
     if character:
         raise SafegenError(
@@ -82,7 +96,7 @@ def _check(value: Any, place: str, limit: int) -> None:
                 f'{place}: {len(value):,} characters are more than the limit of {limit:,}',
                 ErrorCode.TASK_TOO_LARGE,
             )
-        check_characters(value, place)
+        _check_characters(value, place)
     elif hasattr(value, 'get_fields_and_field_types'):
         check_texts(value, place)
     elif isinstance(value, Sequence) and not isinstance(value, bytes):

@@ -1,29 +1,54 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Every text of every message that comes in has a limit, and the error names its field."""
+"""No text of any message is too long or hides a character, and a refusal names its field."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.task import Future
 from support.goals import WAIT_S
-from support.message_texts import fill, texts
+from support.message_texts import KINDS, fill, texts
 from support.stopping import Operator
 from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
-from safegen_msgs.msg import Heartbeat, Plan, Step, StopState, Verdict, WorldState
+from safegen_msgs.msg import (
+    Attempt,
+    ExecutionProgress,
+    Heartbeat,
+    Observation,
+    Plan,
+    Replan,
+    Step,
+    StopState,
+    Task,
+    Verdict,
+    WorldState,
+)
 from safegen_msgs.srv import Approve, GetWorld, MonitorStep, Operate, RehearsePlan, ValidatePlan
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.client import Client
+from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.keys.authority import Authority
+from safegen_ros.nodes.approval import Approver, approval_record
 from safegen_ros.paths import runs_dir, share_dir
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT
+from safegen_ros.pddl.plan import Plan as Steps
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.journal import JOURNAL, load_journal
-from safegen_ros.ros import qos
+from safegen_ros.record.json_form import plain
+from safegen_ros.ros import qos, record_conversions
 from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.interfaces import COMMON, INTERFACES, Kind
 from safegen_ros.ros.message_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts
 from safegen_ros.ros.rclpy_compat import GoalClient
 
@@ -38,14 +63,9 @@ SERVICES = {
     'validator/operate': Operate,
 }
 ACTIONS = {'plan_task': PlanTask, 'run_task': RunTask, 'execute_plan': ExecutePlan}
-INCOMING = (
-    *dict.fromkeys(each.Request for each in SERVICES.values()),
-    *(each.Goal for each in ACTIONS.values()),
-    WorldState,
-)
-
-
-LONG = {f'task.{name}' for name in ('domain', 'problem', 'constraints', 'start', 'request')}
+INCOMING = [kind for kind in KINDS if kind.__name__.endswith(('_Request', '_Goal'))]
+HIDDEN = ('\0', '\ud800', '\x1b', '\x9b', '\u202e', '\u2028')
+HIDING = 'a\x1b[2J\u202eb'
 
 
 @pytest.mark.parametrize('kind', INCOMING, ids=lambda kind: kind.__name__)
@@ -57,7 +77,7 @@ def test_every_text_has_a_limit(kind: Any) -> None:
     for holder, name, place in found:
         if (kind, place) == (ValidatePlan.Request, 'plan'):
             continue  # too long a plan has a verdict of its own
-        limit = MAX_TEXT if place in LONG else MAX_NAME
+        limit = MAX_TEXT if isinstance(holder, Task) and name != 'format' else MAX_NAME
         fill(holder, name, 'x' * limit)
         check_texts(message)
         fill(holder, name, 'x' * (limit + 1))
@@ -68,22 +88,70 @@ def test_every_text_has_a_limit(kind: Any) -> None:
         fill(holder, name, '')
 
 
-@pytest.mark.parametrize('character', ['\0', '\ud800', '\x1b', '\x9b', '\u202e', '\u2028'])
-@pytest.mark.parametrize('kind', INCOMING, ids=lambda kind: kind.__name__)
+def test_every_text_is_known() -> None:
+    """A field of another kind would need a case of its own here, and at the border."""
+    kinds = {kind for each in KINDS for kind in each.get_fields_and_field_types().values()}
+    assert {kind for kind in kinds if 'string' in kind} == {'string', 'sequence<string>'}
+    assert len(KINDS) == len(set(KINDS)) > 40
+
+
+def heard(message: Any) -> Any:
+    """A message as whoever waits for it as an answer gets it."""
+    answer: Future[Any] = Future()
+    answer.set_result(message)
+    return wait_for(answer, WAIT_S, 'nobody', ErrorCode.SERVER_LOST)
+
+
+@pytest.mark.parametrize('character', HIDDEN)
+@pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
 def test_no_text_hides_a_character(kind: Any, character: str) -> None:
     message = kind()
+    number, refusal = f'U+{ord(character):04X}', 'holds the character U'
     for holder, name, place in list(texts(message)):
         fill(holder, name, f'a{character}b\n\t')
-        with pytest.raises(
-            SafegenError, match=f'holds the character U.{ord(character):04X}'
-        ) as why:
+        with pytest.raises(SafegenError, match=rf'^{re.escape(place)}: {refusal}') as why:
             check_sendable(message)
-        assert why.value.message.startswith(f'{place}: ')
+        assert number in why.value.message
         if (kind, place) != (ValidatePlan.Request, 'plan'):  # which has a verdict of its own
-            with pytest.raises(SafegenError, match='holds the character'):
+            with pytest.raises(SafegenError, match=refusal):
                 check_texts(message)
+        check_sendable(heard(message))
+        assert (getattr(holder, name) if name else holder[0]) == f'a⟨{number}⟩b\n\t'
+        assert deserialize_message(serialize_message(message), kind) == message
         fill(holder, name, 'für\n\tb1')
         check_sendable(message)
+
+
+ASKED: Any = SimpleNamespace(
+    context=SimpleNamespace(get_domain_id=lambda: 1),
+    get_namespace=lambda: '/',
+    commands=SimpleNamespace(authority=Authority({}, None)),
+)
+RECORDS: dict[Any, Any] = {
+    Approve.Request: lambda answer: approval_record(ASKED, answer, ''),
+    Attempt: record_conversions.attempt_record,
+    ExecutePlan.Result: lambda result: record_conversions.result_event(result, Plan()),
+    ExecutionProgress: lambda progress: record_conversions.progress_event(progress, 0.0),
+    Observation: lambda seen: record_conversions.observed_event(seen, 0.0),
+    Plan: record_conversions.plan_event,
+    PlanTask.Result: lambda result: record_conversions.result_event(result, result.plan),
+    Replan: record_conversions.replan_record,
+    RunTask.Result: lambda result: record_conversions.result_event(result, result.plan),
+    Task: lambda task: record_conversions.received_task(task, 'a client'),
+    WorldState: record_conversions.block_records,
+}
+"""What is written down of messages."""
+
+
+@pytest.mark.parametrize('kind', RECORDS, ids=lambda kind: kind.__name__)
+def test_no_text_is_written_down_raw(kind: Any) -> None:
+    message = kind()
+    for character in HIDDEN:
+        for holder, name, _ in list(texts(message)):
+            fill(holder, name, f'a{character}b')
+        written = json.dumps(plain(RECORDS[kind](message)), ensure_ascii=False)
+        assert f'U+{ord(character):04X}' in written
+        assert character not in written
 
 
 def test_lists_have_a_limit() -> None:
@@ -99,9 +167,6 @@ def test_the_limits_are_those_of_the_documentation() -> None:
         assert f'{limit:,} ' in text.replace('\n', ' ')
 
 
-HIDING = 'a\x1b[2J\u202eb'
-
-
 def refused(answer: Any) -> bool:
     """Whether an answer says no."""
     if hasattr(answer, 'status'):
@@ -109,8 +174,56 @@ def refused(answer: Any) -> bool:
     return bool(getattr(answer, 'error_code', 0)) or not getattr(answer, 'success', True)
 
 
+class Listener:
+    """Every message that the nodes of the stack publish from now on."""
+
+    def __init__(self, client: Client) -> None:
+        self.heard: list[Any] = []
+        profile = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+        for node, interfaces in INTERFACES.items():
+            for each in (*interfaces, *COMMON):
+                if each.kind is Kind.PUBLISHER:
+                    package, _, name = each.type.split('/')
+                    kind = getattr(importlib.import_module(f'{package}.msg'), name)
+                    topic = each.full_name(client.node.get_namespace(), node)
+                    client.node.create_subscription(kind, topic, self.heard.append, profile)
+
+    def raw(self) -> list[Any]:
+        """The messages with hidden characters."""
+
+        def hides(message: Any) -> bool:
+            try:
+                check_sendable(message)
+            except SafegenError:
+                return True
+            return False
+
+        return [message for message in self.heard if hides(message)]
+
+
+def test_whoever_sends_a_text_is_told_its_field(client: Client) -> None:
+    approver, commands = Approver(client.node), CommandClient(client.node, 'executor')
+    sent = {
+        'task.problem': (client.plan, client.run, lambda text: client.validate(text, '(a)')),
+        'plan': (lambda text: client.validate('(define)', text),),
+        'task.constraints': (lambda text: client.plan('(a)', options=Options(constraints=text)),),
+        'task.domain': (lambda text: client.execute('(define)', Steps(()), text),),
+        'digest': (lambda text: approver.say(text, True, '', '', WAIT_S),),
+        'by': (lambda text: approver.say('', True, text, '', WAIT_S),),
+        'reason': (lambda text: approver.say('', True, '', text, WAIT_S),),
+        'command': (lambda text: commands.do(text, timeout_s=WAIT_S),),
+        'argument': (lambda text: commands.do('reset', text, timeout_s=WAIT_S),),
+    }
+    for place, senders in sent.items():
+        for send in senders:
+            for character in HIDDEN:
+                with pytest.raises(SafegenError, match=rf'^{re.escape(place)}: holds the char'):
+                    send(f'a{character}b')
+
+
 def test_no_hidden_character_passes_a_running_node(client: Client, stack: Supervisor) -> None:
     """Each text of each request, one by one; NUL and lone surrogates are not sent by rclpy."""
+    listener = Listener(client)
 
     def active() -> set[bytes]:
         return {each.id for each in client.heartbeats.instances() if each.state == 'active'}
@@ -137,14 +250,16 @@ def test_no_hidden_character_passes_a_running_node(client: Client, stack: Superv
             assert refused(done.result), (name, place)
             fill(holder, field, '')
     stop = client.node.create_publisher(StopState, 'stopped', qos.LATCHED)
-    stop.publish(StopState(stopped=True, reason=HIDING))
-    beat = client.node.create_publisher(Heartbeat, 'heartbeat', qos.HEARTBEATS_OUT)
-    beat.publish(Heartbeat(node=HIDING, state=HIDING))
+    ours = (StopState(stopped=True, reason=HIDING), Heartbeat(node=HIDING, state=HIDING))
+    stop.publish(ours[0])
+    client.node.create_publisher(Heartbeat, 'heartbeat', qos.HEARTBEATS_OUT).publish(ours[1])
     operator = Operator(client)
     operator.wait_stopped('a')
     stop.publish(StopState())
     operator.reset()
     assert active() == nodes
+    assert len({type(message) for message in listener.heard}) > 5
+    assert [message for message in listener.raw() if message not in ours] == []
     written = repr([load_journal(path) for path in runs_dir().glob(f'nodes/*/*/{JOURNAL}')])
     assert 'U+001B' in written
     assert '\\x1b' not in written

@@ -1,12 +1,26 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Every text field of a message, however deep in it."""
+"""Every message of safegen_msgs, and every text field of a message, however deep in it."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
 from typing import Any
+
+from safegen_msgs import action, msg, srv
+
+
+def _kinds() -> Iterator[Any]:
+    parts = {msg: ('',), srv: ('Request', 'Response'), action: ('Goal', 'Result', 'Feedback')}
+    for package, names in parts.items():
+        for kind in vars(package).values():
+            if isinstance(kind, type) and hasattr(kind, names[0] or '_TYPE_SUPPORT'):
+                yield from (getattr(kind, name) if name else kind for name in names)
+
+
+KINDS = tuple(_kinds())
+"""Every message, and every part of a service or an action."""
 
 
 def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:
