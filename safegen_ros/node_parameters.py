@@ -22,6 +22,7 @@ from safegen_ros.robot.cell.settings import (
     ArmSettings,
     PerceptionSettings,
 )
+from safegen_ros.untrusted import hidden
 
 MAX_TEXT = 4096
 """Most characters of a parameter: names, paths and addresses, not texts."""
@@ -70,6 +71,8 @@ class Parameter:
             return ''
         if self.choices and value not in self.choices:
             return f'{self.name}: {value[:80]!r} is none of: {", ".join(self.choices)}'
+        if character := hidden(value):
+            return f'{self.name}: holds the character {character}, which is not seen: remove it'
         if len(value) > MAX_TEXT:
             return f'{self.name}: {len(value):,} characters are more than the limit of {MAX_TEXT:,}'
         return ''

@@ -146,11 +146,18 @@ def test_a_value_of_another_type_has_one_line_with_its_cure(
     assert words in said[0]
 
 
-def test_a_word_that_is_no_choice_keeps_a_node_from_starting(
-    tmp_path: Path, ros_domain: int
+@pytest.mark.parametrize(
+    ('value', 'words'),
+    [
+        ('rehearse: never', "rehearse: 'never' is none of: real, always"),
+        ('scene_file: "a\\e[2J"', 'scene_file: holds the character U+001B'),
+    ],
+)
+def test_a_text_that_a_parameter_cannot_have_keeps_a_node_from_starting(
+    tmp_path: Path, ros_domain: int, value: str, words: str
 ) -> None:
-    *_, last = run(tmp_path, ros_domain, _of('rehearse: never'))
-    assert last.startswith("cannot start: parameter rehearse: 'never' is none of: real, always")
+    *_, last = run(tmp_path, ros_domain, _of(value))
+    assert last.startswith(f'cannot start: parameter {words}')
 
 
 def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(
