@@ -23,6 +23,7 @@ from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.sexpr import MAX_DEPTH, MAX_TEXT
+from safegen_ros.untrusted import hidden
 
 Place = tuple[int, int]
 """Line and column, both from 1."""
@@ -119,7 +120,8 @@ def read_yaml(text: str, source: str) -> Placed:
 
     Raises:
         PddlError: it is no YAML, is too long or too deep, or uses anchors, tags of its own, a key
-            twice, or values that are no numbers, truth values, texts, lists or mappings.
+            twice, values that are no numbers, truth values, texts, lists or mappings, or texts
+            with characters that are not seen.
     """
 
     def refuse(what: str, cure: str, mark: Any = None) -> PddlError:
@@ -179,6 +181,8 @@ def _placed(loader: yaml.SafeLoader, node: yaml.Node, source: str) -> Placed:
         if abs(value) > _LARGEST or not math.isfinite(value):
             raise empty.error('a number that is too large', f'use numbers up to {_LARGEST:g}')
         return Placed(float(value), source, line, column)
+    if isinstance(value, str) and (character := hidden(value)):
+        raise empty.error(f'the character {character}, which is not seen', 'remove it')
     if isinstance(value, str) and len(value) <= _MAX_TEXT:
         return Placed(value, source, line, column)
     raise empty.error(f'a {type(value).__name__} that is not supported', 'put texts in quotes')

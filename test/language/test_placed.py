@@ -92,3 +92,9 @@ def test_yaml_without_its_traps(text: str, place: tuple[int, int], message: str)
     with pytest.raises(PddlError, match=message) as caught:
         read_yaml(text, 'x.yaml')
     assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize('text', ['a: "b\\e[2J"', '"a\\u202e": b', 'a: ["b\\0"]', 'a: "\\ud800"'])
+def test_yaml_hides_no_character_behind_an_escape(text: str) -> None:
+    with pytest.raises(PddlError, match=r'x\.yaml:1:\d+: the character U\+'):
+        read_yaml(text, 'x.yaml')
