@@ -243,6 +243,14 @@ def _explained(address: SshAddress) -> Iterator[None]:
     except RobotError:
         raise
     except paramiko.BadHostKeyException as error:
+        known, shown = error.expected_key.get_name(), error.key.get_name()
+        if known != shown:
+            raise _unreachable(
+                address,
+                f'{address.known_hosts} knows its {known} key only, and it shows {shown} '
+                f'{fingerprint(error.key)}: compare with {_HOST_FINGERPRINT} at the arm; if it is '
+                f'the same: {_scan(address)}',
+            ) from error
         raise _unreachable(
             address,
             f'its host key has changed to {fingerprint(error.key)}: somebody may be in between, or '

@@ -90,6 +90,19 @@ def test_a_host_whose_key_changed_is_refused(address: SshAddress, tmp_path: Path
     assert f"ssh-keygen -R '{address.key_name}' -f {changed}" in message
 
 
+def test_a_host_that_is_known_by_a_key_of_another_type_is_not_called_changed(
+    address: SshAddress, tmp_path: Path
+) -> None:
+    key, known = tmp_path / 'key', tmp_path / 'known_hosts'
+    subprocess.run(['ssh-keygen', '-q', '-t', 'rsa', '-N', '', '-f', str(key)], check=True)
+    known.write_text(f'{address.key_name} {key.with_suffix(".pub").read_text()}')
+    message = refusal(replace(address, known_hosts=known)).message
+    assert 'changed' not in message
+    assert f'{known} knows its ssh-rsa key only, and it shows ssh-ed25519 SHA256:' in message
+    subprocess.run(message.rsplit(': ', 1)[1], shell=True, check=True, capture_output=True)
+    connect(replace(address, known_hosts=known)).close()
+
+
 def test_lines_that_openssh_skips_are_skipped(address: SshAddress, tmp_path: Path) -> None:
     known = tmp_path / 'known_hosts'
     known.write_text(
