@@ -54,7 +54,7 @@ LIMITS = {
     'isinstance on a world outside tasks': Limit(1, 0),
     'modules imported by the planner node': Limit(147, 170),
     'class names used twice': Limit(43, 0),
-    'MB of tracked models': Limit(49.9, 30),
+    'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(144, 70),
 }
 """A ratchet: lower the limit when the figure falls; never raise it. Only the median has room up to

@@ -1,13 +1,16 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the stages of a trained model into one folder, as it ships.
+"""Puts the stages of a trained model into one folder, as it ships, or writes an untrained one.
 
     .venv/bin/python scripts/ship_model.py --sft runs/mini-sft [--grpo runs/mini-grpo] \
-        [--serve sft] --out models/safegen-mini
+        [--serve sft] [--keep] --out models/safegen-mini
+    .venv/bin/python scripts/ship_model.py --untrained models/safegen-mini \
+        --recipe config/train/mini.yaml --out runs/mini-pt
 
-The model after the last stage, or that which is named, lies at the top, the others below `stages`,
-and `stages.json` names them for `safegen evaluate table2`. The card and the figures of the last
-measurement stay where they are.
+The model after the last stage, or that which is named, is shipped; with `--keep` the other one lies
+below `stages`, and `stages.json` names both for `safegen evaluate table2`. The card and the figures
+of the last measurement stay where they are. No network before training is shipped: the second
+command writes it from the seed of its recipe, with the words of a model.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import tempfile
 from pathlib import Path
 
 import torch
@@ -27,14 +31,14 @@ from safegen_ros.training.network import new_decoder
 from safegen_ros.training.run import world_of
 
 
-def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> None:
+def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, out: Path) -> None:
     """Replaces the model in `out`.
 
     Args:
         sft: the last supervised run.
         grpo: the run of reinforcement, if there was one.
         serve: the stage at the top, `sft` or `grpo`; the last one where it is empty.
-        recipe: of the first supervised run, for the network before training.
+        keep: whether the other stage lies below `stages`.
         out: folder of the model.
     """
     partial = out.with_name(f'{out.name}.partial')
@@ -42,23 +46,11 @@ def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> N
     runs = {'SFT': sft} if grpo is None else {'SFT': sft, 'GRPO': grpo}
     top = serve.upper() or list(runs)[-1]
     shutil.copytree(runs[top] / MODEL, partial)
-    stages = {'PT': 'stages/pt'}
-    for name, run in runs.items():
-        stages[name] = '.' if name == top else f'stages/{name.lower()}'
-        if name != top:
-            shutil.copytree(run / MODEL, partial / stages[name])
-    config = load_config(recipe)
-    if config.model.network is None:
-        raise SystemExit(f'{recipe}: trains no new network: give the recipe of the first stage')
-    # Random numbers do not become better by more digits.
-    tokenizer = AutoTokenizer.from_pretrained(partial, local_files_only=True)
-    before = new_decoder(config.model.network, config.seed, len(tokenizer)).to(torch.bfloat16)
-    made = write_model(
-        before, tokenizer, config, world_of(config).prompt_style, partial / 'untrained'
-    )
-    (partial / stages['PT']).parent.mkdir(exist_ok=True)
-    shutil.move(made, partial / stages['PT'])
-    (partial / 'untrained').rmdir()
+    stages = {name: '.' if name == top else f'stages/{name.lower()}' for name in runs}
+    if not keep:
+        stages = {top: '.'}
+    for name in stages.keys() - {top}:
+        shutil.copytree(runs[name] / MODEL, partial / stages[name])
     (partial / STAGES_FILE).write_text(json.dumps(stages) + '\n', encoding='utf-8')
     write_checksums(partial)
     for name in PROSE:
@@ -68,18 +60,46 @@ def ship(sft: Path, grpo: Path | None, serve: str, recipe: Path, out: Path) -> N
     partial.rename(out)
 
 
+def write_untrained(model: Path, recipe: Path, out: Path) -> None:
+    """Writes the network of a recipe before its first step.
+
+    Args:
+        model: with the tokenizer.
+        recipe: of the first supervised run.
+        out: folder to write.
+    """
+    config = load_config(recipe)
+    if config.model.network is None:
+        raise SystemExit(f'{recipe}: trains no new network: give the recipe of the first stage')
+    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
+    # Random numbers do not become better by more digits.
+    before = new_decoder(config.model.network, config.seed, len(tokenizer)).to(torch.bfloat16)
+    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+        made = write_model(
+            before, tokenizer, config, world_of(config).prompt_style, Path(folder) / 'run'
+        )
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.move(made, out)
+
+
 def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument('--sft', type=Path, required=True)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument('--sft', type=Path)
+    which.add_argument('--untrained', type=Path)
     parser.add_argument('--grpo', type=Path)
     parser.add_argument('--serve', choices=('sft', 'grpo'), default='')
+    parser.add_argument('--keep', action='store_true')
     parser.add_argument('--recipe', type=Path, default=Path('config/train/mini.yaml'))
     parser.add_argument('--out', type=Path, required=True)
     given = parser.parse_args()
-    ship(given.sft, given.grpo, given.serve, given.recipe, given.out)
+    if given.untrained is not None:
+        write_untrained(given.untrained, given.recipe, given.out)
+    else:
+        ship(given.sft, given.grpo, given.serve, given.keep, given.out)
 
 
 if __name__ == '__main__':

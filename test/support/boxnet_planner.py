@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 from random import Random
 
 from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
 from safegen_ros.llm.decoding.guide import WordAutomaton
+from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Move, Task, robot_name
 
@@ -130,3 +134,13 @@ def random_moves(task: Task, steps: int, rng: Random) -> list[dict[str, str]]:
 
 def as_text(value: object) -> str:
     return f'<think> by chance </think>\n```json\n{json.dumps(value)}\n```'
+
+
+def untrained_boxnet(folder: Path) -> Path:
+    """The network of safegen-boxnet-mini before training, written below a folder."""
+    out, model = folder / 'untrained', data_path('models/safegen-boxnet-mini')
+    root = Path(__file__).parents[2]
+    recipe = root / 'config/train/boxnet-mini.yaml'
+    command = [sys.executable, str(root / 'scripts/ship_model.py'), '--untrained', str(model)]
+    subprocess.run([*command, '--recipe', str(recipe), '--out', str(out)], check=True)
+    return out

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
-from support.boxnet_planner import HeldPlanner, ScriptedPlanner
+from support.boxnet_planner import HeldPlanner, ScriptedPlanner, untrained_boxnet
 
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -27,13 +27,14 @@ from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 MODEL = data_path('models/safegen-boxnet-mini')
-UNTRAINED = MODEL / 'stages/pt'
 PLAN = steady_plan(EXAMPLE, EXAMPLE.start)
 
 
 @pytest.fixture(scope='module')
-def backend() -> Iterator[TransformersBackend]:
-    with closing(TransformersBackend(UNTRAINED)) as found:
+def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransformersBackend]:
+    """The network before training."""
+    folder = untrained_boxnet(tmp_path_factory.mktemp('models'))
+    with closing(TransformersBackend(folder)) as found:
         yield found
 
 
@@ -97,7 +98,7 @@ def test_whatever_a_model_is_what_it_may_say_is_safe(
     backend: TransformersBackend, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(beam, 'MOST_SCORED', 150)
-    style = style_of(str(UNTRAINED))
+    style = style_of(str(MODEL))
     options = PlannerOptions(mode, HELD, most_steps=4)
     run = plan_with_model(EXAMPLE, backend, Sampling(1.0, max_new_tokens=60), options, style=style)
     states = run.judged.states
