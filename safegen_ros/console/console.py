@@ -10,9 +10,7 @@ import io
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 from safegen_ros.client import Client
 from safegen_ros.console.access import LOOPBACK, Gate
@@ -28,9 +26,8 @@ from safegen_ros.console.state import ConsoleState, GoalView, Snapshot
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.node_journal import task_of_goal
 from safegen_ros.record.present.cards import attempt_html
-from safegen_ros.record.present.runs import problem_of
+from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.sync import Closing
@@ -46,7 +43,6 @@ _TOGETHER_S = 0.004  # the poses of the blocks come right behind the joints
 
 _ATTEMPTS_SHOWN = 12  # the newest first; all are in the record
 
-_LOOK_UP_S = (0.1, 0.5, 1.0, 2.0)  # waits before the journals are read for a goal of somebody else
 _PANEL_WIDTH = 430  # pixels
 
 
@@ -97,11 +93,10 @@ class Console(Closing):
         self._settings = settings
         self._ended = threading.Event()
         self._server = serve(gate, settings.port)
-        self._background = ThreadPoolExecutor(1, 'console journals')
         self._client = Client(settings.namespace)
-        link = Link(self._client, self.state, self._look_up)
+        link = Link(self._client, self.state)
         self._link = link
-        self._sender = Sender(self._client, link, self.state, cell, self.tell)
+        self._sender = Sender(self._client, link, cell, self.tell)
         self._stage = Stage(self._server, cell)
         parts = Parts(
             self._server.gui,
@@ -231,20 +226,6 @@ class Console(Closing):
                     self._client.node.get_logger().error(f'the page is not drawn whole: {line}')
                     self.tell(f'the page is not drawn whole: {line}', True)
 
-    def _look_up(self, id: str) -> None:
-        """Finds the task of a goal that somebody else has sent, in the journals of the nodes."""
-        self._background.submit(self._read_task, id)
-
-    def _read_task(self, id: str) -> None:
-        for pause in _LOOK_UP_S:
-            if self._ended.wait(pause):
-                return
-            record = task_of_goal(runs_dir(), id)
-            problem = problem_of(record) if record is not None else None
-            if problem is not None:
-                self.state.goal(id, partial(GoalView.with_problem, problem=problem))
-                return
-
     def close(self) -> None:
         """Ends the page, and cancels the goal of this console if one goes on."""
         if self._ended.is_set():
@@ -253,7 +234,6 @@ class Console(Closing):
         self._ended.set()
         for thread in self._threads:
             thread.join(timeout=2.0)
-        self._background.shutdown(wait=False, cancel_futures=True)
         self._stage.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
@@ -285,8 +265,8 @@ class _AttemptsTab:
             self._drawn = {}
             return ()
         drawn = {}
-        for attempt in goal.attempts[::-1][:_ATTEMPTS_SHOWN]:
-            problem = goal.problems.get(attempt.replan)
+        for attempt in goal.record.attempts[::-1][:_ATTEMPTS_SHOWN]:
+            problem = problem_of_attempt(goal.record, attempt.replan)
             key = (goal.id, attempt.number, problem is not None)
             drawn[key] = self._drawn.get(key) or panel(attempt_html(attempt, problem))
         self._drawn = drawn

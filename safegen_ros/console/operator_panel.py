@@ -46,10 +46,10 @@ class OperatorPanel:
         self._digest = ''
         self._answers: list[Any] = []
         gui = parts.gui
-        gui.add_html(draw('style'))
+        Html(gui, draw('style'))
         if parts.read_only:
             self._next = Html(gui)
-            gui.add_html(panel('Read only: nothing can be asked for from here.'))
+            Html(gui, panel('Read only: nothing can be asked for from here.'))
             self._tried, self._plan = Html(gui), Html(gui)
             return
         # The first of all, right before what comes next: there it stays however long that is told.
@@ -117,7 +117,7 @@ class OperatorPanel:
     def _cancel_goal(self) -> None:
         goal = self._parts.state.snapshot.goal
         if goal is not None and goal.running:
-            self._parts.doing(lambda: self._parts.link.cancel(goal))
+            self._parts.doing(lambda: self._parts.link.cancel(goal.action, goal.id))
 
     def _ask_reset(self, client: Any) -> None:
         """Asks whether the cell was looked at."""
@@ -164,7 +164,7 @@ class OperatorPanel:
             return
         modal = client.gui.add_modal(title)
         with modal:
-            client.gui.add_html(panel(*lines))
+            Html(client.gui, panel(*lines))
             agree = client.gui.add_button(yes, color='orange')
             leave = client.gui.add_button(no, color='gray')
 

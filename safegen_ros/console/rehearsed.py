@@ -89,7 +89,8 @@ class Rehearser(Closing):
         """
         steps = tuple(map(str, plan.steps))
         # After a replan the same steps may begin in another world.
-        if steps == self._wanted and problem is self._problem:
+        if steps == self._wanted and (problem is self._problem or problem == self._problem):
+            self._problem = problem
             return
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, get_context('spawn'), _begin)

@@ -14,7 +14,6 @@ from safegen_ros.client import Client, Options
 from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
 from safegen_ros.console.link import Link
-from safegen_ros.console.state import ConsoleState, GoalView
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import check_facts, check_goal
 from safegen_ros.goals.recorder import RunRecorder, Stage
@@ -38,8 +37,7 @@ class Sender(Closing):
 
     Args:
         client: of the stack.
-        link: by which goals are cancelled.
-        at: where a goal is announced.
+        link: by which goals are shown as ours, and cancelled.
         cell: geometry, for the last look at the world.
         tell: told what an operator should know: a line, and whether it is bad.
     """
@@ -48,15 +46,14 @@ class Sender(Closing):
         self,
         client: Client,
         link: Link,
-        at: ConsoleState,
         cell: Scene,
         tell: Callable[[str, bool], None],
     ) -> None:
-        self._client, self._link, self._state, self._cell = client, link, at, cell
+        self._client, self._link, self._cell = client, link, cell
         self._tell = tell
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._view: GoalView | None = None
+        self._sent: tuple[str, str] | None = None  # action and goal
 
     @property
     def busy(self) -> bool:
@@ -111,18 +108,18 @@ class Sender(Closing):
         except SafegenError as error:
             self._tell(f'{error.code.name}: {error.message}', True)
         finally:
-            self._view = None
+            self._sent = None
 
-    def _announce(self, id: str, action: str, chosen: Chosen) -> None:
-        self._view = GoalView(id, action, ours=True, problems={0: chosen.task.problem})
-        self._link.announce(self._view)
+    def _announce(self, action: str, id: str) -> None:
+        self._sent = (action, id)
+        self._link.goals.sent(id)
 
     def _plan(self, chosen: Chosen, options: Options) -> None:
         task = chosen.task
         goal = self._client.start_plan(
             task.problem_text, chosen.domain_text, options, format=task.format
         )
-        self._announce(goal.id, state.PLAN, chosen)
+        self._announce(state.PLAN, goal.id)
         _shown(goal.result(), self._tell)
 
     def _understand(
@@ -138,8 +135,7 @@ class Sender(Closing):
         read_request(words, world.domain_text, '', start)  # here its errors have their places
         asked = replace(options, start=start, translate_only=True)
         goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
-        self._view = GoalView(goal.id, state.PLAN, ours=True)
-        self._link.announce(self._view)
+        self._announce(state.PLAN, goal.id)
         result = goal.result()
         if result.error_code != ErrorCode.NONE:
             self._tell(f'{ErrorCode(result.error_code).name}: {result.error_msg}', True)
@@ -172,7 +168,7 @@ class Sender(Closing):
                         format=task.format,
                     )
                     session.accepted(goal.id)
-                    self._announce(goal.id, state.RUN, chosen)
+                    self._announce(state.RUN, goal.id)
                     result = goal.result()
                     session.finish(result)
                 self._look(session, task.problem, result)
@@ -204,12 +200,12 @@ class Sender(Closing):
 
     def close(self) -> None:
         """Cancels the goal of this console, if one goes on, and waits for its end."""
-        thread, view = self._thread, self._view
+        thread, sent = self._thread, self._sent
         if thread is None or not thread.is_alive():
             return
-        if view is not None:
+        if sent is not None:
             try:
-                self._link.cancel(view)
+                self._link.cancel(*sent)
             except SafegenError as error:
                 self._tell(f'the goal could not be cancelled: {error.message}', True)
         thread.join(LEAVE_S)

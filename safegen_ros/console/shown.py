@@ -13,6 +13,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import MOST_LIT, steps_html, task_html
 from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.record.present.html import PRESENT, macros
+from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.record.present.wording import (
     Situation,
     difference_words,
@@ -47,10 +48,11 @@ def situation(snapshot: Snapshot) -> Situation:
         stopped = goal.code in _STOPPED and snapshot.stop.known
         outcome = 'The last goal was stopped; the stack was reset since.' if stopped else ''
         return Situation('ended', outcome=outcome or outcome_words(goal))
-    steps, problem = steps_of(goal.plan), goal.problem
+    plan, problem = shown_plan(snapshot, goal)
+    steps = steps_of(plan)
     words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
-    # What waits is told on a topic of its own, which may be ahead of the feedback or behind it.
+    # What waits is told on a topic of its own, which may be ahead of the events or behind them.
     stage = 'approval' if snapshot.waits else goal.stage
     if stage == 'executing' and not goal.moving and goal.step == 0:
         stage = 'preparing'
@@ -63,7 +65,7 @@ def situation(snapshot: Snapshot) -> Situation:
         total=len(steps),
         step=first,
         after=after,
-        reason='' if stage != 'replanning' else difference_words(goal.detail, problem_of(goal)),
+        reason=_given_up_words(goal) if stage == 'replanning' else '',
     )
 
 
@@ -77,13 +79,20 @@ def outcome_words(goal: GoalView) -> str:
                 else ('The request was understood; nothing was planned.')
             )
         return 'Every step is done, and the world was seen to be as the goal wants it.'
-    message = difference_words(goal.message, problem_of(goal))
+    message = difference_words(goal.record.message, problem_of(goal))
     return ended_words(goal.code or ErrorCode.UNKNOWN, message)
+
+
+def shown_plan(snapshot: Snapshot, goal: GoalView) -> tuple[tuple[str, ...], Problem | None]:
+    """The plan that is shown and what it is for: of one that waits, just what is approved."""
+    if snapshot.waits and snapshot.pending is not None:
+        return snapshot.pending.steps, snapshot.pending.problem or goal.problem
+    return goal.plan, goal.problem
 
 
 def problem_of(goal: GoalView) -> Problem | None:
     """A problem whose words the reasons of a goal are told in."""
-    return goal.problem or goal.problems.get(0)
+    return goal.problem or problem_of_attempt(goal.record, 0)
 
 
 def panel(*told: str) -> str:
@@ -94,18 +103,19 @@ def panel(*told: str) -> str:
 def goal_html(goal: GoalView | None) -> str:
     """The goal that is shown, with its plan as far as it is carried out."""
     if goal is None:
-        return panel('No goal was sent since this console is open.')
+        return panel('No goal was sent since the stack was started.')
     who = 'sent from here' if goal.ours else 'sent by another client'
     what = {PLAN: 'plan only', EXECUTE: 'a plan of somebody else'}.get(goal.action, 'plan and move')
     told = [
         task_html(goal.problem),
         draw('note', f'Goal {goal.id[:8]}, {what}, {who}.', 'sg-done'),
     ]
-    if goal.reading:
-        told.append(draw('reading', 'What the words were understood as', goal.reading))
-    if goal.question:
-        told.append(f'To be said more clearly: {goal.question}')
-    for each in goal.replans:
+    understood = goal.record.understood
+    if understood is not None and understood.reading:
+        told.append(draw('reading', 'What the words were understood as', understood.reading))
+    if understood is not None and understood.question:
+        told.append(f'To be said more clearly: {understood.question}')
+    for each in goal.record.replans:
         told.append(f'Planned for anew: {difference_words(each.reason, problem_of(goal))}')
     if not goal.running:
         good = 'sg-good' if goal.code is ErrorCode.NONE else 'sg-bad'
@@ -120,20 +130,25 @@ def tried_html(goal: GoalView | None) -> str:
 
 
 def _given_up(goal: GoalView) -> Iterator[tuple[str, str]]:
-    if goal.replans:
-        yield 'Planned for anew:', difference_words(goal.replans[-1].reason, problem_of(goal))
+    if goal.record.replans:
+        yield 'Planned for anew:', _given_up_words(goal)
+
+
+def _given_up_words(goal: GoalView) -> str:
+    return difference_words(goal.record.replans[-1].reason, problem_of(goal))
 
 
 def _refused(goal: GoalView) -> Iterator[tuple[str, str]]:
-    refused = [each for each in goal.attempts if not each.verdict.ok]
+    refused = [each for each in goal.record.attempts if not each.verdict.ok]
     if not refused:
         return
     last, more = refused[-1], len(refused) - 1
-    told = [refusal_words(goal.problems.get(last.replan), last)]
+    told = [refusal_words(problem_of_attempt(goal.record, last.replan), last)]
     if more:
         told.append(f'{more} before it {"was" if more == 1 else "were"} refused, too.')
-    if goal.attempts[-1].verdict.ok:
-        told.append(f'Attempt {goal.attempts[-1].number} is proved safe.')
+    newest = goal.record.attempts[-1]
+    if newest.verdict.ok:
+        told.append(f'Attempt {newest.number} is proved safe.')
     yield f'Attempt {last.number} was refused:', ' '.join(told)
 
 
@@ -148,13 +163,14 @@ def plan_html(snapshot: Snapshot) -> str:
         below.append(draw('note', f'Digest of task and plan: {pending.digest}', 'sg-digest'))
         if pending.request and goal is not None:
             above.append(draw('strong', 'A model read this request. Is the task what is meant?'))
-            above += [f'“{pending.request}”', task_html(goal.problem)]
-    if goal is None or not goal.plan:
+            above += [f'“{pending.request}”', task_html(pending.problem or goal.problem)]
+    steps, problem = shown_plan(snapshot, goal) if goal is not None else ((), None)
+    if goal is None or not steps:
         return panel(*above, *below) if pending is not None else ''
     now = goal.step if goal.moving else -1
-    steps = steps_html(goal.plan, goal.problem, done=goal.step, now=now)
+    listed = steps_html(steps, problem, done=goal.step, now=now)
     broken = [text for text, standing in snapshot.monitor.standings if standing == 'violated']
-    plan = draw('plan', _plan_title(goal), steps, _lights(goal), broken)
+    plan = draw('plan', _plan_title(goal), listed, _lights(goal, steps, problem), broken)
     return panel(*above, plan, *below)
 
 
@@ -179,11 +195,11 @@ def _plan_title(goal: GoalView) -> str:
     return f'The plan, of which {done} carried out'
 
 
-def _lights(goal: GoalView) -> str:
+def _lights(goal: GoalView, steps: tuple[str, ...], problem: Problem | None) -> str:
     """The lights over the plan: what was seen, then what is foreseen."""
-    if goal.problem is None or len(goal.plan) > MOST_LIT:
+    if problem is None or len(steps) > MOST_LIT:
         return ''
-    shown = lights(goal.problem, steps_of(goal.plan))
+    shown = lights(problem, steps_of(steps))
     over = goal.code is ErrorCode.NONE and goal.executes
     if goal.code is ErrorCode.NONE and not goal.executes:
         return lights_html(shown, now=0, planned=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
+from safegen_ros.console.shown import shown_plan
 from safegen_ros.console.state import GoalView, Look, Snapshot
 from safegen_ros.console.widgets import put
 from safegen_ros.errors import RobotError
@@ -96,12 +97,12 @@ class Stage:
 
     def _show_ghost(self, snapshot: Snapshot, now: float, waiting: bool) -> None:
         goal = snapshot.goal
-        if goal is None or not goal.running or not goal.plan or goal.problem is None:
+        steps, problem = shown_plan(snapshot, goal) if goal is not None else ((), None)
+        if goal is None or not goal.running or not steps or problem is None:
             self._rehearser.forget()
         else:
-            plan = Plan(steps_of(goal.plan))
-            poses = snapshot.look.poses if goal.replans else None
-            self._rehearser.want(goal.problem, plan, poses)
+            poses = snapshot.look.poses if goal.record.replans else None
+            self._rehearser.want(problem, Plan(steps_of(steps)), poses)
         motion = self._rehearser.motion
         if motion is not self._motion:
             self._motion = motion
@@ -122,7 +123,7 @@ class Stage:
         """The arm at home, and the blocks as the plan of a goal finds them set up."""
         if self._start is None or goal.problem is not self._start[0]:
             poses: dict[str, Pose] = {}
-            if goal.problem is not None and not goal.replans:
+            if goal.problem is not None and not goal.record.replans:
                 with contextlib.suppress(RobotError):
                     objects = tuple(goal.problem.objects)
                     poses = dict(initial_layout(self._cell, objects, goal.problem.init).poses)
@@ -168,7 +169,7 @@ class Stage:
 
 def begins_here(goal: GoalView, look: Look) -> bool:
     """Whether the plan of a goal begins with the blocks as they were seen last."""
-    if goal.replans or goal.problem is None:
+    if goal.record.replans or goal.problem is None:
         return True  # it is planned from what was measured
     return set(look.facts) == set(map(atom_text, goal.problem.init))
 

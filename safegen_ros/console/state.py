@@ -2,30 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the console knows: the stack, and the goal that was begun last, whoever has sent it.
 
-The messages of the nodes come in, and values that the page is drawn from go out. There is no
-drawing and no ROS graph here.
+The events of the nodes come in and are folded as by everybody who follows a run; values that the
+page is drawn from go out. There is no drawing and no ROS graph here.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.run import AttemptRecord, ReplanRecord
+from safegen_ros.record.events import (
+    EndEvent,
+    GoalEvent,
+    ObservedEvent,
+    PhaseEvent,
+    StepEvent,
+    TaskEvent,
+    advance,
+    begin,
+)
+from safegen_ros.record.present.runs import problem_of_attempt
+from safegen_ros.record.run import (
+    AnswerRecord,
+    AttemptRecord,
+    ReplanRecord,
+    RunRecord,
+    UnderstoodRecord,
+)
+from safegen_ros.record.run_events import RunEvents
 from safegen_ros.robot.pose import Pose
-from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.stages import ExecutionPhase, PlanningPhase
 from safegen_ros.verdict import Verdict
 
 RUN, PLAN, EXECUTE = 'run_task', 'plan_task', 'execute_plan'
 """The actions whose goals are followed."""
-
-MAX_ATTEMPTS = 300
-"""Most attempts of a goal that are kept; those before are in its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +52,7 @@ class Pending:
         steps: each as '(action arguments)'.
         verdict: of the verifier.
         expires: when it counts as refused, Unix time [s].
-        replans: how often the task was planned for anew before.
+        problem: that it solves; None where that is not known here.
         request: in plain words, of which a model made the task; empty where there was none.
     """
 
@@ -47,7 +61,7 @@ class Pending:
     steps: tuple[str, ...]
     verdict: Verdict
     expires: float
-    replans: int
+    problem: Problem | None = None
     request: str = ''
 
     @property
@@ -62,49 +76,27 @@ class GoalView:
 
     Attributes:
         id: 32 hexadecimal digits.
+        record: of its run, folded from its events.
         action: one of those above.
         ours: whether this console has sent it.
-        problems: what is planned for, by the number of the replan that it is for; 0 is the task
-            that was asked for. What is not known is not there.
         stage: a stage of `wording.Situation`.
         source: the level that is asked for a plan.
         attempt: its number, from 1.
         max_attempts: how many the model has.
-        detail: what was told with the stage.
-        attempts: every answer with its verdict.
-        plan: the steps that are proved or executed.
-        step: how many of them are done.
-        moving: whether the step after those is under way.
-        replans: each time that the task was planned for anew.
-        code: how it ended; None while it goes on.
-        message: the reason.
-        reading: what a request in words was understood as; empty where there was none.
-        question: what has to be said more clearly.
+        moving: whether the step after those that are done is under way.
+        running: whether it has not ended.
     """
 
     id: str
-    action: str
+    record: RunRecord
+    action: str = RUN
     ours: bool = False
-    problems: Mapping[int, Problem] = field(default_factory=dict)
     stage: str = 'waiting'
     source: str = ''
     attempt: int = 0
     max_attempts: int = 0
-    detail: str = ''
-    attempts: tuple[AttemptRecord, ...] = ()
-    plan: tuple[str, ...] = ()
-    step: int = 0
     moving: bool = False
-    replans: tuple[ReplanRecord, ...] = ()
-    code: ErrorCode | None = None
-    message: str = ''
-    reading: str = ''
-    question: str = ''
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return self.code is None
+    running: bool = True
 
     @property
     def executes(self) -> bool:
@@ -114,101 +106,80 @@ class GoalView:
     @property
     def problem(self) -> Problem | None:
         """What is planned for now."""
-        return self.problems.get(len(self.replans))
+        return problem_of_attempt(self.record, len(self.record.replans))
 
-    def with_problem(self, problem: Problem | None, replan: int = 0) -> GoalView:
-        """The same with a task, where that is known."""
-        if problem is None:
-            return self
-        return replace(self, problems={**self.problems, replan: problem})
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """The steps that are proved or executed; none while what is left is planned for anew."""
+        replans = len(self.record.replans)
+        proved = [each.replan for each in self.record.attempts if each.verdict.ok]
+        return () if replans and replans not in proved else self.record.plan
+
+    @property
+    def step(self) -> int:
+        """How many steps of that plan are done."""
+        if not self.running and self.executes and self.record.error_code is ErrorCode.NONE:
+            return len(self.plan)
+        before = sum(each.steps_done for each in self.record.replans)
+        return max(0, self.record.steps_done - before)
+
+    @property
+    def code(self) -> ErrorCode | None:
+        """How it ended; None while it goes on."""
+        return None if self.running else self.record.error_code
 
 
-def planned(view: GoalView, progress: Any) -> GoalView:
-    """The view after a `PlanningProgress`."""
-    if not view.running:
-        return view  # the result has overtaken it
-    view = replace(
-        view,
-        stage=_STAGES.get(progress.phase, progress.phase) or view.stage,
-        source=progress.source or view.source,
-        attempt=progress.attempt_number or view.attempt,
-        max_attempts=progress.max_attempts or view.max_attempts,
-        detail=progress.detail,
-    )
-    if progress.phase == PlanningPhase.JUDGED:
-        attempt = record_conversions.attempt_record(progress.attempt)
-        view = with_attempt(view, attempt)
-        if attempt.verdict.ok:
-            view = replace(view, stage='preparing')
-    elif progress.phase == PlanningPhase.UNDERSTOOD:
-        view = replace(view, reading=progress.reading)
+def after(view: GoalView, event: Any) -> GoalView:
+    """The view after an event of its run."""
+    view = replace(view, record=advance(view.record, event))
+    if isinstance(event, GoalEvent):
+        return replace(view, action=event.action) if event.id == view.id else view
+    if isinstance(event, AttemptRecord):
+        return replace(view, stage='preparing' if event.verdict.ok else 'generating')
+    if isinstance(event, AnswerRecord):
+        return replace(view, stage='translating')
+    if isinstance(event, UnderstoodRecord):
+        return replace(view, stage='generating')
+    if isinstance(event, PhaseEvent):
+        rehearsing = event.phase == ExecutionPhase.REHEARSING
+        return replace(view, stage='rehearsing' if rehearsing else 'executing', moving=False)
+    if isinstance(event, StepEvent):
+        return replace(view, stage='executing', moving=True)
+    if isinstance(event, ObservedEvent):
+        return replace(view, moving=False)
+    if isinstance(event, ReplanRecord):
+        return replace(view, stage='replanning', moving=False)
+    if isinstance(event, EndEvent):
+        return replace(view, stage='ended', moving=False, running=False)
     return view
 
 
-_STAGES = {
-    PlanningPhase.TRANSLATED: PlanningPhase.TRANSLATING,
-    PlanningPhase.UNDERSTOOD: PlanningPhase.GENERATING,
-    PlanningPhase.JUDGED: PlanningPhase.GENERATING,
-}
-"""The stage that follows the end of a phase; any other phase is the stage itself."""
+def asked(view: GoalView, progress: Any) -> GoalView:
+    """The view with who is asked now, by a `PlanningProgress`, which is no event of the run.
 
-
-def with_attempt(view: GoalView, attempt: AttemptRecord) -> GoalView:
-    """The view with an attempt more; one that is there already is taken once."""
-    if any(known.number == attempt.number for known in view.attempts):
-        return view
-    kept = sorted((*view.attempts, attempt), key=lambda each: each.number)[-MAX_ATTEMPTS:]
-    proved = attempt.steps if attempt.verdict.ok else view.plan
-    return replace(view, attempts=tuple(kept), plan=proved)
-
-
-def executed(view: GoalView, progress: Any) -> GoalView:
-    """The view after an `ExecutionProgress`."""
-    if not view.running:
+    It is not ordered with the events: once a plan is proved, it says nothing new.
+    """
+    late = not view.running or view.stage in ('preparing', 'executing')
+    if late and not (view.running and view.record.stepwise and not view.moving):
         return view
     return replace(
         view,
-        stage='rehearsing' if progress.phase == ExecutionPhase.REHEARSING else 'executing',
-        step=progress.step,
-        moving=progress.phase == ExecutionPhase.MOVING,
-        detail=progress.phase,
+        stage=progress.phase if progress.phase in _ASKED else view.stage,
+        source=progress.source or view.source,
+        attempt=progress.attempt_number or view.attempt,
+        max_attempts=progress.max_attempts or view.max_attempts,
     )
 
 
-def awaits(view: GoalView, steps: tuple[str, ...], problem: Problem | None) -> GoalView:
-    """The view while a plan waits for an operator."""
-    if not view.running:
-        return view
-    return replace(view.with_problem(problem, len(view.replans)), plan=steps, step=0)
-
-
-def replanned(view: GoalView, message: Any, problem: Problem | None) -> GoalView:
-    """The view after a `Replan`, with what is left of the task."""
-    if not view.running:
-        return view
-    record = record_conversions.replan_record(message)
-    view = replace(
-        view, stage='replanning', replans=(*view.replans, record), detail=record.reason,
-        plan=(), step=0, moving=False,
-    )  # fmt: skip
-    return view.with_problem(problem, len(view.replans))
-
-
-def ended(view: GoalView, result: Any) -> GoalView:
-    """The view after the result of the goal, of whichever action."""
-    for attempt in map(record_conversions.attempt_record, getattr(result, 'attempts', ())):
-        view = with_attempt(view, attempt)
-    carried_out = result.error_code == ErrorCode.NONE and view.executes and view.plan
-    return replace(
-        view,
-        stage='ended',
-        moving=False,
-        code=conversions.code_from_msg(result.error_code),
-        message=result.error_msg,
-        reading=getattr(result, 'reading', '') or view.reading,
-        question=getattr(result, 'question', ''),
-        step=len(view.plan) if carried_out else view.step,
-    )
+_ASKED = (
+    PlanningPhase.WAITING,
+    PlanningPhase.TRANSLATING,
+    PlanningPhase.GENERATING,
+    PlanningPhase.VERIFYING,
+    PlanningPhase.REHEARSING,
+    PlanningPhase.SEARCHING,
+)
+"""Phases of planning in which somebody is at work: each is a stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,12 +316,83 @@ class ConsoleState:
             self._snapshot = change(self._snapshot)
             self._lock.notify_all()
 
-    def goal(self, id: str, change: Callable[[GoalView], GoalView]) -> None:
-        """Changes the view of a goal, if that is the one that is shown."""
 
-        def changed(snapshot: Snapshot) -> Snapshot:
-            if snapshot.goal is None or snapshot.goal.id != id:
-                return snapshot
-            return replace(snapshot, goal=change(snapshot.goal))
+class Goals:
+    """The goals of a stack, each folded from its events; the one that was begun last is shown.
 
-        self.change(changed)
+    Any thread may use it.
+
+    Args:
+        at: where that one is shown.
+    """
+
+    def __init__(self, at: ConsoleState) -> None:
+        self._at = at
+        self._lock = threading.RLock()
+        self._views: dict[str, GoalView] = {}
+        self._ours: set[str] = set()
+        self._shown = ''
+        self._events = RunEvents(self._note)
+
+    def take(self, node: str, goal: str, event: Any) -> None:
+        """Takes an event that a node has published."""
+        with self._lock:
+            self._events.take(goal, event)
+            # An execution beside a `run_task` goal is taken for one that this leads to.
+            alone = node == 'planner' or not any(
+                view.running and view.action == RUN for view in self._views.values()
+            )
+            if isinstance(event, TaskEvent) and alone and not self._events.run_of(goal):
+                self._events.claim(goal)
+
+    def _note(self, run: str, event: Any) -> None:
+        if isinstance(event, TaskEvent):
+            view = GoalView(run, begin(event), ours=run in self._ours)
+            shown = self._views.get(self._shown)
+            # The history of one node may come behind that of the other.
+            if shown is None or event.started >= shown.record.started:
+                self._shown = run
+        elif run in self._views:
+            view = after(self._views[run], event)
+        else:
+            return
+        self._views[run] = view
+        if isinstance(event, GoalEvent) and event.id != run:
+            self._views.pop(event.id, None)
+            self._shown = run if self._shown == event.id else self._shown
+        for id in [id for id, view in self._views.items() if not view.running]:
+            if id != self._shown:
+                del self._views[id]
+                self._events.forget(id)
+        self._show()
+
+    def asked(self, id: str, progress: Any) -> None:
+        """Takes in who is asked for a plan of a goal."""
+        with self._lock:
+            if id in self._views:
+                self._views[id] = asked(self._views[id], progress)
+                self._show()
+
+    def sent(self, id: str) -> None:
+        """Takes in that this console has sent a goal; its first event may have come before."""
+        with self._lock:
+            self._ours.add(id)
+            if id in self._views:
+                self._views[id] = replace(self._views[id], ours=True)
+                self._show()
+
+    def lose(self, there: Collection[str]) -> None:
+        """Ends the goals whose node is not there any more: nobody will tell how they ended."""
+        with self._lock:
+            for id, view in list(self._views.items()):
+                node = 'executor' if view.action == EXECUTE else 'planner'
+                if view.running and node not in there:
+                    self._note(id, EndEvent(ErrorCode.SERVER_LOST, _LOST))
+
+    def _show(self) -> None:
+        running = [v for v in self._views.values() if v.running and v.action != EXECUTE]
+        shown, others = self._views.get(self._shown), max(0, len(running) - 1)
+        self._at.set(goal=shown, others=others)
+
+
+_LOST = 'the node that held the goal is gone: look at the cell before the next one'

@@ -54,7 +54,8 @@ class Html:
 
     def __init__(self, gui: Any, content: str = '') -> None:
         self._content = content
-        self._handle: Any = gui.add_html(content, visible=bool(content))
+        # viser sends plain texts only.
+        self._handle: Any = gui.add_html(str(content), visible=bool(content))
 
     def show(self, content: str) -> None:
         """Shows this in its place; nothing where it is empty."""
@@ -62,7 +63,7 @@ class Html:
             return
         self._content = content
         if content:
-            self._handle.content = content
+            self._handle.content = str(content)
         self._handle.visible = bool(content)
 
 

@@ -194,7 +194,11 @@ def recorded_task(record: RunRecord) -> ActionTask:
     Raises:
         SafegenError: it cannot be read any more, as when a built-in domain is gone.
     """
-    task = record.task
+    return task_of(record.task)
+
+
+def task_of(task: TaskRecord) -> ActionTask:
+    """The same of the task as it is written down."""
     if task.format == WORDS:
         if not task.pddl:
             raise SafegenError('the request was not understood: there is no problem')

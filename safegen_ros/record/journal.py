@@ -228,30 +228,6 @@ def load_signed(path: Path) -> tuple[tuple[JournalEntry, ...], Signer]:
         return entries, signer_of(link)
 
 
-def find_entry(path: Path, kind: str, key: str, value: str) -> JournalEntry | None:
-    """The first entry of a kind with a value, by itself: neither digests nor numbers are compared.
-
-    Args:
-        path: of the journal, which may still be written.
-        kind: of the entry.
-        key: of the value.
-        value: what stands there.
-
-    Raises:
-        RecordError: it is no journal.
-        OSError: the file cannot be read.
-    """
-    with _to_read(path) as database:
-        row = database.execute(
-            'SELECT number, time, kind, data FROM entry '
-            "WHERE kind = ? AND json_extract(data, '$.' || ?) = ? ORDER BY number LIMIT 1",
-            (kind, key, value),
-        ).fetchone()
-    if row is None:
-        return None
-    return _entry(path, *row)
-
-
 @contextmanager
 def _to_read(path: Path) -> Iterator[sqlite3.Connection]:
     if not S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer

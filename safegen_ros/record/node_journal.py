@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -41,7 +40,6 @@ from safegen_ros.record.journal import (
     EmptyJournalError,
     Journal,
     JournalEntry,
-    find_entry,
     is_written,
     load_journal,
     load_signed,
@@ -202,25 +200,6 @@ def load_goals(root: Path) -> KeptGoals:
     for stack, released in releases.items():
         _add_releases(runs, [goal for goal in runs if written[goal].stack == stack], released)
     return KeptGoals(runs, broken)
-
-
-def task_of_goal(root: Path, goal: str) -> RunRecord | None:
-    """What a goal is about, for those who only show it; None while no node has written it down.
-
-    Unlike `load_goals` it keeps nothing else of what the nodes have written, and so it is not known
-    whether the file is whole.
-
-    Args:
-        root: the folder of all runs.
-        goal: its id, 32 hexadecimal digits.
-    """
-    for path in sorted((root / NODES).glob(f'*/*/{JOURNAL}'), reverse=True):
-        with suppress(RecordError, OSError):
-            entry = find_entry(path, KINDS[TaskEvent], GOAL_ID, goal)
-            if entry is not None:
-                data = {key: value for key, value in entry.data.items() if key != GOAL_ID}
-                return begin(read_event(path, replace(entry, data=data)))
-    return None
 
 
 def _add_releases(

@@ -73,6 +73,8 @@ class RunEvents:
         for goal in [goal for goal, of in self._runs.items() if of == run]:
             del self._runs[goal]
             self._heard.pop(goal, None)
+        self._executions.pop(run, None)
+        self._stepwise.discard(run)
 
     def _pass(self, goal: str, event: Any) -> None:
         run = self._runs[goal]

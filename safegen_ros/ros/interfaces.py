@@ -199,17 +199,11 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _sends('run_task', 'safegen_msgs/action/RunTask', 'a task that was written on the page'),
     _sends('plan_task', 'safegen_msgs/action/PlanTask', 'the same, where nothing is to move'),
     # No client of the action: it follows and ends the goals of others, and sends none.
-    _in('execute_plan/_action/status', 'action_msgs/msg/GoalStatusArray', 'goals under way', True),
-    _in(
-        'execute_plan/_action/feedback',
-        'safegen_msgs/action/ExecutePlan_FeedbackMessage',
-        'each phase and step',
-    ),
     _calls('execute_plan/_action/cancel_goal', 'action_msgs/srv/CancelGoal', 'to end a goal'),
     _calls(
         'execute_plan/_action/get_result',
         'safegen_msgs/action/ExecutePlan_GetResult',
-        'how a goal has ended',
+        'the last look at the blocks',
     ),
     _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
     _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
@@ -221,7 +215,6 @@ OF_CONSOLE: tuple[Interface, ...] = (
             f'{node}/events',
             'safegen_msgs/msg/RunEvent',
             'what is written down of a goal',
-            when='a goal of the page runs',
         )
         for node in ('planner', 'executor')
     ),

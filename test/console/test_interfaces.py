@@ -26,10 +26,8 @@ def test_the_console_has_the_interfaces_of_the_table(ros_domain: int, tmp_path: 
     specs = node_specs('sim', {'console': 'true', 'console_port': port})
     page = [spec for spec in specs if spec.name == CONSOLE]
     table = {(i.kind, i.full_name('/', CONSOLE), i.type) for i in of_node(CONSOLE) if not i.when}
-    # The graph calls whoever hears the feedback of an action its client.
     parts = {each for each in table if each[1].startswith(_OF_EXECUTE)}
-    table -= parts
-    table.add((Kind.ACTION_CLIENT, '/execute_plan', 'safegen_msgs/action/ExecutePlan'))
+    table -= parts  # of an action, of which the graph tells by its node alone
     environment = {'ROS_DOMAIN_ID': str(ros_domain)}
     with (
         Supervisor(page, log_dir=tmp_path, environment=environment) as stack,

@@ -1,31 +1,30 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the console makes of statuses that come before, behind or instead of what they belong to."""
+"""What the console hears of goals and of nodes that are gone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
+from action_msgs.msg import GoalStatus
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from safegen_msgs.action import RunTask
+from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.console.link import NODES, Link
-from safegen_ros.console.state import RUN, ConsoleState, GoalView, Pending
+from safegen_ros.console.state import ConsoleState, GoalView, Pending
 from safegen_ros.errors import ErrorCode
+from safegen_ros.record.events import EndEvent, TaskEvent
+from safegen_ros.record.run import TaskRecord
 from safegen_ros.ros.liveness import HeartbeatMonitor
 from safegen_ros.verdict import Category, Verdict
 
 ID = '7' * 32
-OURS = GoalView(ID, RUN, ours=True)
-LOST = RunTask.Impl.GetResultService.Response(
-    status=GoalStatus.STATUS_ABORTED,
-    result=RunTask.Result(error_code=int(ErrorCode.UNSOLVABLE), error_msg='it cannot be done'),
-)
+BEGUN = TaskEvent('a run', '2026-01-31T14:25:00+00:00', TaskRecord('p', 'me', '', '', ''))
+ENDED = EndEvent(ErrorCode.STATE_MISMATCH, 'it fell')
 
 
 class _Service:
@@ -33,11 +32,9 @@ class _Service:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
-        self.asked: Callable[[], None] = lambda: None
 
     def call_async(self, request: Any) -> Any:
         self.answers.append(Future())
-        self.asked()
         return self.answers[-1]
 
 
@@ -62,31 +59,18 @@ class _Node:
 
 
 class _Console:
-    """A link to that node, with its state and the goals that were begun by others."""
+    """A link to that node, with its state."""
 
     def __init__(self) -> None:
         self.node, self.state = _Node(), ConsoleState()
-        self.begun: list[str] = []
         client: Any = SimpleNamespace(node=self.node, heartbeats=HeartbeatMonitor(self.node))
-        self.link = Link(client, self.state, self.begun.append)
-        self.results = self.node.services[f'{RUN}/_action/get_result']
+        self.link = Link(client, self.state)
 
     @property
     def goal(self) -> GoalView:
         goal = self.state.snapshot.goal
         assert goal is not None
         return goal
-
-    def status(self, status: int) -> None:
-        goal = GoalInfo(goal_id=UUID(uuid=list(bytes.fromhex(ID))))
-        told = GoalStatusArray(status_list=[GoalStatus(goal_info=goal, status=status)])
-        self.link._statuses(RUN, told)
-
-    def answer(self, response: Any) -> None:
-        """Answers the one question for a result."""
-        (answer,) = self.results.answers
-        answer.set_result(response)
-        self.link._result(ID, answer)  # whose callbacks are run by an executor
 
 
 @pytest.fixture
@@ -95,8 +79,8 @@ def console() -> _Console:
 
 
 def test_a_goal_is_not_lost_before_its_node_has_answered(console: _Console) -> None:
-    pending = Pending(ID, 'd', (), Verdict(Category.SUCCESS), 0.0, 0)
-    console.status(GoalStatus.STATUS_EXECUTING)
+    pending = Pending(ID, 'd', (), Verdict(Category.SUCCESS), 0.0)
+    console.link._event('planner', ID, BEGUN)
     console.state.set(pending=pending)
     console.link.refresh()
     assert console.state.snapshot.nodes == dict.fromkeys(NODES, '')
@@ -109,33 +93,28 @@ def test_a_goal_is_not_lost_before_its_node_has_answered(console: _Console) -> N
     assert console.state.snapshot.pending is None
 
 
-def test_an_own_goal_is_shown_as_such_when_its_status_comes_at_the_same_time(
-    console: _Console,
-) -> None:
-    console.results.asked = lambda: console.link.announce(OURS)
-    console.status(GoalStatus.STATUS_EXECUTING)
-    assert console.goal.ours
-    assert not console.link._ours
+def test_who_is_asked_is_told_by_the_feedback_of_both_actions(console: _Console) -> None:
+    console.link._event('planner', ID, BEGUN)
+    asked = msg.PlanningProgress(phase='verifying', attempt_number=2)
+    uuid = UUID(uuid=list(bytes.fromhex(ID)))
+    told = PlanTask.Impl.FeedbackMessage(goal_id=uuid)
+    told.feedback.progress = asked
+    console.link._asked(told)
+    assert (console.goal.stage, console.goal.attempt) == ('verifying', 2)
+    run = RunTask.Impl.FeedbackMessage(goal_id=uuid)
+    run.feedback.stage, run.feedback.planning.phase = RunTask.Feedback.PLANNING, 'searching'
+    console.link._asked(run)
+    assert console.goal.stage == 'searching'
 
 
-@pytest.mark.parametrize('announced_first', [True, False])
-def test_an_own_goal_that_is_over_with_its_first_status_is_shown_with_its_end(
-    console: _Console, announced_first: bool
-) -> None:
-    if announced_first:
-        console.link.announce(OURS)
-    console.status(GoalStatus.STATUS_ABORTED)
-    console.status(GoalStatus.STATUS_ABORTED)
-    if not announced_first:
-        console.link.announce(OURS)
-    assert console.goal == OURS
-    console.answer(LOST)
-    assert (console.goal.code, console.goal.message) == (ErrorCode.UNSOLVABLE, 'it cannot be done')
-    assert console.begun == []
-    assert console.state.snapshot.others == 0
-
-
-def test_a_goal_of_somebody_else_that_was_over_before_is_not_shown(console: _Console) -> None:
-    console.status(GoalStatus.STATUS_SUCCEEDED)
-    assert console.state.snapshot.goal is None
-    assert console.results.answers == []
+def test_the_last_look_of_an_execution_is_shown_when_it_has_ended(console: _Console) -> None:
+    results = console.node.services['execute_plan/_action/get_result']
+    console.link._event('planner', ID, ENDED)
+    assert not results.answers
+    console.link._event('executor', ID, ENDED)
+    (answer,) = results.answers
+    response = ExecutePlan.Impl.GetResultService.Response(status=GoalStatus.STATUS_ABORTED)
+    response.result.final_state.objects = [msg.ObjectPose(name='a')]
+    answer.set_result(response)
+    console.link._last_seen(answer)  # whose callbacks are run by an executor
+    assert [*console.state.snapshot.look.poses] == ['a']

@@ -34,6 +34,7 @@ class _Gui:
             click(SimpleNamespace(client=client))
 
     def add_html(self, text: str, **more: Any) -> Any:
+        assert type(text) is str  # viser sends no other
         self.texts.append(text)
         return SimpleNamespace(content=text, visible=True)
 

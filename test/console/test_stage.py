@@ -14,10 +14,12 @@ from safegen_ros.console.access import Gate
 from safegen_ros.console.rehearsed import Motion, Posture
 from safegen_ros.console.serving import serve
 from safegen_ros.console.stage import Stage, begins_here
-from safegen_ros.console.state import RUN, GoalView, Look, Pending, Snapshot
+from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
+from safegen_ros.record.events import TaskEvent, begin
+from safegen_ros.record.history import task_record
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.scene import load_scene
@@ -54,8 +56,9 @@ def look_at(problem: Problem) -> Look:
 
 
 def waits(look: Look) -> Snapshot:
-    goal = GoalView(ID, RUN, problems={0: THREE.problem}, plan=STEPS)
-    pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0, 0)
+    task = TaskEvent('a run', '2026-01-31T14:25:00+00:00', task_record(THREE, 'a test', ''))
+    goal = GoalView(ID, begin(task))
+    pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0, goal.problem)
     return Snapshot(goal=goal, pending=pending, look=look)
 
 

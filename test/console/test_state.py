@@ -1,17 +1,20 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the console makes of the messages of a goal, in whatever order they come."""
+"""What the console makes of the events of goals, in whatever order the topics bring them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.blocks_small import THREE
 
 from safegen_msgs import msg
-from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.console import state
 from safegen_ros.console.shown import (
     countdown_words,
@@ -21,9 +24,11 @@ from safegen_ros.console.shown import (
     tried_html,
 )
 from safegen_ros.console.state import (
+    EXECUTE,
     PLAN,
     RUN,
     ConsoleState,
+    Goals,
     GoalView,
     PartView,
     Pending,
@@ -31,55 +36,70 @@ from safegen_ros.console.state import (
     StopView,
 )
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.record.events import (
+    EndEvent,
+    Event,
+    GoalEvent,
+    ObservedEvent,
+    PhaseEvent,
+    PlanEvent,
+    StepEvent,
+    TaskEvent,
+    begin,
+)
+from safegen_ros.record.history import task_record
 from safegen_ros.record.present.cards import attempt_html
 from safegen_ros.record.present.wording import NEXT, next_words
-from safegen_ros.ros import conversions
+from safegen_ros.record.run import AttemptRecord, ReplanRecord
 from safegen_ros.verdict import Category, Verdict
 
-ID = '0' * 32
+ID, EXECUTION, OTHER = '0' * 32, '1' * 32, '2' * 32
 GOOD = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
+STEPS = tuple(map(str, GOOD.steps))
 BAD = parse_plan('(pickup c)(stack c b)')
 ACTIVE = dict.fromkeys(('validator', 'executor', 'planner'), 'active')
+GENERATING = msg.PlanningProgress(phase='generating', attempt_number=2)
+ENDED = EndEvent(ErrorCode.NONE, '')
 
 
-def judged(number: int, plan=GOOD, text: str = '') -> msg.PlanningProgress:
+def judged(number: int, plan: Plan = GOOD, text: str = '', replan: int = 0) -> AttemptRecord:
     """An attempt with the verdict of the validator."""
-    attempt = msg.Attempt(
-        number=number,
-        source='model',
-        text=text,
-        plan=conversions.plan_to_msg(plan, 'model'),
-        verdict=conversions.verdict_to_msg(THREE.verify(plan)),
-    )
-    return msg.PlanningProgress(
-        phase='judged', source='model', attempt_number=number, max_attempts=3, attempt=attempt
-    )
+    steps = tuple(map(str, plan.steps))
+    return AttemptRecord(number, 'model', text, steps, THREE.verify(plan), 0.1, replan=replan)
 
 
-def view() -> GoalView:
-    return GoalView(ID, RUN, problems={0: THREE.problem})
+def begun(started: str = '2026-01-31T14:25:00+00:00', cell: str = '') -> TaskEvent:
+    return TaskEvent('a run', started, task_record(THREE, 'a test', ''), cell)
+
+
+def view(*events: Event, action: str = RUN) -> GoalView:
+    """A goal after some events."""
+    seen = GoalView(ID, begin(begun()), action)
+    for event in events:
+        seen = state.after(seen, event)
+    return seen
+
+
+def replanned(reason: str = 'b lies elsewhere') -> ReplanRecord:
+    return ReplanRecord(1, reason, 1, '', THREE.problem_text)
 
 
 def test_attempts_are_kept_once_and_in_order() -> None:
-    seen = view()
-    for number in (2, 1, 2):
-        seen = state.planned(seen, judged(number, GOOD if number == 2 else BAD))
-    assert [attempt.number for attempt in seen.attempts] == [1, 2]
-    assert seen.plan == tuple(map(str, GOOD.steps))
-    result = RunTask.Result(attempts=[judged(3, BAD).attempt], error_code=ErrorCode.NONE)
-    over = state.ended(seen, result)
-    assert [attempt.number for attempt in over.attempts] == [1, 2, 3]
-    assert (over.running, over.step) == (False, 4)
+    seen = view(judged(2), judged(1, BAD), judged(2))
+    assert [attempt.number for attempt in seen.record.attempts] == [1, 2]
+    assert seen.plan == STEPS
+    over = state.after(seen, ENDED)
+    assert (over.running, over.code, over.step) == (False, ErrorCode.NONE, 4)
 
 
 def test_a_plan_that_is_only_proved_is_never_shown_as_done() -> None:
     """Neither while it is planned, nor at its end, nor in the tab of its attempts."""
-    seen = state.planned(GoalView(ID, PLAN, problems={0: THREE.problem}), judged(1))
-    over = state.ended(seen, PlanTask.Result(error_code=ErrorCode.NONE))
-    assert (over.running, over.step, over.plan) == (False, 0, tuple(map(str, GOOD.steps)))
+    seen = view(judged(1), action=PLAN)
+    over = state.after(seen, ENDED)
+    assert (over.running, over.step, over.plan) == (False, 0, STEPS)
     shown = [plan_html(Snapshot(goal=seen)), plan_html(Snapshot(goal=over)), goal_html(over)]
-    shown.append(attempt_html(over.attempts[0], THREE.problem))
+    shown.append(attempt_html(over.record.attempts[0], THREE.problem))
     for each in shown:
         assert 'done' not in each.replace('sg-done', '')
         assert 'Goal: reached.' not in each
@@ -90,22 +110,23 @@ def test_a_plan_that_is_only_proved_is_never_shown_as_done() -> None:
     assert 'opacity="0.45"' in shown[1]  # the signs of states that are only foreseen
     assert 'nothing was moved for it' in shown[2]
     assert 'Goal: reached by this plan.' in shown[3]
-    carried = plan_html(Snapshot(goal=replace(over, action=RUN, step=len(over.plan))))
+    carried = plan_html(Snapshot(goal=replace(over, action=RUN)))
     assert carried.count('— done') == len(GOOD.steps)
     assert 'Goal: reached.' in carried
 
 
 @given(st.permutations(range(5)))
 def test_a_plan_that_waits_is_told_in_any_order_of_the_topics(order: list[int]) -> None:
-    """The feedback and the topic of what waits are not ordered among each other."""
+    """Events, feedback and the topic of what waits are not ordered among each other."""
     at = ConsoleState()
-    at.set(goal=view(), nodes=ACTIVE)
-    pending = Pending(ID, 'f' * 64, tuple(map(str, GOOD.steps)), Verdict(Category.SUCCESS), 0.0, 0)
+    at.set(nodes=ACTIVE)
+    goals = Goals(at)
+    goals.take('planner', ID, begun())
     events = (
-        lambda: at.goal(ID, lambda v: state.planned(v, judged(1, BAD))),
-        lambda: at.goal(ID, lambda v: state.planned(v, judged(2))),
-        lambda: at.set(pending=pending),
-        lambda: at.goal(ID, lambda v: state.planned(v, msg.PlanningProgress(phase='generating'))),
+        lambda: goals.take('planner', ID, judged(1, BAD)),
+        lambda: goals.take('planner', ID, judged(2)),
+        lambda: at.set(pending=Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0)),
+        lambda: goals.asked(ID, GENERATING),
         lambda: at.set(stop=StopView(True)),
     )
     for index in order:
@@ -115,46 +136,113 @@ def test_a_plan_that_waits_is_told_in_any_order_of_the_topics(order: list[int]) 
     assert 'pick up a from the table' in told
 
 
-def test_what_a_result_has_overtaken_changes_nothing() -> None:
-    """Results and feedback are not ordered among each other."""
-    seen = state.planned(view(), judged(1))
-    over = state.ended(seen, RunTask.Result(error_code=ErrorCode.NONE))
-    assert state.executed(over, msg.ExecutionProgress(phase='moving', step=1, total=4)) == over
-    assert state.planned(over, msg.PlanningProgress(phase='generating')) == over
-    assert state.awaits(over, ('(pickup a)',), THREE.problem) == over
-    assert state.replanned(over, msg.Replan(number=1, reason='late'), THREE.problem) == over
+def test_what_is_asked_is_told_until_a_plan_is_proved() -> None:
+    seen = state.asked(view(judged(1, BAD)), GENERATING)
+    assert (seen.stage, seen.attempt) == ('generating', 2)
+    for events in ([judged(2)], [judged(2), PhaseEvent('preparing', 0.0)], [ENDED]):
+        late = view(*events)
+        assert state.asked(late, GENERATING) == late
 
 
 def test_a_replan_has_a_problem_of_its_own() -> None:
-    seen = state.planned(view(), judged(1))
-    seen = state.executed(seen, msg.ExecutionProgress(phase='moving', step=1, total=4))
+    seen = view(judged(1), StepEvent(0, STEPS[0], 0.0), ObservedEvent(1, 1.0))
     assert situation(Snapshot(goal=seen, nodes=ACTIVE)).index == 1
-    left = THREE.problem
-    seen = state.replanned(seen, msg.Replan(number=1, reason='b lies elsewhere'), left)
-    assert (seen.problem, seen.plan, seen.step) == (left, (), 0)
-    assert situation(Snapshot(goal=seen, nodes=ACTIVE)).reason == 'b lies elsewhere'
+    left = state.after(seen, replanned())
+    assert (left.problem, left.plan, left.step) == (THREE.problem, (), 0)
+    assert situation(Snapshot(goal=left, nodes=ACTIVE)).reason == 'b lies elsewhere'
+    again = state.after(state.asked(left, GENERATING), judged(2, replan=1))
+    assert (again.plan, again.step) == (STEPS, 0)
+
+
+def _stack(order: Sequence[tuple[str, str, Event]]) -> Snapshot:
+    at = ConsoleState()
+    goals = Goals(at)
+    for node, goal, event in order:
+        goals.take(node, goal, event)
+    return at.snapshot
+
+
+@pytest.mark.parametrize('first', ['planner', 'executor'])
+def test_an_execution_that_a_goal_leads_to_is_a_part_of_it(first: str) -> None:
+    """A page that is opened late hears the history of one node behind that of the other."""
+    planner: list[tuple[str, str, Event]] = [
+        ('planner', ID, event)
+        for event in (
+            begun(),
+            GoalEvent(RUN, ID),
+            judged(1),
+            GoalEvent(EXECUTE, EXECUTION),
+            ENDED,
+        )
+    ]
+    executor: list[tuple[str, str, Event]] = [
+        ('executor', EXECUTION, event)
+        for event in (
+            begun('2026-01-31T14:25:05+00:00', 'twin'),
+            GoalEvent(EXECUTE, EXECUTION),
+            PlanEvent(STEPS, 'planner'),
+            StepEvent(0, STEPS[0], 0.0),
+            ObservedEvent(1, 1.0),
+            ENDED,
+        )
+    ]
+    goal = _stack(planner + executor if first == 'planner' else executor + planner).goal
+    assert goal is not None
+    assert (goal.id, goal.action, goal.running, goal.record.steps_done) == (ID, RUN, False, 1)
+    assert goal.record.cell == 'twin'
+
+
+def test_the_goal_that_was_begun_last_is_shown_and_others_are_counted() -> None:
+    early, late = begun(), begun('2026-01-31T15:00:00+00:00')
+    for order in permutations([('planner', ID, early), ('planner', OTHER, late)]):
+        snapshot = _stack(order)
+        assert snapshot.goal is not None
+        assert (snapshot.goal.id, snapshot.others) == (OTHER, 1)
+    alone = _stack(
+        [('executor', EXECUTION, early), ('executor', EXECUTION, GoalEvent(EXECUTE, EXECUTION))]
+    )
+    assert alone.goal is not None
+    assert alone.goal.action == EXECUTE
+
+
+@pytest.mark.parametrize('before', [True, False])
+def test_a_goal_of_this_console_is_known_as_its_own(before: bool) -> None:
+    at = ConsoleState()
+    goals = Goals(at)
+    acts: list[Any] = [lambda: goals.sent(ID), lambda: goals.take('planner', ID, begun())]
+    for act in acts if before else acts[::-1]:
+        act()
+    assert at.snapshot.goal is not None
+    assert at.snapshot.goal.ours
+
+
+def test_a_goal_whose_node_is_gone_is_lost_once() -> None:
+    at = ConsoleState()
+    goals = Goals(at)
+    goals.take('planner', ID, begun())
+    goals.lose({'planner', 'executor'})
+    assert at.snapshot.goal is not None
+    assert at.snapshot.goal.running
+    goals.lose({'executor'})
+    assert at.snapshot.goal.code is ErrorCode.SERVER_LOST
+    goals.take('planner', OTHER, begun('2026-01-31T15:00:00+00:00'))
+    goals.take('planner', ID, judged(1))  # of a goal that nobody keeps any more
+    assert at.snapshot.goal.id == OTHER
 
 
 def test_why_an_attempt_was_refused_and_a_plan_given_up_stays_in_view() -> None:
     assert tried_html(view()) == ''
-    seen = state.planned(view(), judged(1, BAD))
+    seen = view(judged(1, BAD))
     assert '<b>Attempt 1 was refused:</b> every step is possible, but' in tried_html(seen)
-    seen = state.planned(state.planned(seen, judged(2, BAD)), judged(3))
+    seen = view(judged(1, BAD), judged(2, BAD), judged(3))
     told = tried_html(seen)
     assert 'Attempt 2 was refused' in told
     assert '1 before it was refused, too. Attempt 3 is proved safe.' in told
     reason = 'after step 1 (pickup a) the world is not as proved: missing (holding a), unexpected '
-    differs = msg.Replan(number=1, reason=f'{reason}(on-table a) (arm-empty): look at the cell')
-    told = tried_html(state.replanned(seen, differs, THREE.problem))
+    differs = replanned(f'{reason}(on-table a) (arm-empty): look at the cell')
+    told = tried_html(state.after(seen, differs))
     assert 'Planned for anew:</b> after step 1 (“pick up a from the table”) the world was' in told
     assert 'so that block &quot;a&quot; is on the table and' in told
-
-
-def test_a_goal_that_is_not_shown_changes_nothing() -> None:
-    at = ConsoleState()
-    at.set(goal=view())
-    at.goal('1' * 32, lambda v: state.planned(v, judged(1)))
-    assert at.snapshot.goal == view()
 
 
 @given(
@@ -163,7 +251,9 @@ def test_a_goal_that_is_not_shown_changes_nothing() -> None:
 def test_there_is_always_a_sentence_about_what_comes_next(
     stage: str, stopped: bool, up: bool
 ) -> None:
-    goal = GoalView(ID, RUN, stage=stage, plan=tuple(map(str, GOOD.steps)))
+    goal = replace(view(judged(1)), stage=stage)
+    if stage == 'replanning':
+        goal = view(judged(1), replanned())
     snapshot = Snapshot(
         goal=goal, stop=StopView(True, stopped, 'a hand'), nodes=ACTIVE if up else {}
     )
@@ -176,17 +266,18 @@ def test_there_is_always_a_sentence_about_what_comes_next(
 @given(st.text(max_size=80))
 def test_what_a_model_writes_is_never_markup(text: str) -> None:
     hostile = f'{text}<img src=x onerror=alert(1)><script>alert(1)</script>'
-    seen = state.planned(view(), judged(1, parse_plan('(pickup z)'), hostile))
-    shown = attempt_html(seen.attempts[0], THREE.problem) + goal_html(seen)
+    seen = view(judged(1, parse_plan('(pickup z)'), hostile))
+    shown = attempt_html(seen.record.attempts[0], THREE.problem) + goal_html(seen)
     shown += plan_html(Snapshot(goal=seen)) + tried_html(seen)
     assert '<img' not in shown
     assert '<script' not in shown
 
 
 def test_a_plan_that_waits_is_shown_above_its_digest_with_its_time() -> None:
-    seen = state.awaits(view(), tuple(map(str, GOOD.steps)), THREE.problem)
-    pending = Pending(ID, 'f' * 64, seen.plan, Verdict(Category.SUCCESS), 1300.0, 0)
+    seen = view(judged(1, BAD))
+    pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 1300.0, THREE.problem)
     told = plan_html(Snapshot(goal=seen, pending=pending))
+    assert 'put c on a' in told  # of the plan that waits, whatever the events say by now
     assert told.index('What the arm will do') < told.index('f' * 64)
     assert countdown_words(pending, 1022.0) == 'The plan counts as refused in 278 s.'
     assert countdown_words(pending, 1400.0) == 'The plan counts as refused in 0 s.'
@@ -194,10 +285,10 @@ def test_a_plan_that_waits_is_shown_above_its_digest_with_its_time() -> None:
 
 
 def test_a_request_that_a_model_read_is_shown_with_what_it_was_read_as() -> None:
-    seen = state.awaits(view(), tuple(map(str, GOOD.steps)), THREE.problem)
     request = 'Build <b>a tower</b>.'
-    pending = Pending(ID, 'f' * 64, seen.plan, Verdict(Category.SUCCESS), 1300.0, 0, request)
-    told = plan_html(Snapshot(goal=seen, pending=pending))
+    verdict = Verdict(Category.SUCCESS)
+    pending = Pending(ID, 'f' * 64, STEPS, verdict, 1300.0, THREE.problem, request)
+    told = plan_html(Snapshot(goal=view(judged(1)), pending=pending))
     assert 'Is the task what is meant?' in told
     assert 'Build &lt;b&gt;a tower' in told
     assert told.index('Build') < told.index('What the arm will do')
@@ -206,8 +297,7 @@ def test_a_request_that_a_model_read_is_shown_with_what_it_was_read_as() -> None
 
 def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
     reason = 'look at the cell, then reset it'
-    result = RunTask.Result(error_code=ErrorCode.EXECUTION_STOPPED, error_msg=reason)
-    over = state.ended(state.planned(view(), judged(1)), result)
+    over = view(judged(1), EndEvent(ErrorCode.EXECUTION_STOPPED, reason))
     stopped = Snapshot(goal=over, nodes=ACTIVE, stop=StopView(True, True, 'a hand'))
     assert 'a hand' in next_words(situation(stopped))
     told = next_words(situation(replace(stopped, stop=StopView(True))))

@@ -28,7 +28,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.history import list_runs, outcome_of, task_record
 from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.json_form import RecordError
-from safegen_ros.record.node_journal import NodeJournal, load_goals, task_of_goal
+from safegen_ros.record.node_journal import NodeJournal, load_goals
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
 from safegen_ros.record.run_log import RunLog, RunState
@@ -219,24 +219,6 @@ def test_a_journal_that_was_changed_is_named_and_hides_no_other(tmp_path: Path) 
     assert list(found.broken) == [damaged]
     assert 'REWRITTEN at entry 2' in found.broken[damaged]
     assert sorted(run.kept is None for run in list_runs(tmp_path)) == [False, True]
-
-
-def test_what_a_goal_is_about_is_found_by_itself(tmp_path: Path) -> None:
-    with NodeJournal(tmp_path, '0.planner') as planner:
-        _planner(planner)
-        found = task_of_goal(tmp_path, RUN)  # while the node writes
-        assert found is not None
-        assert found.task == task_record(TASK, 'a test', '')
-        assert not found.attempts
-        assert task_of_goal(tmp_path, EXECUTION) is None  # of which the planner only knows
-    with NodeJournal(tmp_path, '0.executor') as executor:
-        _executor(executor)
-    found = task_of_goal(tmp_path, EXECUTION)
-    assert found is not None
-    assert found.cell == SYMBOLIC
-    executor.path.write_bytes(b'no journal at all')
-    assert task_of_goal(tmp_path, EXECUTION) is None
-    assert task_of_goal(tmp_path, RUN) is not None
 
 
 def test_a_journal_that_its_node_is_about_to_begin_is_no_damage(tmp_path: Path) -> None:

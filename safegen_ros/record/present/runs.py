@@ -10,9 +10,10 @@ import sqlite3
 import stat
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
@@ -20,12 +21,12 @@ from urllib.parse import quote
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom, Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome_of, recorded_task
+from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome_of, task_of
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.wording import step_words, steps_of
-from safegen_ros.record.run import RunRecord
+from safegen_ros.record.run import RunRecord, TaskRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.tasks.pddl3.task import load_task
 
@@ -111,11 +112,7 @@ class Frame:
 
 def problem_of(record: RunRecord) -> Problem | None:
     """The problem of a run; None where it is no PDDL, or cannot be read any more."""
-    try:
-        problem = getattr(recorded_task(record), 'problem', None)
-    except SafegenError:
-        return None
-    return problem if isinstance(problem, Problem) else None
+    return _problem(record.task)
 
 
 def problem_of_attempt(record: RunRecord, replan: int) -> Problem | None:
@@ -123,10 +120,22 @@ def problem_of_attempt(record: RunRecord, replan: int) -> Problem | None:
     if not replan:
         return problem_of(record)
     found = next((each for each in record.replans if each.number == replan), None)
-    try:
-        return None if found is None else load_task(found.problem, found.domain).problem
-    except SafegenError:
-        return None
+    return None if found is None else _problem_left(found.problem, found.domain)
+
+
+@lru_cache(32)
+def _problem(task: TaskRecord) -> Problem | None:
+    with suppress(SafegenError):
+        found = getattr(task_of(task), 'problem', None)
+        return found if isinstance(found, Problem) else None
+    return None
+
+
+@lru_cache(32)
+def _problem_left(problem: str, domain: str) -> Problem | None:
+    with suppress(SafegenError):
+        return load_task(problem, domain).problem
+    return None
 
 
 def frames(problem: Problem, record: RunRecord) -> tuple[Frame, ...]:
