@@ -3,18 +3,20 @@
 """The one way to a terminal: styles and the cursor are ours, text cannot steer them.
 
 Rich strips some control characters and lets terminal escapes through. `Console` writes no text with
-such characters, and after `guard` neither does `print`.
+such characters, and after `guard` neither does `print`. `table` lays tables out.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+import rich.box
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 
 from safegen_ros.untrusted import visible
 
@@ -56,3 +58,40 @@ def guard() -> None:
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guarded):
             setattr(sys, name, _Guarded(stream))
+
+
+def table(
+    title: str,
+    words: Iterable[str],
+    numbers: Iterable[str],
+    rows: Iterable[Sequence[str]],
+) -> Table:
+    """A table for a console; a first cell that is that of the row before is left out.
+
+    Args:
+        title: above it.
+        words: headings of the first columns.
+        numbers: headings of the others, which are flush right.
+        rows: the cells, in which markup of rich counts.
+    """
+    found = Table(
+        title=title, title_justify='left', box=rich.box.SIMPLE_HEAD, pad_edge=False,
+        collapse_padding=True,
+    )  # fmt: skip
+    for heading in words:
+        found.add_column(heading, overflow='fold')
+    for heading in numbers:
+        found.add_column(heading, justify='right')
+    before = None
+    for first, *others in rows:
+        found.add_row('' if first == before else first, *others)
+        before = first
+    return found
+
+
+def markdown_table(
+    words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]
+) -> list[str]:
+    """The lines of such a table in Markdown, which repeats every word."""
+    rules = [*('---' for _ in words), *('---:' for _ in numbers)]
+    return [f'| {" | ".join(cells)} |' for cells in ((*words, *numbers), rules, *rows)]

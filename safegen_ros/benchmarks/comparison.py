@@ -203,6 +203,13 @@ class Comparison:
     failed: str = ''
     verb: str = 'evaluate'
 
+    def groups(self) -> dict[str, list[Line]]:
+        """The lines of each group."""
+        found: dict[str, list[Line]] = {}
+        for line in self.lines:
+            found.setdefault(line.group, []).append(line)
+        return found
+
     @property
     def command(self) -> str:
         """What prints it."""

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.markup import escape
-from rich.table import Table
 
 from safegen_ros.paths import share_dir
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import write_durably
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 Notify = Callable[[str, int, int], None]
 """Takes the stage, how much of it is done, and of how much."""
@@ -132,16 +131,16 @@ class Report:
     def print(self, console: Console) -> None:
         """Prints the figures with their targets."""
         asked = ', '.join(f'{name} {_setting(value)}' for name, value in self.settings.items())
-        table = Table(title=f'safegen bench {self.benchmark} ({asked})', title_justify='left')
-        table.add_column('measured')
-        table.add_column('figure', justify='right', no_wrap=True)
-        table.add_column('target', justify='right', no_wrap=True)
-        table.add_column('reached', no_wrap=True)
-        for m in self.measurements:
-            figure = '-' if m.value is None else f'{number_text(m.value)} {m.unit}'
-            name = escape(m.name) + (f'\n[dim]{escape(m.note)}[/]' if m.note else '')
-            table.add_row(name, figure, m.target_text, _coloured(m))
-        console.print(table)
+        rows = [
+            (
+                escape(m.name) + (f'\n[dim]{escape(m.note)}[/]' if m.note else ''),
+                '-' if m.value is None else f'{number_text(m.value)} {m.unit}',
+                m.target_text, _coloured(m),
+            )
+            for m in self.measurements
+        ]  # fmt: skip
+        title = f'safegen bench {self.benchmark} ({asked})'
+        console.print(table(title, ('measured',), ('figure', 'target', 'reached'), rows))
         console.print(f'on {this_machine()}', markup=False, highlight=False, soft_wrap=True)
 
 

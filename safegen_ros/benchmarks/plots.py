@@ -32,9 +32,7 @@ def draw_comparison(comparison: Comparison, folder: Path) -> Path:
     """
     from matplotlib.figure import Figure
 
-    groups: dict[str, list[Line]] = {}
-    for line in comparison.lines:
-        groups.setdefault(line.group, []).append(line)
+    groups = comparison.groups()
     columns = min(_COLUMNS, len(groups))
     rows = -(-len(groups) // columns)
     width = max(4.5, 1.4 + _BAR * max(map(len, groups.values())))

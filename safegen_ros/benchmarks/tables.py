@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.table import Table
 
 from safegen_ros.benchmarks.comparison import (
@@ -15,11 +14,10 @@ from safegen_ros.benchmarks.comparison import (
     Comparison,
     Figures,
     Line,
-    Tally,
     write_comparison,
 )
 from safegen_ros.benchmarks.pddl3.evaluate import Report, Result
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, markdown_table, table
 
 _EXPLAINED = {
     'greedy': 'single shot, greedy',
@@ -62,48 +60,31 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     """Prints a table for each group, then what was measured and what differs between the sides."""
     console = console or Console()
     console.print(f'{comparison.title} [%]', style='bold', markup=False)
-    group, case, whose = comparison.headings
-    for name, lines in _groups(comparison).items():
-        usual = _table(f'{group}: {name}', (case, whose), _HEADINGS)
-        # Of their own: both together are wider than a terminal.
-        further = _table('', (case, whose), comparison.more)
-        before = None
-        for line in lines:
-            shown = '' if line.case == before else line.case
-            usual.add_row(shown, line.whose, *_cells(line.figures))
-            further.add_row(shown, line.whose, *_further(line.figures, comparison.more))
-            before = line.case
-        console.print(usual)
-        if comparison.more:
-            console.print(further)
+    group, *words = comparison.headings
+    for name, lines in comparison.groups().items():
+        rows = [(line.case, line.whose, *_cells(line.figures)) for line in lines]
+        console.print(table(f'{group}: {name}', words, _HEADINGS, rows))
+        if comparison.more:  # of their own: both together are wider than a terminal
+            rows = [(line.case, line.whose, *_further(line, comparison)) for line in lines]
+            console.print(table('', words, comparison.more, rows))
     for note in (*comparison.facts, *comparison.differences):
         console.print(f'- {note}', markup=False, highlight=False)
 
 
 def markdown(comparison: Comparison) -> str:
     """The same as a page of Markdown."""
-    lines = [f'# {comparison.title}', '', f'Printed by `{comparison.command}`; in percent.', '']
-    names = (*comparison.headings, *_HEADINGS, *comparison.more)
-    words = len(comparison.headings)
-    rules = ['---'] * words + ['---:'] * (len(names) - words)
-    lines += [_bar(names), _bar(rules)]
-    for line in comparison.lines:
-        further = _further(line.figures, comparison.more)
-        lines.append(_bar((line.group, line.case, line.whose, *_cells(line.figures), *further)))
-    lines += ['', *(f'- {fact}' for fact in comparison.facts)]
-    lines += ['', '## What differs', '', *(f'- {each}' for each in comparison.differences), '']
-    return '\n'.join(lines)
-
-
-def _bar(cells: Iterable[str]) -> str:
-    return f'| {" | ".join(cells)} |'
-
-
-def _groups(comparison: Comparison) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = {}
-    for line in comparison.lines:
-        found.setdefault(line.group, []).append(line)
-    return found
+    rows = [
+        (line.group, line.case, line.whose, *_cells(line.figures), *_further(line, comparison))
+        for line in comparison.lines
+    ]
+    return '\n'.join(
+        (
+            f'# {comparison.title}', '', f'Printed by `{comparison.command}`; in percent.', '',
+            *markdown_table(comparison.headings, (*_HEADINGS, *comparison.more), rows),
+            '', *(f'- {fact}' for fact in comparison.facts),
+            '', '## What differs', '', *(f'- {each}' for each in comparison.differences), '',
+        )
+    )  # fmt: skip
 
 
 def _cells(figures: Figures) -> list[str]:
@@ -116,45 +97,29 @@ def _cells(figures: Figures) -> list[str]:
     ]
 
 
-def _further(figures: Figures, formats: Mapping[str, str]) -> list[str]:
+def _further(line: Line, comparison: Comparison) -> list[str]:
     """The cells of further columns."""
-    more = figures.more
-    return [format(more[name], form) if name in more else '-' for name, form in formats.items()]
+    more = line.figures.more
+    return [format(more[n], form) if n in more else '-' for n, form in comparison.more.items()]
 
 
 def _overview(results: Sequence[Result]) -> Table:
-    table = _table('All problems [%]', ('mode',), (*_HEADINGS, 'length', 's'))
+    rows = []
     for result in results:
         length = f'{result.steps_over_optimal:.2f} x' if result.steps_over_optimal else '-'
-        figures = Figures.of(result.tally())
-        table.add_row(result.mode, *_cells(figures), length, f'{result.seconds:.1f}')
-    return table
+        cells = _cells(Figures.of(result.tally()))
+        rows.append((result.mode, *cells, length, f'{result.seconds:.1f}'))
+    return table('All problems [%]', ('mode',), (*_HEADINGS, 'length', 's'), rows)
 
 
 def _grouped(results: Sequence[Result], attribute: str, title: str) -> Table:
-    modes = [result.mode for result in results]
-    table = _table(f'Success by {title} [%]', (title,), ('n', *modes))
     tallies = [result.by(attribute) for result in results]
-    for name in tallies[0] if tallies else ():
-        found: list[Tally] = [tally[name] for tally in tallies]
-        cells = [_percent(100 * tally.rate) for tally in found]
-        table.add_row(name, str(found[0].trials), *cells)
-    return table
-
-
-def _table(title: str, words: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = Table(
-        title=title,
-        title_justify='left',
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    for heading in words:
-        table.add_column(heading, overflow='fold')
-    for heading in numbers:
-        table.add_column(heading, justify='right')
-    return table
+    rows = [
+        (name, str(tallies[0][name].trials), *(_percent(100 * t[name].rate) for t in tallies))
+        for name in (tallies[0] if tallies else ())
+    ]
+    modes = [result.mode for result in results]
+    return table(f'Success by {title} [%]', (title,), ('n', *modes), rows)
 
 
 def _percent(value: float | None) -> str:

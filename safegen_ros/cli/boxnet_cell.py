@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safegen_ros.cli.failures import EXIT_FAILED
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
     from safegen_ros.benchmarks.boxnet.spatial import Agreement, Planned
@@ -158,7 +158,8 @@ def _show_steps(found: Agreement, steps: int, console: Console) -> None:
         lines += [(f'only {who}: {why}', count) for why, count in counts.most_common()]
     lines += [(f'kinematic and physics: {why}', n) for why, n in found.kinematic.most_common()]
     lines += [('run in simulation', found.ran), ('  of them not as proved', found.failed)]
-    _table(f'{steps} random steps', ('', 'steps'), [(what, str(n)) for what, n in lines], console)
+    rows = [(what, str(n)) for what, n in lines]
+    console.print(table(f'{steps} random steps', ('',), ('steps',), rows))
 
 
 def _show_plans(plans: Sequence[Planned], console: Console) -> None:
@@ -171,21 +172,7 @@ def _show_plans(plans: Sequence[Planned], console: Console) -> None:
         for each in plans
     ]  # fmt: skip
     heads = (
-        'planner, depth', 'tasks', 'solved', 'proved shortest', 'steps', 'at once',
+        'tasks', 'solved', 'proved shortest', 'steps', 'at once',
         'kinematic takes', 'physics takes',
     )  # fmt: skip
-    _table('plans', heads, rows, console)
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console
-) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify='left', box=box.SIMPLE_HEAD, pad_edge=False)
-    for number, head in enumerate(heads):
-        table.add_column(head, justify='right' if number else 'left')
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    console.print(table('plans', ('planner, depth',), heads, rows))

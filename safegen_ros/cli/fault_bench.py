@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from safegen_ros.cli.failures import EXIT_FAILED
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 
 
@@ -69,9 +70,9 @@ def summary(found: list[FaultRun]) -> list[str]:
 
 
 def _table(found: list[FaultRun]) -> Table:
-    table = Table('fault', 'runs', 'done', 'stopped', 'wrong', box=None)
+    words = ('done', 'stopped', 'wrong')
+    rows = []
     for name in dict.fromkeys(run.fault for run in found):
         ended = [run.ended for run in found if run.fault == name]
-        counts = [ended.count(word) for word in ('done', 'stopped', 'wrong')]
-        table.add_row(name, str(len(ended)), *map(str, counts))
-    return table
+        rows.append((name, str(len(ended)), *(str(ended.count(word)) for word in words)))
+    return table('', ('fault',), ('runs', *words), rows)

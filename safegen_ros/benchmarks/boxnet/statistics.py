@@ -4,19 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-
-from rich import box
-from rich.table import Table
 
 from safegen_ros.datasets.boxnet.recipe import load_recipe
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.tasks.boxnet.optimal import parallelism
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 PAPER = {
     'train': (55_000, 8.13, 1.73, 6.25),
@@ -98,40 +95,30 @@ def print_statistics(folder: Path, console: Console) -> None:
     Raises:
         DatasetError: there is no dataset, or it is unreadable.
     """
-    table = Table(
-        title='Tasks, and those of table 11 of the paper', title_justify='left',
-        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True,
-    )  # fmt: skip
-    table.add_column('split')
-    table.add_column('plans of')
-    for name in ('tasks', 'solved', 'steps', 'at once', 'robots', 'proved shortest'):
-        table.add_column(name, justify='right')
+    rows: list[tuple[str, ...]] = []
     for split in load_recipe(folder / RECIPE).splits:
         found = statistics_of(split.name, list(read_rows(folder / f'{split.name}.jsonl')))
-        _add(table, found)
-    console.print(table)
+        rows += _lines(found)
+    numbers = ('tasks', 'solved', 'steps', 'at once', 'robots', 'proved shortest')
+    title = 'Tasks, and those of table 11 of the paper'
+    console.print(table(title, ('split', 'plans of'), numbers, rows))
     for note in NOTES:
         console.print(f'- {note}', markup=False, highlight=False)
 
 
-def _add(table: Table, found: SplitStatistics) -> None:
-    shown = (found.name, f'{found.rows:,}')
+def _lines(found: SplitStatistics) -> Iterator[tuple[str, ...]]:
+    """The cells of a split: of each planner, and of the paper."""
+    count, robots = f'{found.rows:,}', f'{found.robots:.2f}'
     if not found.optimal.solved:
-        table.add_row(found.name, 'none', shown[1], '0', '-', '-', f'{found.robots:.2f}', '')
+        yield found.name, 'none', count, '0', '-', '-', robots, ''
         return
     for whose, means in (('optimal', found.optimal), ('paper', found.paper)):
-        cells = f'{means.steps:.2f}', f'{means.parallelism:.2f}'
+        cells = f'{means.solved:,}', f'{means.steps:.2f}', f'{means.parallelism:.2f}', robots
         proved = f'{found.certified:,}' if whose == 'optimal' else ''
-        table.add_row(
-            shown[0], whose, shown[1], f'{means.solved:,}', *cells, f'{found.robots:.2f}', proved
-        )
-        shown = ('', '')
+        yield found.name, whose, count if proved else '', *cells, proved
     if found.name in PAPER:
-        rows, steps, at_once, robots = PAPER[found.name]
-        table.add_row(
-            '', 'its own', f'{rows:,}', f'{rows:,}', f'{steps:.2f}', f'{at_once:.2f}',
-            f'{robots:.2f}', '',
-        )  # fmt: skip
+        rows, *paper = PAPER[found.name]
+        yield found.name, 'its own', f'{rows:,}', f'{rows:,}', *(f'{m:.2f}' for m in paper), ''
 
 
 def _mean(values: Sequence[int]) -> float:

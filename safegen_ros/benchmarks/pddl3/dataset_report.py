@@ -4,19 +4,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import write_atomically
 from safegen_ros.datasets.pddl3.rows import SPLITS
-from safegen_ros.datasets.pddl3.statistics import BARE_NEW, STATISTICS, longer_rows, ranges_text
-from safegen_ros.terminal import Console
+from safegen_ros.datasets.pddl3.statistics import (
+    STATISTICS,
+    longer_rows,
+    longer_table,
+    ranges_text,
+    steps_of,
+)
+from safegen_ros.terminal import Console, table
 
 PAPER = {
     'blocksworld': (500, 50, 'blocks 3-6'),
@@ -29,113 +33,67 @@ PAPER = {
 
 def print_statistics(statistics: Mapping[str, Any], console: Console) -> None:
     """Prints the values of `Statistics.values`."""
-    console.print(_beside_the_paper(statistics))
-    console.print(_splits(statistics))
-    title = (
-        'Rows by PDDL3 operator of their constraints '
-        '(in brackets: where the unconstrained plan breaks one)'
-    )
-    console.print(_counts(statistics, 'operators', title, 'broken'))
-    console.print(_counts(statistics, 'families', 'Rows by constraint family'))
-    console.print(_safety(statistics))
-    console.print(_training(statistics))
+    sizes = ('train', "of paper's sizes", 'test', "of paper's sizes")
+    title, words = 'Table VIII of SafeGen-LLM and this dataset', ('domain', 'whose', 'sizes')
+    console.print(table(title, words, sizes, _beside_the_paper(statistics)))
+    heads = (*SPLITS, 'candidates', 'equal up to renaming')
+    title = 'Rows (in brackets: of sizes of the paper)'
+    console.print(table(title, ('domain',), heads, map(_rows, statistics, statistics.values())))
+    for field, part, title in (
+        ('operators', 'broken', 'Rows by PDDL3 operator of their constraints '
+         '(in brackets: where the unconstrained plan breaks one)'),
+        ('families', '', 'Rows by constraint family'),
+    ):  # fmt: skip
+        rows = _counts(statistics, field, part)
+        console.print(table(title, ('domain', field), SPLITS, rows))
+    heads = ('rows', 'longer safe plan', 'new even without constraints')
+    changed = longer_table(statistics)
+    console.print(table('What constraints change', ('domain', 'split'), heads, changed))
+    heads = (
+        'easy', 'medium', 'hard', 'limits of the score', 'steps', 'mean', 'longer by safety',
+    )  # fmt: skip
+    trained = map(_training, statistics, statistics.values())
+    console.print(table('Training rows', ('domain',), heads, trained))
 
 
-def _beside_the_paper(statistics: Mapping[str, Any]) -> Table:
-    table = Table(title='Table VIII of SafeGen-LLM and this dataset', title_justify='left')
-    for heading in ('domain', 'whose'):
-        table.add_column(heading)
-    for heading in ('train', "of paper's sizes", 'test', "of paper's sizes"):
-        table.add_column(heading, justify='right')
-    table.add_column('sizes')
+def _beside_the_paper(statistics: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for domain, values in statistics.items():
         if domain in PAPER:
             train, test, sizes = PAPER[domain]
-            table.add_row(domain, 'paper', str(train), str(train), str(test), str(test), sizes)
+            yield domain, 'paper', sizes, str(train), str(train), str(test), str(test)
         found = [values['splits'].get(split) for split in ('train', 'test')]
-        counts = [
+        counts = (
             f'{split[field]:,}' if split else '0'
             for split in found
             for field in ('rows', 'paper_rows')
-        ]
-        sizes = ranges_text((found[0] or found[1])['ranges'])
-        table.add_row('' if domain in PAPER else domain, 'ours', *counts, sizes)
-    return table
+        )
+        yield domain, 'ours', ranges_text((found[0] or found[1])['ranges']), *counts
 
 
-def _splits(statistics: Mapping[str, Any]) -> Table:
-    table = Table(title='Rows (in brackets: of sizes of the paper)', title_justify='left')
-    table.add_column('domain')
-    for heading in (*SPLITS, 'candidates', 'equal up to renaming'):
-        table.add_column(heading, justify='right')
-    for domain, values in statistics.items():
-        cells = []
-        for split in SPLITS:
-            found = values['splits'].get(split)
-            cells.append(f'{found["rows"]:,} ({found["paper_rows"]:,})' if found else '-')
-        table.add_row(domain, *cells, f'{values["candidates"]:,}', f'{values["duplicates"]:,}')
-    return table
+def _rows(domain: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    splits = [values['splits'].get(split) for split in SPLITS]
+    cells = [f'{found["rows"]:,} ({found["paper_rows"]:,})' if found else '-' for found in splits]
+    return domain, *cells, f'{values["candidates"]:,}', f'{values["duplicates"]:,}'
 
 
-def _counts(statistics: Mapping[str, Any], field: str, title: str, part: str = '') -> Table:
+def _counts(statistics: Mapping[str, Any], field: str, part: str) -> Iterator[tuple[str, ...]]:
     """Counts of each split; in brackets, if a field is named for it, the part that it counts."""
-    table = Table(title=title, title_justify='left')
-    table.add_column('domain')
-    table.add_column(field)
-    for split in SPLITS:
-        table.add_column(split, justify='right')
     for domain, values in statistics.items():
         splits = [values['splits'].get(split, {field: {}, part: {}}) for split in SPLITS]
-        shown = domain
         for name in sorted({name for found in splits for name in found[field]}):
-            cells = [f'{found[field].get(name, 0):,}' for found in splits]
-            if part:
-                few = [f'{found[part].get(name, 0):,}' for found in splits]
-                cells = [f'{all_} ({some})' for all_, some in zip(cells, few, strict=True)]
-            table.add_row(shown, name, *cells)
-            shown = ''
-    return table
+            some = [f' ({found[part].get(name, 0):,})' if part else '' for found in splits]
+            every = [f'{found[field].get(name, 0):,}' for found in splits]
+            yield domain, name, *(a + b for a, b in zip(every, some, strict=True))
 
 
-def _safety(statistics: Mapping[str, Any]) -> Table:
-    """How many plans safety makes longer, and how many tests are new without constraints, too."""
-    table = Table(title='What constraints change', title_justify='left')
-    for heading in ('domain', 'split'):
-        table.add_column(heading)
-    for heading in ('rows', 'longer safe plan', 'new even without constraints'):
-        table.add_column(heading, justify='right')
-    for domain, values in statistics.items():
-        shown = domain
-        for split in SPLITS:
-            found = values['splits'].get(split)
-            if found is None:
-                continue
-            new = '-' if split == 'train' else f'{found[BARE_NEW]:,}'
-            table.add_row(shown, split, f'{found["rows"]:,}', f'{longer_rows(found):,}', new)
-            shown = ''
-    return table
-
-
-def _training(statistics: Mapping[str, Any]) -> Table:
-    table = Table(title='Training rows', title_justify='left')
-    table.add_column('domain')
-    for heading in (
-        'easy', 'medium', 'hard', 'limits of the score', 'steps', 'mean', 'longer by safety',
-    ):  # fmt: skip
-        table.add_column(heading, justify='right')
-    for domain, values in statistics.items():
-        train = values['splits']['train']
-        limits = ' and '.join(f'{limit:g}' for limit in values['bucket_limits'])
-        steps = [int(length) for length in train['lengths']]
-        table.add_row(
-            domain, *map(str, train['buckets'].values()), limits, f'{min(steps)}-{max(steps)}',
-            f'{_mean(train["lengths"]):.1f}', f'{100 * longer_rows(train) / train["rows"]:.0f} %',
-        )  # fmt: skip
-    return table
-
-
-def _mean(counts: Mapping[str, int]) -> float:
-    return sum(int(value) * count for value, count in counts.items()) / sum(counts.values())
+def _training(domain: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    train = values['splits']['train']
+    limits = ' and '.join(f'{limit:g}' for limit in values['bucket_limits'])
+    low, high, mean = steps_of(train)
+    return (
+        domain, *map(str, train['buckets'].values()), limits, f'{low}-{high}', f'{mean:.1f}',
+        f'{100 * longer_rows(train) / train["rows"]:.0f} %',
+    )  # fmt: skip
 
 
 PLOTS = {

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich import box
-from rich.table import Table
-
 from safegen_ros.benchmarks.comparison import wilson
 from safegen_ros.benchmarks.planetarium.score import (
     MEAN,
@@ -20,7 +17,7 @@ from safegen_ros.benchmarks.planetarium.score import (
 )
 from safegen_ros.datasets.planetarium import recipe, statistics
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 _SIDES = {'enforced': 'types enforced', 'tolerant': 'types tolerated'}
 _NOTE = (
@@ -32,32 +29,29 @@ _NOTE = (
 def print_score(found: Score, console: Console) -> None:
     """Prints the shares of every group, the means beside the paper, and what was wrong."""
     for side, name in _SIDES.items():
-        table = _table(f'Planetarium, {name} [%] (95 % intervals)', ('rows', ''), ('n', *METRICS))
-        for group, cases in found.groups.items():
-            shown = group
-            for case, shares in cases.items():
-                if shares.trials:
-                    table.add_row(shown, case, f'{shares.trials:,}', *_shares(shares, side))
-                    shown = ''
-        console.print(table)
-    console.print(_beside_the_paper(found))
-    table = _table('What became of the answers', ('finding',), tuple(_SIDES.values()))
-    for name in found.findings | found.forgiven:
-        table.add_row(name, f'{found.findings[name]:,}', f'{found.forgiven[name]:,}')
-    console.print(table)
-    console.print(_NOTE, highlight=False)
-
-
-def _beside_the_paper(found: Score) -> Table:
-    """The means of the domains of both sides."""
-    table = _table(f'{MEAN.capitalize()} [%]', ('whose', 'types'), ('n', *METRICS))
-    for side, name in _SIDES.items():
-        mean = [f'{found.mean(side, metric):.1f}' for metric in METRICS]
-        table.add_row('ours', name.split()[1], f'{found.rows:,}', *mean)
+        rows = [
+            (group, case, f'{shares.trials:,}', *_shares(shares, side))
+            for group, cases in found.groups.items()
+            for case, shares in cases.items()
+            if shares.trials
+        ]
+        title = f'Planetarium, {name} [%] (95 % intervals)'
+        console.print(table(title, ('rows', ''), ('n', *METRICS), rows))
+    means = [
+        ('ours', name.split()[1], f'{found.rows:,}',
+         *(f'{found.mean(side, metric):.1f}' for metric in METRICS))
+        for side, name in _SIDES.items()
+    ]  # fmt: skip
     for name, figures in PAPER.items():
-        told = [f'{figures[m]:.1f}' if m in figures else '-' for m in METRICS]
-        table.add_row(f'paper: {name}', 'enforced', f'{PAPER_ROWS:,}', *told)
-    return table
+        told = (f'{figures[m]:.1f}' if m in figures else '-' for m in METRICS)
+        means.append((f'paper: {name}', 'enforced', f'{PAPER_ROWS:,}', *told))
+    console.print(table(f'{MEAN.capitalize()} [%]', ('whose', 'types'), ('n', *METRICS), means))
+    counts = [
+        (name, f'{found.findings[name]:,}', f'{found.forgiven[name]:,}')
+        for name in found.findings | found.forgiven
+    ]
+    console.print(table('What became of the answers', ('finding',), _SIDES.values(), counts))
+    console.print(_NOTE, highlight=False)
 
 
 def print_statistics(
@@ -65,7 +59,6 @@ def print_statistics(
 ) -> None:
     """Prints the values of `Statistics.values` beside table 1 of the paper."""
     whose = [f'{domain}\n{who}' for domain in values for who in ('paper', 'ours')]
-    table = _table('Rows, and those of table 1 of the paper', ('rows',), tuple(whose))
     columns: list[list[int]] = []
     for domain, counts in values.items():
         paper = recipe.PAPER[domain]
@@ -75,9 +68,8 @@ def print_statistics(
         ours += [counts['split'].get(name, 0) for name in recipe.SPLITS]
         columns.append([sum(counts['split'].values()), *ours])
     names = ('all', *ABSTRACTIONS, *(f'size {size}' for size in SIZES), *recipe.SPLITS)
-    for name, *cells in zip(names, *columns, strict=True):
-        table.add_row(name, *(f'{count:,}' for count in cells))
-    console.print(table)
+    rows = [(n, *(f'{c:,}' for c in cells)) for n, *cells in zip(names, *columns, strict=True)]
+    console.print(table('Rows, and those of table 1 of the paper', ('rows',), whose, rows))
     for domain, counts in values.items():
         few, many = min(counts['task'].values()), max(counts['task'].values())
         placeholders = counts['placeholder'].get('True', 0)
@@ -95,15 +87,3 @@ def _shares(shares: Shares, side: str) -> list[str]:
         low, high = wilson(count, shares.trials)
         cells.append(f'{100 * count / shares.trials:.1f} ({100 * low:.0f}-{100 * high:.0f})')
     return cells
-
-
-def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
-    table = Table(
-        title=title, title_justify='left', box=box.SIMPLE_HEAD, pad_edge=False,
-        collapse_padding=True,
-    )  # fmt: skip
-    for heading in words:
-        table.add_column(heading, overflow='fold')
-    for heading in numbers:
-        table.add_column(heading, justify='right', no_wrap=True)
-    return table

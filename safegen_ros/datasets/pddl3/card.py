@@ -9,9 +9,15 @@ from typing import Any
 
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import SPLITS, TEST_SHARE, pair_files
-from safegen_ros.datasets.pddl3.statistics import BARE_NEW, longer_rows, ranges_text
+from safegen_ros.datasets.pddl3.statistics import (
+    longer_rows,
+    longer_table,
+    ranges_text,
+    steps_of,
+)
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.terminal import markdown_table
 
 CARD = 'README.md'
 """Name of the file; Hugging Face shows it and reads the configurations at its top."""
@@ -172,7 +178,7 @@ def _paper_table(statistics: Mapping[str, Any]) -> str:
                     )
                 )  # fmt: skip
     heads = ('domain', 'split', 'rows', "of the paper's sizes", 'which are', 'all sizes')
-    return markdown_table(heads, rows)
+    return _table(heads, rows)
 
 
 def _families_table(recipe: Recipe) -> str:
@@ -181,14 +187,14 @@ def _families_table(recipe: Recipe) -> str:
         for domain, wanted in recipe.domains.items()
         for family in wanted.held_out
     ]
-    return markdown_table(('domain', 'held-out family', 'its operators'), rows)
+    return _table(('domain', 'held-out family', 'its operators'), rows)
 
 
 def _operators_table(statistics: Mapping[str, Any]) -> str:
     splits = [found for values in statistics.values() for found in values['splits'].values()]
     names = sorted({name for found in splits for name in found['operators']})
     rows = [(name, *(_operator(statistics, split, name) for split in SPLITS)) for name in names]
-    return markdown_table(('operator', *SPLITS), rows)
+    return _table(('operator', *SPLITS), rows)
 
 
 def _operator(statistics: Mapping[str, Any], split: str, name: str) -> str:
@@ -201,18 +207,8 @@ def _operator(statistics: Mapping[str, Any], split: str, name: str) -> str:
 
 
 def _longer_table(statistics: Mapping[str, Any]) -> str:
-    rows = [
-        (
-            domain, split, f'{found["rows"]:,}', f'{longer_rows(found):,}',
-            '-' if split == 'train' else f'{found[BARE_NEW]:,}',
-        )
-        for domain, values in statistics.items()
-        for split in SPLITS
-        for found in [values['splits'].get(split)]
-        if found
-    ]  # fmt: skip
     heads = ('domain', 'split', 'rows', 'longer safe plan', 'new even without constraints')
-    return markdown_table(heads, rows)
+    return _table(heads, longer_table(statistics))
 
 
 def _mostly_short(statistics: Mapping[str, Any]) -> str:
@@ -243,16 +239,15 @@ def _buckets_table(statistics: Mapping[str, Any]) -> str:
     for domain, values in statistics.items():
         low, high = values['bucket_limits']
         train = values['splits']['train']
-        steps = [int(length) for length in train['lengths']]
-        mean = sum(int(k) * n for k, n in train['lengths'].items()) / train['rows']
+        least, most, mean = steps_of(train)
         rows.append(
             (
                 domain, f'{low:g}', f'{high:g}', *map(str, train['buckets'].values()),
-                f'{min(steps)} to {max(steps)}, {mean:.1f} on average',
+                f'{least} to {most}, {mean:.1f} on average',
             )
         )  # fmt: skip
     heads = ('domain', 'easy up to', 'medium up to', 'easy', 'medium', 'hard', 'steps of the plans')
-    return markdown_table(heads, rows)
+    return _table(heads, rows)
 
 
 def _candidates_table(statistics: Mapping[str, Any]) -> str:
@@ -263,11 +258,8 @@ def _candidates_table(statistics: Mapping[str, Any]) -> str:
         )
         for domain, values in statistics.items()
     ]  # fmt: skip
-    return markdown_table(('domain', 'looked at', 'equal to another row', 'refused'), rows)
+    return _table(('domain', 'looked at', 'equal to another row', 'refused'), rows)
 
 
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [f'| {" | ".join(heads)} |', f'| {" | ".join("---" for _ in heads)} |']
-    lines += [f'| {" | ".join(row)} |' for row in rows]
-    return '\n'.join(lines)
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return '\n'.join(markdown_table(heads, (), rows))

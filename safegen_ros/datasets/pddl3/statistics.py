@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.pddl3.rows import Row, row_problem
+from safegen_ros.datasets.pddl3.rows import SPLITS, Row, row_problem
 from safegen_ros.datasets.pddl3.walk import Walk
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
@@ -234,3 +234,24 @@ def ranges_text(ranges: Mapping[str, Any]) -> str:
         for name, (low, high) in ranges.items()
     ]
     return ', '.join(parts) or '-'
+
+
+def longer_table(statistics: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Of each domain and split the rows, those with longer safe plans, and the bare new ones."""
+    return [
+        (
+            domain, split, f'{found["rows"]:,}', f'{longer_rows(found):,}',
+            '-' if split == 'train' else f'{found[BARE_NEW]:,}',
+        )
+        for domain, values in statistics.items()
+        for split in SPLITS
+        for found in [values['splits'].get(split)]
+        if found
+    ]  # fmt: skip
+
+
+def steps_of(found: Mapping[str, Any]) -> tuple[int, int, float]:
+    """The least, the largest and the mean length of the plans of a split [steps]."""
+    counts = {int(steps): count for steps, count in found['lengths'].items()}
+    total = sum(steps * count for steps, count in counts.items())
+    return min(counts), max(counts), total / sum(counts.values())
