@@ -13,6 +13,7 @@ from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.tasks.pddl3.prompts.words import (
     attempt_words,
@@ -20,7 +21,6 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     task_words,
     vocabulary,
 )
-from safegen_ros.training.pairs import failed_attempt
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet
 
 MOST_MONITORS = 6

@@ -9,43 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from random import Random
 from typing import TypeVar
 
 from safegen_ros.datasets.pddl3.rows import Row, row_problem
-from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.tasks.pddl3.mistakes import Mistakes
+from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
-from safegen_ros.verdict import Verdict
-from safegen_ros.verify.validator import Validator
-
-_DRAWS = 20
-_UNSAFE = 0.3  # share of attempts that are the plan without regard to safety, where it is known
-
-
-def failed_attempt(
-    problem: Problem, right: Plan, unsafe: Plan, seed: str
-) -> tuple[str, Verdict] | None:
-    """A plan that fails, with the verdict on it; None when many draws do no harm.
-
-    Args:
-        problem: what the plans are for, in whose names they are.
-        right: a plan that is proved.
-        unsafe: a plan that ignores the constraints; empty when none is known.
-        seed: the same arguments give the same attempt.
-    """
-    rng = Random(seed)  # noqa: S311
-    validator, mistakes = Validator(problem), Mistakes(problem)
-    for _ in range(_DRAWS):
-        text = str(unsafe)
-        if not unsafe.steps or rng.random() >= _UNSAFE:
-            text = mistakes.make(rng, right)
-        verdict = validator.verify(text)
-        if not verdict.ok:
-            return text, verdict
-    return None
-
 
 Message = dict[str, str]
 Result = TypeVar('Result')

@@ -17,13 +17,13 @@ from safegen_ros.datasets.pddl3.rows import row_problem
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import ATTEMPT, PLAN, VERDICT
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import ConfigError, TrainConfig, load_config
 from safegen_ros.training.corpus import load_corpus, training_rows
 from safegen_ros.training.encoding import IGNORE, WORD_ID
 from safegen_ros.training.examples import example
-from safegen_ros.training.pairs import failed_attempt
 from safegen_ros.verify.validator import Validator
 
 

@@ -9,8 +9,12 @@ from random import Random
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.validator import Validator
 
 _MISTAKES = ('drop', 'drop', 'swap', 'object', 'object', 'other', 'end', 'action', 'prose')
+_DRAWS = 20
+_UNSAFE = 0.3  # share of attempts that are the plan without regard to safety, where it is known
 
 
 class Mistakes:
@@ -47,3 +51,26 @@ class Mistakes:
             steps.insert(place, Step('teleport', (rng.choice(self._objects),)))
         text = f'{Plan(tuple(steps))}\n'
         return f'Here is the plan:\n{text}' if kind == 'prose' else text
+
+
+def failed_attempt(
+    problem: Problem, right: Plan, unsafe: Plan, seed: str
+) -> tuple[str, Verdict] | None:
+    """A plan that fails, with the verdict on it; None when many draws do no harm.
+
+    Args:
+        problem: what the plans are for, in whose names they are.
+        right: a plan that is proved.
+        unsafe: a plan that ignores the constraints; empty when none is known.
+        seed: the same arguments give the same attempt.
+    """
+    rng = Random(seed)  # noqa: S311
+    validator, mistakes = Validator(problem), Mistakes(problem)
+    for _ in range(_DRAWS):
+        text = str(unsafe)
+        if not unsafe.steps or rng.random() >= _UNSAFE:
+            text = mistakes.make(rng, right)
+        verdict = validator.verify(text)
+        if not verdict.ok:
+            return text, verdict
+    return None

@@ -227,7 +227,7 @@ class DomainKit:
                 continue
             title = '-'.join([self.name, *values.split(), str(seed)])
             title += f'-{attempt}' if attempt else ''  # the family would tell what to look out for
-            text = self._text(title, instance)
+            text = self.text(title, instance)
             problem = read_problem(text, folder_domain(self.name), f'<{title}>')
             direct = Plan(self.direct(rng, instance))
             if family == UNCONSTRAINED or not Validator(problem).verify(direct).ok:
@@ -305,7 +305,7 @@ class DomainKit:
             return None
         return constrained
 
-    def _text(self, title: str, instance: Instance) -> str:
+    def text(self, title: str, instance: Instance) -> str:
         """PDDL of an instance, sorted: the order in which it was built can tell of a constraint."""
         typed = bool(folder_domain(self.name).types)
         lines = [
