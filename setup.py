@@ -21,7 +21,11 @@ def shared_files() -> list[tuple[str, list[str]]]:
     ]
     for tree in SHARED_TREES:
         for folder, subfolders, names in os.walk(tree):
-            subfolders[:] = sorted(name for name in subfolders if name != '__pycache__')
+            subfolders[:] = sorted(
+                name
+                for name in subfolders
+                if name != '__pycache__' and f'{folder}/{name}' != 'models/base'
+            )
             files = [str(Path(folder, name)) for name in sorted(names)]
             if files:
                 entries.append((f'share/{PACKAGE}/{folder}', files))

