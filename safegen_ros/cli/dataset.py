@@ -123,6 +123,24 @@ def merge(out: Out, jobs: Jobs = None) -> None:
 
 
 @app.command()
+def lessons(
+    out: Out,
+    groups: Annotated[
+        int, typer.Option(min=1, help='how many; prompts of a group begin alike')
+    ] = 600,
+    size: Annotated[int, typer.Option(min=1, help='lessons of each group')] = 8,
+    seed: Annotated[int, typer.Option(min=0, help='another one makes other lessons')] = 1,
+    jobs: Jobs = None,
+) -> None:
+    """Write what a language model learns from: many rules, sizes, formats and made-up domains."""
+    from safegen_ros.datasets.pddl3.lessons import write_lessons
+
+    with working(jobs, '') as (workers, notify, console):
+        count = write_lessons(out, groups, size, seed, workers, notify)
+    console.print(f'{count:,} lessons: {out}', soft_wrap=True)
+
+
+@app.command()
 def check(
     folder: Annotated[Path, typer.Argument(help='folder of a dataset')] = Path(BENCH),
     against: Annotated[

@@ -1,0 +1,272 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Lessons for a language model: conversations in style `instruct`, each with its right answer.
+
+A model that sees four domains and one rule a problem learns their words by heart. So the problems
+here mix up to four rules, begin at one object, have goals of every predicate that changes, and half
+of the groups have made-up names for all that their domain names. Some lessons show an attempt that
+failed, with its verdict. Problems that the benchmark holds out are left out: its families of
+constraints, and every class of problems that is for tests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from safegen_ros.datasets.builder import Notify, in_order
+from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.pddl3.recipe import load_recipe
+from safegen_ros.datasets.pddl3.rows import is_test_class
+from safegen_ros.datasets.workers import Workers
+from safegen_ros.errors import SafegenError
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import And, AtomFormula, Domain, Problem
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit
+from safegen_ros.tasks.pddl3.mistakes import failed_attempt
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.verify.validator import verify
+
+BENCH_RECIPE = 'data/safegen-bench/recipe.json'
+"""Its held-out families have no lessons."""
+
+_RENAMED = 0.5  # share of the groups whose domain has made-up names
+_FORMS = (('pddl', 6), ('json', 2), ('english', 2))
+_RULES = (1, 10, 5, 3, 2)  # how often a problem has none, one, two, three and four
+_PAPER = 0.6  # share of the problems that have a size of the paper
+_OTHER_GOALS = 0.25  # share of the problems whose goal is what a walk has changed
+_BINDING = 0.75  # share of the problems whose rules make no difference that is left out
+_REPAIRS = 0.15  # share of the lessons that show an attempt
+_WALK, _GOALS = 12, 3  # most steps, and most facts
+_HELD_BACK = 25  # one group in so many is for validation
+
+_TIME_LIMIT_S, _MEMORY_MB = 20.0, 1024.0
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A problem with a shortest plan, and one for it without its constraints."""
+
+    problem: Problem
+    plan: Plan
+    unsafe: Plan
+
+
+def write_lessons(
+    out: Path, groups: int, size: int, seed: int, workers: Workers, notify: Notify
+) -> int:
+    """Writes `train.jsonl` and `test.jsonl` as `training.text_world` reads them.
+
+    Args:
+        out: receives the files.
+        groups: how many; the lessons of a group share the beginning of their prompts.
+        size: lessons of each.
+        seed: of everything.
+        workers: who makes the groups.
+        notify: told how many groups are there.
+
+    Returns:
+        How many lessons there are.
+
+    Raises:
+        DatasetError: a file cannot be written.
+    """
+    made = []
+    given = ((seed, number, size) for number in range(groups))
+    for lines in in_order(workers, lesson_group, given):
+        made.append(lines)
+        notify('groups', len(made), groups)
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+    for name, held in (('train', False), ('test', True)):
+        chosen = [lines for n, lines in enumerate(made) if (n % _HELD_BACK == 0) == held]
+        text = ''.join(line for lines in chosen for line in lines)
+        write_atomically(out / f'{name}.jsonl', text.encode())
+    return sum(map(len, made))
+
+
+def lesson_group(seed: int, number: int, size: int) -> list[str]:
+    """The lines of a group: one domain in one format, under the same names."""
+    rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
+    names = sorted(kits())
+    kit = kits()[names[number % len(names)]]
+    rename = rng.random() < _RENAMED
+    forms = _FORMS[:2] if rename else _FORMS  # the words of English are those of a domain
+    [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
+    group = f'{kit.name} {form}' + (f' {number}' if rename else '')
+    names_of_domain = _new_names(builtin_domain(kit.names[0]), rng) if rename else {}
+    lines: list[str] = []
+    while len(lines) < size:
+        found = drawn(kit, rng)
+        if found is None:
+            continue
+        if rename:
+            found = renamed(found, names_of_domain, rng)
+        lines.append(_line(found, form, group, rng))
+    return lines
+
+
+def drawn(kit: DomainKit, rng: Random) -> Solved | None:
+    """A problem with its plan; None where chance has made none that can be learned from."""
+    ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
+    paper = rng.random() < _PAPER
+    size = {name: rng.randint(*(usual if paper else wide)) for name, usual, wide in ranges}
+    try:
+        instance = kit.draw(rng, kit.checked(size))
+        if {*instance.goal} <= {*instance.init}:
+            return None
+        constraints: list[str] = []
+        [count] = rng.choices(range(len(_RULES)), _RULES)
+        for family in rng.sample(learned_families(kit.name), count):
+            try:
+                kit.checked(size, family)
+            except SafegenError:
+                continue
+            constrained = kit.families[family].constrain(rng, instance)
+            if constrained is not None:
+                constraints += constrained.constraints
+        instance = replace(instance, constraints=tuple(dict.fromkeys(constraints)))
+        title = f'{kit.name}-{rng.randrange(1000)}'
+        problem = read_problem(kit.text(title, instance), builtin_domain(kit.names[0]))
+        if rng.random() < _OTHER_GOALS:
+            problem = _with_other_goal(problem, rng)
+        plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
+    except SafegenError:
+        return None  # no such size, no plan, or none soon enough
+    if problem.constraints and verify(problem, unsafe).ok and rng.random() < _BINDING:
+        return None
+    if not plan.steps or is_test_class(canonical_problem(problem).key):
+        return None
+    return Solved(problem, plan, unsafe)
+
+
+@cache
+def learned_families(domain: str) -> list[str]:
+    """The constraint families of a domain that may be learned."""
+    held_out = load_recipe(data_path(BENCH_RECIPE)).domains[domain].held_out
+    return [name for name in kits()[domain].families if name not in held_out]
+
+
+def _shortest(problem: Problem) -> Plan:
+    return solve_in_process(problem, Budget(_TIME_LIMIT_S, _MEMORY_MB), optimal=True).plan
+
+
+def _with_other_goal(problem: Problem, rng: Random) -> Problem:
+    """The problem with a few facts as its goal that a random walk makes true."""
+    table = AtomTable(problem)
+    actions = Grounder(problem, table).all_actions()
+    start = state = table.encode(problem.init)
+    for _ in range(rng.randint(1, _WALK)):
+        possible = [action for action in actions if action.applicable(state)]
+        if not possible:
+            break
+        state = rng.choice(possible).apply(state)
+    new = table.atoms(state & ~start)
+    facts = rng.sample(new, min(len(new), rng.randint(1, _GOALS)))
+    if not facts:
+        return problem
+    return replace(problem, goal=And(tuple(AtomFormula(a[0], a[1:]) for a in sorted(facts))))
+
+
+def _line(solved: Solved, form: str, group: str, rng: Random) -> str:
+    style, problem = InstructStyle(), solved.problem
+    history = []
+    if rng.random() < _REPAIRS:
+        failed = failed_attempt(problem, solved.plan, solved.unsafe, f'{rng.random()}')
+        history = [failed] if failed is not None else []
+    values = {
+        'prompt': style.messages(problem, history, form),
+        'completion': style.answer(solved.plan, problem),
+        'group': group,
+    }
+    return json.dumps(values, ensure_ascii=False) + '\n'
+
+
+# Words of every day, none of them one of PDDL.
+_NOUNS = """
+apple arrow badge barn basil beacon berry bird boat bolt book bottle branch bridge brush bucket
+button cabin cable camel candle canvas castle cedar chain chair chalk cherry circle clock cloud
+coal coin copper coral cotton crane crown cup daisy dawn deer desk diamond dove dragon drum eagle
+earth ember engine farm feather fern field fig flag flame flower forest fox frame garden gem ghost
+glass globe gold grape grass hammer harbor hat hawk hill honey horn horse house ice iron island ivy
+jacket jewel kettle kite ladder lake lamp leaf lemon lens lily lion lotus magnet maple marble melon
+mill mirror moon moss needle nest oak oasis ocean olive onion orange orchid otter owl paint palm
+paper pearl pepper piano pilot pine planet plum pond prism pump quartz queen rabbit rail raven reef
+ribbon ridge river robin rocket roof rope rose ruby saddle sail salt sand scarf seed shadow shell
+shield silk silver skull smoke snow spark spoon spring star steel stone storm sugar swan table tent
+thorn thunder tiger torch tower trail tulip valley violet wagon walnut wheel willow window wolf
+""".split()  # noqa: SIM905
+_WORD = re.compile(r'\?[\w-]+|(?<![:\w-])[a-z][\w-]*')
+
+
+def _new_names(domain: Domain, rng: Random) -> dict[str, str]:
+    """Other names for all that a domain names."""
+    kinds = {*domain.types} - {'object'}
+    own = sorted({domain.name, *kinds, *domain.constants, *domain.predicates, *domain.actions})
+    return dict(zip(own, rng.sample(_NOUNS, len(own)), strict=True))
+
+
+def renamed(solved: Solved, names: dict[str, str], rng: Random) -> Solved:
+    """The problem and its plan under other names, objects and variables included.
+
+    Args:
+        solved: both under the names of our own domains.
+        names: new names for what the domain names.
+        rng: draws the names of objects.
+
+    Raises:
+        SafegenError: what comes of it is no problem any more, or the plan does not solve it.
+    """
+    problem = solved.problem
+    free = [noun for noun in _NOUNS if noun not in names.values()]
+    objects = [name for name in problem.objects if name not in problem.domain.constants]
+    fresh = rng.sample(free, len(objects))
+    if rng.random() < 0.5:  # numbered, as people do
+        stem = rng.choice((rng.choice(free)[0], rng.choice(free)))
+        fresh = [f'{stem}{number}' for number in rng.sample(range(1, 100), len(objects))]
+    new = {**names, **dict(zip(objects, fresh, strict=True))}
+    given = _Renamer(new)
+    domain = read_domain(given.text(domain_text(problem.domain)))
+    text = problem_text(replace(problem, name='task'))
+    found = read_problem(given.text(text), domain)
+    plan, unsafe = (
+        Plan(tuple(Step(new[s.action], tuple(new[a] for a in s.arguments)) for s in old.steps))
+        for old in (solved.plan, solved.unsafe)
+    )
+    verdict = verify(found, plan)
+    if not verdict.ok:
+        raise SafegenError(f'renaming has made another problem of it: {verdict.reason}')
+    return Solved(found, plan, unsafe)
+
+
+class _Renamer:
+    """Replaces names in PDDL; variables are numbered in the order in which they come."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+        self._variables: dict[str, str] = {}
+
+    def text(self, text: str) -> str:
+        return _WORD.sub(self._word, text)
+
+    def _word(self, found: re.Match[str]) -> str:
+        word = found[0]
+        if word.startswith('?'):
+            return self._variables.setdefault(word, f'?x{len(self._variables) + 1}')
+        if word == 'at' and found.string.startswith(' end ', found.end()):
+            return word  # the operator of PDDL3
+        return self._names.get(word, word)

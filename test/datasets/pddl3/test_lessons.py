@@ -1,0 +1,82 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Lessons for a language model: right answers, made-up names, and nothing that is held out."""
+
+from __future__ import annotations
+
+import json
+import re
+from random import Random
+from typing import Any
+
+import pytest
+
+from safegen_ros.datasets.pddl3.lessons import BENCH_RECIPE, drawn, learned_families, lesson_group
+from safegen_ros.datasets.pddl3.recipe import load_recipe
+from safegen_ros.datasets.pddl3.rows import is_test_class
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.reader import read_domain
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
+from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.verify.validator import verify
+
+GROUPS = range(24)
+
+
+@pytest.fixture(scope='module')
+def groups() -> list[list[dict[str, Any]]]:
+    return [[json.loads(line) for line in lesson_group(7, number, 2)] for number in GROUPS]
+
+
+def test_every_answer_is_proved_from_the_prompt_alone(groups: list[list[dict[str, Any]]]) -> None:
+    """So whatever a lesson renames, it renames everywhere."""
+    seen = {'repair': 0, 'renamed': 0}
+    for group in groups:
+        for lesson in group:
+            name, form, *number = lesson['group'].split()
+            asked = lesson['prompt'][0]['content']
+            domain_part, task = re.split('\n\n?Problem:\n', asked.split('Domain:\n')[1])
+            domain = read_domain(domain_part)
+            problem = FORMATS[form].read(task, domain, '<lesson>')
+            assert verify(problem, lesson['completion']).ok
+            if number:
+                seen['renamed'] += 1
+                assert not {*domain.actions} & {*kits()[name].names}
+            if len(lesson['prompt']) == 3:
+                seen['repair'] += 1
+                assert not verify(problem, lesson['prompt'][1]['content']).ok
+                assert 'refused' in lesson['prompt'][2]['content']
+    assert all(seen.values())
+
+
+def test_prompts_of_a_group_begin_alike(groups: list[list[dict[str, Any]]]) -> None:
+    for group in groups:
+        first, second = (lesson['prompt'][0]['content'] for lesson in group)
+        start = first.index('Problem:\n')
+        assert first[:start] == second[:start]
+
+
+def test_problems_are_small_and_mixed_and_none_is_for_tests() -> None:
+    rng = Random(3)
+    constraints, steps = set(), set()
+    for kit in kits().values():
+        found = [solved for _ in range(40) if (solved := drawn(kit, rng)) is not None]
+        assert len(found) >= 8
+        for solved in found:
+            assert not is_test_class(canonical_problem(solved.problem).key)
+            assert verify(solved.problem, solved.plan).ok
+            constraints.add(min(len(solved.problem.constraints), 4))
+            steps.add(len(solved.plan.steps))
+    assert constraints >= {0, 1, 2, 3, 4}
+    assert min(steps) <= 2
+
+
+def test_families_of_the_benchmark_are_held_out() -> None:
+    for name, wanted in load_recipe(data_path(BENCH_RECIPE)).domains.items():
+        assert wanted.held_out
+        assert {*learned_families(name)} == {*kits()[name].families} - {*wanted.held_out}
+
+
+def test_the_same_seed_gives_the_same_lessons() -> None:
+    assert lesson_group(5, 3, 2) == lesson_group(5, 3, 2) != lesson_group(6, 3, 2)
