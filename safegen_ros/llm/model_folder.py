@@ -17,6 +17,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Message
+from safegen_ros.paths import DataNotFoundError, data_path
 
 REQUIRED_FILES = ('config.json', 'tokenizer_config.json')
 
@@ -26,6 +27,14 @@ LOCAL: Mapping[str, Any] = MappingProxyType({'local_files_only': True, 'trust_re
 Left out, `trust_remote_code` asks on the terminal whether to run the code.
 """
 
+ADAPTERS, ADAPTER_WEIGHTS = 'adapter_config.json', 'adapter_model.safetensors'
+"""The files of a folder that holds adapters alone."""
+
+BASES = Path('models/base')
+"""Where their base is, under the last part of its name."""
+
+_DOWN, _UP = '.lora_A.weight', '.lora_B.weight'
+_OTHER_ADAPTERS = ('use_dora', 'use_rslora', 'fan_in_fan_out', 'rank_pattern', 'alpha_pattern')
 _CODE = ('auto_map', 'custom_pipelines')
 _KERNELS = re.compile(r'attn_implementation|use_kernels')
 
@@ -82,6 +91,28 @@ def _asks_for_code(value: Any) -> str:
     return ''
 
 
+def base_folder(folder: Path) -> Path:
+    """The folder with the weights and the tokenizer of a model: that of the base for adapters.
+
+    Raises:
+        BackendError: the base of the adapters is not here, or they do not name it.
+    """
+    path = folder / ADAPTERS
+    if not path.is_file():
+        return folder
+    try:
+        name = Path(json.loads(path.read_text(encoding='utf-8'))['base_model_name_or_path']).name
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BackendError(f'{path}: names no base: {error!r}: copy the whole folder') from error
+    try:
+        return data_path(BASES / name)
+    except DataNotFoundError as error:
+        raise BackendError(
+            f'{folder}: holds adapters of {name}, which is not in {BASES}: run make setup, or copy '
+            'that model there'
+        ) from error
+
+
 def check_folder(folder: Path) -> None:
     """Raises BackendError when a file of the model is missing, or asks for code."""
     try:
@@ -93,6 +124,11 @@ def check_folder(folder: Path) -> None:
             f'{str(folder)[:200]}: there is no such model folder: give the folder of a model'
         )
     check_no_code(folder)
+    if (base := base_folder(folder)) != folder:
+        if not (folder / ADAPTER_WEIGHTS).is_file():
+            raise BackendError(f'{folder}: {ADAPTER_WEIGHTS} is missing: copy the whole folder')
+        check_folder(base)
+        return
     for name in REQUIRED_FILES:
         if not (folder / name).is_file():
             raise BackendError(f'{folder}: {name} is missing: copy the whole model folder')
@@ -113,6 +149,7 @@ def load_tokenizer(folder: Path) -> Any:
     """The tokenizer of a model; raises BackendError when it is broken or has no chat template."""
     from transformers import AutoTokenizer
 
+    folder = base_folder(folder)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, **LOCAL)
     except Exception as error:  # every loader of the library raises its own kind
@@ -164,11 +201,15 @@ def four_bits(torch: Any, device: str) -> dict[str, Any]:
 
 
 def load_model(folder: Path, more: dict[str, Any]) -> Any:
-    """The model in a folder.
+    """The model in a folder; adapters are merged into their base.
 
     Raises:
         BackendError: it cannot be loaded, or the weights do not fit the configuration.
     """
+    if (base := base_folder(folder)) != folder:
+        model = load_model(base, more)
+        merge_adapters(model, folder)
+        return model
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
@@ -187,3 +228,42 @@ def load_model(folder: Path, more: dict[str, Any]) -> Any:
                 'of one and the same model'
             )
     return model
+
+
+def merge_adapters(model: Any, folder: Path) -> None:
+    """Adds low-rank adapters in the files of PEFT to the weights of a model.
+
+    PEFT itself would add seconds to every start.
+
+    Args:
+        model: the base.
+        folder: of the adapters.
+
+    Raises:
+        BackendError: they are of another kind, or do not fit the base.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    path = folder / ADAPTER_WEIGHTS
+    try:
+        settings = json.loads((folder / ADAPTERS).read_text(encoding='utf-8'))
+        strange = [key for key in _OTHER_ADAPTERS if settings.get(key)]
+        if settings['peft_type'] != 'LORA' or strange:
+            raise ValueError(f'{settings["peft_type"]} with {strange} is no plain LoRA')
+        scale = settings['lora_alpha'] / settings['r']
+        weights = load_file(path)
+        with torch.no_grad():
+            for name in [key for key in weights if key.endswith(_DOWN)]:
+                down, up = weights.pop(name), weights.pop(name.replace(_DOWN, _UP))
+                module = name.removeprefix('base_model.model.').removesuffix(_DOWN)
+                weight = model.get_submodule(module).weight
+                change = (scale * up.float() @ down.float()).to(weight.device)
+                weight.copy_(weight.float() + change)
+        if weights:
+            raise ValueError(f'{min(weights)} is no part of a LoRA')
+    except Exception as error:  # torch and safetensors raise many kinds
+        raise BackendError(
+            f'{path}: the adapters do not fit their base: {error}: use files of one and the same '
+            'training, or merge them with PEFT'
+        ) from error
