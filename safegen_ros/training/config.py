@@ -56,11 +56,25 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class LoraConfig:
-    """Low-rank adapters on all linear layers of a model (SafeGen-LLM table V)."""
+    """Low-rank adapters on all linear layers of a model (SafeGen-LLM table V).
+
+    Attributes:
+        rank: of each.
+        alpha: their weight is `alpha / rank`.
+        dropout: share of their inputs that is left out while they learn.
+        start: folder of adapters to begin with; empty for new ones.
+        merged: whether the model that comes of it has them in its weights; if not, its folder
+            holds the adapters alone.
+        shared_prefix: whether SFT reads what the prompts of a group have in common once for a
+            batch, which is what makes it affordable on a CPU (see `shared_prefix`).
+    """
 
     rank: int = 32
     alpha: int = 64
     dropout: float = 0.05
+    start: str = ''
+    merged: bool = True
+    shared_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
@@ -31,8 +32,8 @@ LOG = 'training_log.jsonl'
 def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path) -> Path:
     """Writes the model of a trainer after its last step, as `write_model` does.
 
-    Adapters are merged into the weights, and state heads are left out, so that the folder is a
-    plain model.
+    Adapters are merged into the weights, unless the recipe says otherwise, and state heads are left
+    out, so that the folder is a plain model.
 
     Args:
         trainer: the trainer.
@@ -46,11 +47,28 @@ def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path
     model = trainer.accelerator.unwrap_model(trainer.model)
     if isinstance(model, TaughtDecoder):
         model = model.plain()
+    elif config.model.lora is not None and not config.model.lora.merged:
+        return write_adapters(model, config, out)
     elif config.model.four_bit:
         model = _merged_unpacked(model, config, out)
     elif config.model.lora is not None:
         model = model.merge_and_unload()
     return write_model(model, trainer.processing_class, config, prompt_style, out)
+
+
+def write_adapters(model: Any, config: TrainConfig, out: Path) -> Path:
+    """Writes adapters in bfloat16, recipe, training log and checksums; as `write_model` otherwise.
+
+    Args:
+        model: of PEFT.
+        config: the recipe it was trained with.
+        out: folder of the run.
+    """
+    partial = out / f'{MODEL}.partial'
+    shutil.rmtree(partial, ignore_errors=True)
+    model.to(torch.bfloat16).save_pretrained(partial)
+    (partial / 'README.md').unlink(missing_ok=True)  # a form that nobody has filled in
+    return _finished(partial, config, out)
 
 
 def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
@@ -87,7 +105,7 @@ def write_model(
     Returns:
         The folder, `out/model`. It is complete or not there at all.
     """
-    folder, partial = out / MODEL, out / f'{MODEL}.partial'
+    partial = out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
     if config.model.network is not None:
         model.generation_config = GenerationConfig(
@@ -105,6 +123,12 @@ def write_model(
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     _write_settings(config, prompt_style, partial)
+    return _finished(partial, config, out)
+
+
+def _finished(partial: Path, config: TrainConfig, out: Path) -> Path:
+    """Adds recipe, log and checksums to a model, and puts it in its place."""
+    folder = out / MODEL
     recipe = json.dumps(config.as_dict(), indent=2) + '\n'
     (partial / RECIPE).write_text(recipe, encoding='utf-8')
     log = out / METRICS

@@ -42,6 +42,27 @@ class Losses:
     whole: int
 
 
+def word_losses(
+    logits: Tensor, targets: Tensor, wanted: Tensor, states: Tensor | None = None
+) -> Losses:
+    """What logits cost.
+
+    Args:
+        logits: shape (N, words).
+        targets: shape (N,), the right words.
+        wanted: shape (B, L), where in the batch they stand.
+        states: the losses of the state heads.
+    """
+    words = functional.cross_entropy(logits.float(), targets, reduction='sum')
+    with torch.no_grad():
+        right = logits.argmax(dim=-1) == targets
+        every = torch.ones_like(wanted)
+        every[wanted] = right
+    whole = int(every.all(dim=1).sum())
+    heard = words.new_zeros(()) if states is None else states
+    return Losses(words, heard, len(targets), int(right.sum()), whole)
+
+
 def decoder_config(config: NetworkConfig, words: int = len(WORD_ID)) -> LlamaConfig:
     """The configuration of the network.
 
@@ -100,16 +121,10 @@ class TaughtDecoder(LlamaForCausalLM):
         labels = labels[:, 1:]
         wanted = labels != IGNORE
         chosen, targets = hidden[:, :-1][wanted], labels[wanted]
-        logits = self.lm_head(chosen)
-        words = functional.cross_entropy(logits.float(), targets, reduction='sum')
-        heard = words.new_zeros(())
+        heard = None
         if self.state_heads is not None and states is not None:
             heard = self.state_heads.loss(chosen, states)
-        with torch.no_grad():
-            right = logits.argmax(dim=-1) == targets
-            every = torch.ones_like(wanted)
-            every[wanted] = right
-        return Losses(words, heard, len(targets), int(right.sum()), int(every.all(dim=1).sum()))
+        return word_losses(self.lm_head(chosen), targets, wanted, heard)
 
     def start_from(self, folder: Path) -> None:
         """Takes the weights of a model folder; the state heads, which it lacks, stay as they are.

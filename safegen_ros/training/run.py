@@ -163,6 +163,10 @@ def _trainer(config: TrainConfig, world: World, out: Path) -> Any:
         from safegen_ros.training.grpo import grpo_trainer
 
         return grpo_trainer(config, world, out)
+    if config.model.lora is not None and config.model.lora.shared_prefix:
+        from safegen_ros.training.shared_prefix import SharedPrefixTrainer
+
+        return SharedPrefixTrainer(config, world, out)
     return sft_trainer(config, world, out)
 
 

@@ -101,7 +101,48 @@ class BalancedTrainer(RecipeRates, SFTTrainer):
         return self._order(self._train_batch_size * self.args.gradient_accumulation_steps)
 
 
-class WordTrainer(BalancedTrainer):
+class LossesTrainer(BalancedTrainer):
+    """Reports how well words and whole plans are known, beside the loss."""
+
+    # By `compute_loss`, with the words of all parts of the batch.
+    loss_is_scaled_for_ga: bool | None = True
+    model_accepts_loss_kwargs: bool
+    state_weight = 0.0
+
+    def losses(self, model: Any, inputs: dict[str, Any]) -> Losses:
+        """The losses of a batch."""
+        found: Losses = model(**inputs)
+        return found
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """The mean loss of the words of the plans, and of the state heads while training.
+
+        The mean is over the words of all parts of the batch, so that a batch in parts, or on
+        several devices, teaches the same as a whole one.
+        """
+        losses = self.losses(model, inputs)
+        words = losses.count if num_items_in_batch is None else num_items_in_batch
+        if num_items_in_batch is not None and self.args.average_tokens_across_devices:
+            words = words / self.accelerator.num_processes
+        mode = 'train' if self.model.training else 'eval'
+        metrics = self._metrics[mode]
+        metrics['word_loss'].append(losses.words.item() / losses.count)
+        metrics['word_accuracy'].append(losses.right / losses.count)
+        metrics['plan_accuracy'].append(losses.whole / len(inputs['input_ids']))
+        loss = losses.words / words
+        if mode == 'train' and 'states' in inputs:
+            metrics['state_loss'].append(losses.states.item() / losses.count)
+            loss = loss + self.state_weight * losses.states / words
+        return (loss, {'loss': loss}) if return_outputs else loss
+
+
+class WordTrainer(LossesTrainer):
     """Trains a new network on the words of its world, with its state heads.
 
     Args:
@@ -110,15 +151,11 @@ class WordTrainer(BalancedTrainer):
         out: the folder of the run.
     """
 
-    # By `compute_loss`, with the words of all parts of the batch.
-    loss_is_scaled_for_ga: bool | None = True
-    model_accepts_loss_kwargs: bool
-
     def __init__(self, material: Material, config: TrainConfig, out: Path) -> None:
         network = config.model.network or NetworkConfig()
         if network.compiled:
             check_compiler()
-        self._state_weight = network.state_weight
+        self.state_weight = network.state_weight
         torch.manual_seed(config.seed)
         model = TaughtDecoder(
             decoder_config(network, len(material.tokenizer)),
@@ -165,33 +202,6 @@ class WordTrainer(BalancedTrainer):
             (self.args.adam_beta1, self._recipe.beta2),
         )
         return self.optimizer
-
-    def compute_loss(
-        self,
-        model: Any,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
-    ) -> Any:
-        """The mean loss of the words of the plans, and of the state heads while training.
-
-        The mean is over the words of all parts of the batch, so that a batch in parts, or on
-        several devices, teaches the same as a whole one.
-        """
-        losses: Losses = model(**inputs)
-        words = losses.count if num_items_in_batch is None else num_items_in_batch
-        if num_items_in_batch is not None and self.args.average_tokens_across_devices:
-            words = words / self.accelerator.num_processes
-        mode = 'train' if self.model.training else 'eval'
-        metrics = self._metrics[mode]
-        metrics['word_loss'].append(losses.words.item() / losses.count)
-        metrics['word_accuracy'].append(losses.right / losses.count)
-        metrics['plan_accuracy'].append(losses.whole / len(inputs['input_ids']))
-        loss = losses.words / words
-        if mode == 'train' and 'states' in inputs:
-            metrics['state_loss'].append(losses.states.item() / losses.count)
-            loss = loss + self._state_weight * losses.states / words
-        return (loss, {'loss': loss}) if return_outputs else loss
 
 
 def sft_trainer(config: TrainConfig, world: World, out: Path) -> SFTTrainer:

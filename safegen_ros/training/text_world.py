@@ -4,7 +4,7 @@
 
 A folder has `train.jsonl` and, for validation, `test.jsonl`; a line is an object with
 
-    prompt      what the model reads
+    prompt      what the model reads: a text or, for a model from a folder, chat messages
     completion  what it should write
     group       optional: the recipe gives groups shares, and GRPO takes them in turn
     bucket      optional: easy, medium or hard, for the curriculum of GRPO
@@ -45,14 +45,14 @@ from safegen_ros.training.world import (
 Reward = Callable[[Any, str], float]
 """What a completion is worth for a `task`: a finite number, the greater the better."""
 
-_TEXTS = ('prompt', 'completion', 'group', 'bucket')
+_TEXTS = ('completion', 'group', 'bucket')
 
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
     """A line of a file, see above."""
 
-    prompt: str
+    prompt: str | list[Message]
     completion: str
     group: str = ''
     bucket: str = 'medium'
@@ -72,6 +72,7 @@ def read_text_rows(path: Path) -> Iterator[TextRow]:
             not isinstance(values, dict)
             or not {'prompt', 'completion'} <= values.keys() <= known.keys()
             or not all(isinstance(values.get(name, ''), str) for name in _TEXTS)
+            or not isinstance(values['prompt'], (str, list))
         ):
             raise ConfigError(
                 f'{place}: is no row: write an object with the texts prompt and completion and, '
@@ -120,7 +121,7 @@ class TextWorld:
         """See `World`; its words are those of the rows to train on."""
         network = self._config.model.network or NetworkConfig()
         make = blank_tokenizer if self._config.data.tokens == 'words' else text_tokenizer
-        texts = (text for row in self._rows for text in (row.prompt, row.completion))
+        texts = (text for row in self._rows for text in (_text(row), row.completion))
         return make(texts, network.context)
 
     def material(self) -> Material:
@@ -218,7 +219,7 @@ def _items(rows: Sequence[TextRow], tokenizer: PreTrainedTokenizerBase) -> list[
     begin, ask, end = tokenizer.convert_tokens_to_ids([BOS, PLAN, EOS])
     prompts, completions = (
         tokenizer(texts, add_special_tokens=False, split_special_tokens=True)['input_ids']
-        for texts in ([row.prompt for row in rows], [row.completion for row in rows])
+        for texts in ([_text(row) for row in rows], [row.completion for row in rows])
     )
     return [
         {
@@ -231,8 +232,16 @@ def _items(rows: Sequence[TextRow], tokenizer: PreTrainedTokenizerBase) -> list[
     ]
 
 
+def _text(row: TextRow) -> str:
+    if isinstance(row.prompt, str):
+        return row.prompt
+    raise ConfigError('the rows hold chat messages, which only a base reads: give model.base')
+
+
 def _asked(row: TextRow) -> list[Message]:
-    return [{'role': 'user', 'content': row.prompt}]
+    if isinstance(row.prompt, str):
+        return [{'role': 'user', 'content': row.prompt}]
+    return row.prompt
 
 
 def _pair(row: TextRow, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:

@@ -34,7 +34,8 @@ from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
@@ -108,7 +109,7 @@ def lesson_group(seed: int, number: int, size: int) -> list[str]:
     forms = _FORMS[:2] if rename else _FORMS  # the words of English are those of a domain
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
     group = f'{kit.name} {form}' + (f' {number}' if rename else '')
-    names_of_domain = _new_names(builtin_domain(kit.names[0]), rng) if rename else {}
+    names_of_domain = _new_names(folder_domain(kit.name), rng) if rename else {}
     lines: list[str] = []
     while len(lines) < size:
         found = drawn(kit, rng)
@@ -141,7 +142,7 @@ def drawn(kit: DomainKit, rng: Random) -> Solved | None:
                 constraints += constrained.constraints
         instance = replace(instance, constraints=tuple(dict.fromkeys(constraints)))
         title = f'{kit.name}-{rng.randrange(1000)}'
-        problem = read_problem(kit.text(title, instance), builtin_domain(kit.names[0]))
+        problem = read_problem(kit.text(title, instance), folder_domain(kit.name))
         if rng.random() < _OTHER_GOALS:
             problem = _with_other_goal(problem, rng)
         plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))

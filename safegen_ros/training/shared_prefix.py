@@ -1,0 +1,185 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Supervised fine-tuning of adapters at a cost that a CPU can bear.
+
+Most of a prompt, the instruction and the domain, is the same for all problems of a domain. A batch
+holds examples of one group, and what their prompts have in common is read once; gradients flow
+through it from all of them. Logits are made for the answers only: those of whole prompts would take
+gigabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from peft import PeftModel, get_peft_model
+from torch import Tensor
+from torch.utils.data import Sampler
+from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedTokenizerBase
+from trl import SFTConfig
+
+from safegen_ros.training.arguments import (
+    adapters,
+    model_arguments,
+    shared_arguments,
+    validation_arguments,
+)
+from safegen_ros.training.base import base_tokenizer, check_base
+from safegen_ros.training.config import TrainConfig
+from safegen_ros.training.encoding import IGNORE, padded
+from safegen_ros.training.network import Losses, word_losses
+from safegen_ros.training.sft import LossesTrainer
+from safegen_ros.training.world import World
+
+
+def shared_length(input_ids: Tensor, labels: Tensor) -> int:
+    """Tokens with which all rows of a batch begin; never one of an answer.
+
+    Args:
+        input_ids: shape (B, L).
+        labels: likewise, `IGNORE` before the answers.
+    """
+    same = ((input_ids == input_ids[:1]) & (labels == IGNORE)).all(dim=0)
+    # One token less: the last one before an answer has to be read with its row.
+    return max(0, int(same.long().cumprod(dim=0).sum()) - 1)
+
+
+def answer_losses(model: Any, input_ids: Tensor, labels: Tensor) -> Losses:
+    """The losses of the answers of a batch, padded on the right.
+
+    Args:
+        model: a decoder of `transformers` with a language head.
+        input_ids: shape (B, L).
+        labels: likewise, `IGNORE` before and behind the answers.
+    """
+    shared = shared_length(input_ids, labels)
+    cache = DynamicCache(config=model.config)
+    if shared:
+        model.model(input_ids=input_ids[:1, :shared], past_key_values=cache, use_cache=True)
+        cache.batch_repeat_interleave(len(input_ids))
+    rest = input_ids[:, shared:]
+    hidden = model.model(input_ids=rest, past_key_values=cache, use_cache=True).last_hidden_state
+    labels = labels[:, shared + 1 :]
+    wanted = labels != IGNORE
+    return word_losses(model.lm_head(hidden[:, :-1][wanted]), labels[wanted], wanted)
+
+
+class SharedPrefixSampler(Sampler[int]):
+    """Takes the examples so that each batch is of one group and holds little padding.
+
+    A batch that a group cannot fill is filled with examples of the same group once more.
+
+    Args:
+        groups: the group of every example.
+        lengths: its tokens.
+        batch: examples of a batch.
+        seed: of the order, which is another one in each epoch.
+    """
+
+    def __init__(
+        self, groups: Sequence[str], lengths: Sequence[int], batch: int, seed: int
+    ) -> None:
+        of = np.array(groups)
+        self._groups = [np.flatnonzero(of == name) for name in sorted(set(groups))]
+        self._lengths = np.array(lengths)
+        self._batch, self._seed, self._epoch = batch, seed, 0
+
+    def __len__(self) -> int:
+        return sum(-(-len(group) // self._batch) for group in self._groups) * self._batch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the order; the trainer calls it before each pass."""
+        self._epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        rng = np.random.default_rng([self._seed, self._epoch])
+        batches: list[np.ndarray] = []
+        for group in self._groups:
+            order = rng.permutation(group)
+            filled = np.resize(order, -(-len(order) // self._batch) * self._batch)
+            filled = filled[np.argsort(self._lengths[filled], kind='stable')]
+            batches += list(filled.reshape(-1, self._batch))
+        for number in rng.permutation(len(batches)):
+            yield from batches[number].tolist()
+
+
+class SharedPrefixTrainer(LossesTrainer):
+    """Trains the adapters of a recipe on pairs of prompts and answers.
+
+    Args:
+        config: the recipe.
+        world: what it learns from.
+        out: the folder of the run.
+
+    Raises:
+        SafegenError: the dataset or the model is no good.
+    """
+
+    def __init__(self, config: TrainConfig, world: World, out: Path) -> None:
+        base = Path(config.model.base)
+        check_base(base, config.budget.max_length)
+        tokenizer = base_tokenizer(base)
+        pairs = world.pairs(tokenizer)
+        train, validation = ([tokens_of(pair, tokenizer) for pair in part] for part in pairs)
+        arguments = SFTConfig(
+            **{**shared_arguments(config, out), 'bf16': False},  # the weights are, as they are
+            max_length=None,
+            remove_unused_columns=False,
+            dataset_kwargs={'skip_prepare_dataset': True},
+            prediction_loss_only=True,
+            **validation_arguments(config, validation),
+        )
+        super().__init__(
+            lambda _: SharedPrefixSampler(
+                [pair['group'] for pair in pairs[0]],
+                [len(item['input_ids']) for item in train],
+                config.optimizer.batch,
+                config.seed,
+            ),
+            model=adapted_model(config),
+            args=arguments,
+            train_dataset=Dataset.from_list(train),
+            eval_dataset=Dataset.from_list(validation) if validation else None,
+            data_collator=padded,
+            processing_class=tokenizer,
+        )
+        self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
+
+    def losses(self, model: Any, inputs: dict[str, Any]) -> Losses:
+        """See `answer_losses`."""
+        inner = self.accelerator.unwrap_model(model).get_base_model()
+        ids, labels = inputs['input_ids'], inputs['labels']
+        shared = shared_length(ids, labels)
+        mode = 'train' if model.training else 'eval'
+        self._metrics[mode]['tokens'].append(shared + ids[:, shared:].numel())
+        return answer_losses(inner, ids, labels)
+
+
+def adapted_model(config: TrainConfig) -> PeftModel:
+    """The base with the adapters that are trained: new ones, or those the recipe begins with."""
+    base = AutoModelForCausalLM.from_pretrained(
+        config.model.base, use_safetensors=True, **model_arguments(config)
+    )
+    start = config.model.lora.start if config.model.lora else ''
+    if start:
+        return PeftModel.from_pretrained(base, start, is_trainable=True)
+    return get_peft_model(base, adapters(config))
+
+
+def tokens_of(pair: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    """A pair as `input_ids` and `labels`; the answer ends with the mark of the end."""
+    asked = tokenizer.apply_chat_template(
+        pair['prompt'], tokenize=False, add_generation_prompt=True
+    )
+    whole = tokenizer.apply_chat_template(pair['prompt'] + pair['completion'], tokenize=False)
+    prompt, answer = (
+        tokenizer(text, add_special_tokens=False)['input_ids']
+        for text in (asked, whole.removeprefix(asked))
+    )
+    end = len(answer) - answer[::-1].index(tokenizer.eos_token_id)
+    answer = answer[:end]
+    return {'input_ids': prompt + answer, 'labels': [IGNORE] * len(prompt) + answer}
