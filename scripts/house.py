@@ -42,10 +42,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(585, 400),
+    'source files': Limit(587, 400),
     'source lines': Limit(104_200, 76_000),
-    'test files': Limit(394),
-    'test lines': Limit(57_400, 42_000),
+    'test files': Limit(396),
+    'test lines': Limit(57_620, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
     'source files over 400 lines': Limit(10),
