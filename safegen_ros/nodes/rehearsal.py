@@ -145,9 +145,9 @@ class Rehearser:
         return ask
 
     def _wanted(self) -> BlocksworldCell | None:
-        cell = self._cell()
-        always = self._node.values['rehearse'] == 'always'
-        return cell if self._real() or always or self._node.site.keep_out else None
+        node = self._node
+        wanted = self._real() or node.values['rehearse'] == 'always' or node.site.keep_out
+        return self._cell() if wanted else None
 
     def _serve(
         self, request: RehearsePlan.Request, response: RehearsePlan.Response
@@ -243,11 +243,11 @@ class RemoteRehearsal:
         executor says.
         """
 
-        def ask(plan: Plan, verdict: Verdict) -> Verdict:
+        def ask(steps: Steps, verdict: Verdict) -> Verdict:
             if not self._client.service_is_ready():
                 return verdict  # the executor, when it comes, rehearses before it moves anything
             request = RehearsePlan.Request(
-                task=task, plan=conversions.plan_to_msg(plan), resume=resume
+                task=task, plan=conversions.steps_to_msg(steps), resume=resume
             )
             answer = self._answer(request, cancelled)
             if answer.error_code != int(ErrorCode.NONE):
