@@ -59,20 +59,12 @@ class Attempt:
     @property
     def plan(self) -> Plan:
         """The actions of all steps, one after the other."""
-        return _plan_of(self.steps)
+        return Plan(tuple(action for step in self.steps for action in step))
 
     @property
     def gist(self) -> Steps | str:
         """What all attempts at the same have in common: their steps, or else the text itself."""
-        return _gist(self.text, self.steps)
-
-
-def _plan_of(steps: Steps) -> Plan:
-    return Plan(tuple(action for step in steps for action in step))
-
-
-def _gist(text: str, steps: Steps) -> Steps | str:
-    return steps or text.strip()
+        return self.steps or self.text.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +182,8 @@ class Labelled(str):
 
 
 Verify = Callable[[str], Verdict]
-Rehearse = Callable[[Plan, Verdict], Verdict]
-"""Takes a plan that is proved and its verdict; returns that, or one that refuses the plan."""
+Rehearse = Callable[[Steps, Verdict], Verdict]
+"""Takes the steps of a proved plan and its verdict; returns that, or one that refuses the plan."""
 
 Solve = Callable[[float, Callable[[], bool]], Plan]
 """Asks a search planner: the time left [s] and the cancel question; returns a plan or raises."""
@@ -369,14 +361,14 @@ class _Loop:
 
     def _judge(self, source: str, text: str, started: float) -> Attempt:
         number, steps = len(self.attempts) + 1, self.read(text)
-        said = _gist(text, steps)
+        said = steps or text.strip()  # as `Attempt.gist`
         verdict = self.verdicts.get(said)
         if verdict is None:
             self.notify(Progress(PlanningPhase.VERIFYING, source, number))
             verdict = self.verify(text)
             if verdict.ok and self.rehearse is not None:
                 self.notify(Progress(PlanningPhase.REHEARSING, source, number))
-                verdict = self.rehearse(_plan_of(steps), verdict)
+                verdict = self.rehearse(steps, verdict)
                 if not verdict.ok:
                     self.unrehearsed.add(said)
             self.verdicts[said] = verdict
