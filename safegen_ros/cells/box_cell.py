@@ -22,7 +22,7 @@ from safegen_ros.cells.motion import Errand, Motion, Way, errand
 from safegen_ros.cells.physics import fault_of
 from safegen_ros.cells.world import CellSample, World
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
-from safegen_ros.robot.families.family import Floats
+from safegen_ros.robot.arms.family import Floats
 from safegen_ros.robot.twin.render import Frame
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from safegen_ros.robot.description.links import Segment
+from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily
+from safegen_ros.robot.arms.model import Segment
 from safegen_ros.robot.description.mjcf import COLOURS
 from safegen_ros.robot.description.mjcf_tools import numbers
-from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
@@ -133,7 +133,7 @@ def _arm(
 ) -> None:
     body = ET.SubElement(world, 'body', name=link(robot, 0), pos=numbers(place))
     _hull(body, family.base, link(robot, 0), 0.0, _DARK)
-    parts = zip(family.hull, family.masses, family.limits, strict=True)
+    parts = zip(family.hull, family.arm.masses[1:], family.arm.limits, strict=True)
     for number, (hull, mass, limits) in enumerate(parts):
         origin, turn = family.frame(number)
         name = link(robot, number + 1)
@@ -181,7 +181,9 @@ def _rules(root: ET.Element, task: SpatialTask) -> None:
                 equality, 'weld', name=hold(robot, index), body1=link(robot, 6), body2=box(index),
                 active='false',
             )  # fmt: skip
-        for number, (gain, torque) in enumerate(zip(family.gains, family.torques, strict=True)):
+        for number, (gain, torque) in enumerate(
+            zip(family.arm.gains, family.arm.torques, strict=True)
+        ):
             ET.SubElement(
                 actuator, 'position', name=joint(robot, number), joint=joint(robot, number),
                 kp=str(gain), kv=str(DAMPING * gain), forcerange=numbers((-torque, torque)),

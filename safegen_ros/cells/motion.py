@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from safegen_ros.cells.world import Touch, World
-from safegen_ros.robot.families.family import Floats
-from safegen_ros.robot.families.swing import Place, length, swing
+from safegen_ros.robot.arms.family import Floats
+from safegen_ros.robot.arms.swing import Place, length, swing
 from safegen_ros.tasks.boxnet.model import Move, State
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 

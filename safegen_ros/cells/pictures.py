@@ -14,7 +14,7 @@ from safegen_ros.cells.motion import Motion, errand
 from safegen_ros.cells.world import CellSample, World
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.robot.families.family import Floats
+from safegen_ros.robot.arms.family import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safegen_ros.cells import mjcf
-from safegen_ros.robot.families.family import JOINTS, Floats
+from safegen_ros.robot.arms.family import JOINTS, Floats
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.spatial.kinematic import PARTS

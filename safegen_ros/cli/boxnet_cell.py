@@ -135,7 +135,7 @@ def compare(
         random_cases,
     )
     from safegen_ros.cli.progress import stages
-    from safegen_ros.robot.families.known import FAMILIES
+    from safegen_ros.robot.arms.known import FAMILIES
 
     if arm not in FAMILIES:
         raise typer.BadParameter(f'{arm!r} is none of {" ".join(FAMILIES)}')

@@ -17,7 +17,7 @@ from safegen_ros.errors import RobotError, SafegenError
 
 if TYPE_CHECKING:
     from safegen_ros.robot.arm import Arm
-    from safegen_ros.robot.limits import Joints
+    from safegen_ros.robot.arms.model import Joints
     from safegen_ros.robot.scene import Scene
     from safegen_ros.robot.twin.twin import MujocoTwin
 

@@ -18,7 +18,7 @@ from safegen_ros.robot.scene import GRIPPER
 
 if TYPE_CHECKING:
     from safegen_ros.robot.arm import Arm
-    from safegen_ros.robot.limits import Joints
+    from safegen_ros.robot.arms.model import Joints
 
 #: The speeds of the boards; the wrong one is the commonest reason of silence.
 _BAUDS = (115200, 1000000)

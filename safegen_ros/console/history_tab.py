@@ -32,7 +32,7 @@ from safegen_ros.record.present.runs import (
 )
 from safegen_ros.record.present.share import share_html
 from safegen_ros.record.run_log import KeptRun
-from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.arms.model import JOINT_NAMES
 
 NOTHING = 'no run is open'
 PLAY_SPEED = 4.0

@@ -18,18 +18,16 @@ from numpy.typing import NDArray
 from safegen_ros.console.widgets import put
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.towers import wanted_towers
-from safegen_ros.robot.description.links import BASE_SIZE, TOOL_RADIUS, flange_offset, links
+from safegen_ros.robot.arms.model import JOINT_NAMES, TOOL_RADIUS
 from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
 Colour = tuple[int, int, int]
 Quaternion = tuple[float, float, float, float]
 
-TABLE_SIZE_M = (0.70, 0.70, 0.01)
+TABLE_HEIGHT_M = 0.01
 REPLAY_AT = (0.0, -0.80, 0.0)
 GOAL_AT = (0.17, 0.44, 0.0)
 """Where the table of a replay and the wanted tower stand, beside the cell [m]."""
@@ -104,14 +102,14 @@ class Table:
         return {'color': _GHOST, 'opacity': 0.35, **shadows}
 
     def _add_table(self) -> None:
-        x, _, height = TABLE_SIZE_M
+        side, height = 2 * self._cell.arm.table, TABLE_HEIGHT_M
         # The table is most of the picture, and flat: the cheaper material looks the same on it.
         self._view.add_box(
             f'{self._root}/table',
             _TABLE,
-            TABLE_SIZE_M,
+            (side, side, height),
             material='toon5',
-            position=(x / 4, 0.0, -height / 2),
+            position=(side / 4, 0.0, -height / 2),
         )
         edge = 0.7 * self._cell.block_size
         for index, slot in enumerate(self._cell.slots):
@@ -119,12 +117,15 @@ class Table:
             self._view.add_cylinder(f'{self._root}/slot{index}', edge, 0.001, _SLOT, position=at)
 
     def _add_arm(self) -> None:
-        base = (0.0, 0.0, BASE_SIZE[2] / 2)
+        base = (0.0, 0.0, self._cell.arm.base_size[2] / 2)
         self._view.add_box(
-            f'{self._root}/base', dimensions=BASE_SIZE, position=base, **self._look(_JOINT)
+            f'{self._root}/base',
+            dimensions=self._cell.arm.base_size,
+            position=base,
+            **self._look(_JOINT),
         )
         name = self._root
-        for link in links():
+        for link in self._cell.arm.links:
             name = f'{name}/{link.name}'
             frame = self._view.add_frame(name, show_axes=False, position=link.origin)
             self._turned.append((frame, link.quaternion))
@@ -134,7 +135,7 @@ class Table:
         self._add_tool(name)
 
     def _add_tool(self, name: str) -> None:
-        begin, length = flange_offset(), self._cell.tool_length
+        begin, length = self._cell.arm.flange_offset, self._cell.tool_length
         if self._cell.tool != GRIPPER:
             ends = ((0.0, 0.0, begin), (0.0, 0.0, begin + length))
             self._mesh(f'{name}/tool', [_capsule(*ends, TOOL_RADIUS)], _JOINT)
@@ -164,7 +165,7 @@ class Table:
     def show_opening(self, opening: float | None) -> None:
         """Moves the fingers of a gripper to a distance [m]; where it is not measured, open."""
         aside = (MAX_OPENING if opening is None else opening) / 2 + FINGER_SIZE[0] / 2
-        along = flange_offset() + self._cell.tool_length - FINGER_SIZE[2] / 2
+        along = self._cell.arm.flange_offset + self._cell.tool_length - FINGER_SIZE[2] / 2
         for finger, x in zip(self._fingers, (-aside, aside), strict=False):
             finger.position = (x, 0.0, along)
 
@@ -260,7 +261,7 @@ class Path:
     """
 
     def __init__(self, view: Any, cell: Scene) -> None:
-        self._view, self._length = view, cell.tool_length
+        self._view, self._cell = view, cell
         self._handle: Any = None
 
     def show(self, postures: Sequence[Sequence[float]]) -> None:
@@ -268,7 +269,8 @@ class Path:
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
-        points = _thinned([forward(np.asarray(j), self._length)[:3, 3] for j in postures])
+        arm, length = self._cell.arm, self._cell.tool_length
+        points = _thinned([arm.forward(np.asarray(j), length)[:3, 3] for j in postures])
         if len(points) < 2:
             return
         ends = np.stack([points[:-1], points[1:]], axis=1)

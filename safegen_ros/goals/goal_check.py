@@ -17,8 +17,8 @@ import numpy as np
 
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.model import Problem, State
+from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.cell.grounding import Tool, ground
-from safegen_ros.robot.limits import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.pddl3.task import conjuncts

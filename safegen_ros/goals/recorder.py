@@ -46,7 +46,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_events import RunEvents
 from safegen_ros.record.run_log import RunLog
-from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.record_conversions import hear_events

@@ -21,17 +21,9 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.description.links import (
-    BASE_SIZE,
-    TOOL_RADIUS,
-    link_frames,
-    links,
-    quaternion_of,
-)
+from safegen_ros.robot.arms.model import TOOL_RADIUS, Joints, quaternion_of
 from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
@@ -50,7 +42,7 @@ _TABLE = (0.62, 0.60, 0.56)
 _SLOT = (0.45, 0.44, 0.42)
 _SHELL, _JOINT = (0.93, 0.94, 0.95), (0.36, 0.40, 0.45)
 _INK, _GOOD, _BAD = (0.95, 0.95, 0.95), (0.30, 0.80, 0.45), (0.95, 0.35, 0.25)
-_TABLE_SIZE_M = (0.70, 0.70, 0.01)
+_TABLE_HEIGHT_M = 0.01
 _LABEL_M, _TEXT_M = 0.015, 0.018
 _PLAN_AT: tuple[float, float, float] = (-0.10, 0.30, 0.20)
 _VERDICT_AT: tuple[float, float, float] = (-0.10, 0.0, 0.45)
@@ -110,7 +102,7 @@ class SceneMarkers:
             markers += _table(self._scene)
             if look is not None:
                 markers += _blocks(self._scene, look.poses)
-                markers += _arm(look.joints)
+                markers += _arm(self._scene, look.joints)
                 markers += _tool(self._scene, look)
         markers += _texts(plan)
         numbers: dict[str, int] = {}
@@ -122,8 +114,9 @@ class SceneMarkers:
 
 
 def _table(scene: Scene) -> list[Marker]:
-    middle = Pose((_TABLE_SIZE_M[0] / 4, 0.0, -_TABLE_SIZE_M[2] / 2))
-    made = [_marker('table', Marker.CUBE, middle, _TABLE_SIZE_M, _TABLE)]
+    side = 2 * scene.arm.table
+    middle = Pose((side / 4, 0.0, -_TABLE_HEIGHT_M / 2))
+    made = [_marker('table', Marker.CUBE, middle, (side, side, _TABLE_HEIGHT_M), _TABLE)]
     edge = 1.4 * scene.block_size
     for slot in scene.slots:
         at = Pose((slot.x, slot.y, 0.0005))
@@ -142,10 +135,11 @@ def _blocks(scene: Scene, poses: Mapping[str, Pose]) -> list[Marker]:
     return made
 
 
-def _arm(joints: Joints) -> list[Marker]:
-    base = Pose((0.0, 0.0, BASE_SIZE[2] / 2))
-    made = [_marker('arm', Marker.CUBE, base, BASE_SIZE, _JOINT)]
-    for link, frame in zip(links(), link_frames(joints), strict=True):
+def _arm(scene: Scene, joints: Joints) -> list[Marker]:
+    arm = scene.arm
+    base = Pose((0.0, 0.0, arm.base_size[2] / 2))
+    made = [_marker('arm', Marker.CUBE, base, arm.base_size, _JOINT)]
+    for link, frame in zip(arm.links, arm.link_frames(joints), strict=True):
         for part in link.segments:
             ends = (frame @ np.array([*end, 1.0]) for end in (part.start, part.end))
             made.append(_bar(next(ends)[:3], next(ends)[:3], part.radius, _SHELL))
@@ -153,9 +147,9 @@ def _arm(joints: Joints) -> list[Marker]:
 
 
 def _tool(scene: Scene, look: Sample) -> list[Marker]:
-    flange = forward(look.joints)
+    flange = scene.arm.forward(look.joints)
     if scene.tool != GRIPPER:
-        lip = forward(look.joints, scene.tool_length)
+        lip = scene.arm.forward(look.joints, scene.tool_length)
         return [_bar(flange[:3, 3], lip[:3, 3], TOOL_RADIUS, _JOINT)]
     # Where nobody measures it, the gripper is shown open.
     half = (MAX_OPENING if look.opening is None else look.opening) / 2

@@ -18,8 +18,8 @@ import numpy as np
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.run import ArtefactRecord
+from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
 from safegen_ros.robot.gripper import FINGER_JOINTS
-from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.render import Frame, Renderer

@@ -1,9 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The arm and its twin: limits, kinematics, scene, skills, and what was measured, as facts.
+"""Arms and their twin: scene, skills, and what was measured, as facts.
 
-Here is what every arm shares. One folder each has the twin (`twin`, on the models in
-`description`), the real arm (`mycobot`; `emulator` answers in its place), the arm elsewhere
-(`remote`), and the cells in which plans are carried out (`cell`). Only `twin`, `emulator` and
-`description.mjcf` need MuJoCo; everything else imports without it.
+Here is what every arm shares. One folder each has the descriptions of the arms (`arms`), the twin
+(`twin`, on the models in `description`), the real arm (`mycobot`; `emulator` answers in its place),
+the arm elsewhere (`agent`, `agent_client`), and the cells in which plans are carried out (`cell`).
+Only `twin`, `emulator` and `description.mjcf` need MuJoCo; everything else imports without it.
 """

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
-from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.pose import Pose
 
 #: Two bodies that are meant to touch: block names, or `TOOL` or `TABLE`.

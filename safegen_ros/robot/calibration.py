@@ -21,8 +21,7 @@ import yaml
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
-from safegen_ros.robot.kinematics import forward, inverse_top_down, tool_yaw
-from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.arms.model import ArmModel, Joints
 from safegen_ros.robot.scene import Scene, SceneError, load_scene
 
 #: The tool points down to this angle [rad], else a touch says little about its length.
@@ -54,9 +53,9 @@ class Measured:
     block_heights: dict[str, float]
 
 
-def flange(joints: Joints) -> tuple[float, float, float]:
+def flange(arm: ArmModel, joints: Joints) -> tuple[float, float, float]:
     """Position of the flange in the base frame [m]; raises `RobotError` unless it points down."""
-    pose = forward(joints)
+    pose = arm.forward(joints)
     tilt = math.acos(float(np.clip(-pose[2, 2], -1.0, 1.0)))
     if tilt > MAX_TILT:
         raise RobotError(
@@ -83,7 +82,7 @@ def measure(table: Sequence[Joints], blocks: Mapping[str, Joints], scene: Scene)
             f'{len(table)} touches of the table are too few: at least {_MIN_TABLE_TOUCHES}, apart '
             'from each other, show whether it is level'
         )
-    heights = [flange(joints)[2] for joints in table]
+    heights = [flange(scene.arm, joints)[2] for joints in table]
     spread = max(heights) - min(heights)
     if spread > MAX_TABLE_SPREAD:
         raise RobotError(
@@ -91,7 +90,7 @@ def measure(table: Sequence[Joints], blocks: Mapping[str, Joints], scene: Scene)
             'and the table, and touch again'
         )
     tool_length = sum(heights) / len(heights)
-    points = {name: flange(joints) for name, joints in blocks.items()}
+    points = {name: flange(scene.arm, joints) for name, joints in blocks.items()}
     tops = {name: point[2] - tool_length for name, point in points.items()}
     for name, top in tops.items():
         if abs(top - scene.block_size) > MAX_BLOCK_ERROR:
@@ -161,8 +160,10 @@ def jog(arm: Arm, axis: str, distance: float, scene: Scene) -> None:
             ErrorCode.LIMIT_VIOLATION,
         )
     joints = arm.joint_positions()
-    tip = forward(joints, scene.tool_length)[:3, 3].copy()
+    tip = scene.arm.forward(joints, scene.tool_length)[:3, 3].copy()
     tip['xyz'.index(axis)] += distance
     x, y, z = (float(value) for value in tip)
-    goal = inverse_top_down(x, y, z, tool_yaw(joints), tool_length=scene.tool_length, seed=joints)
+    goal = scene.arm.inverse_top_down(
+        x, y, z, scene.arm.tool_yaw(joints), tool_length=scene.tool_length, seed=joints
+    )
     arm.move_joints(goal, JOG_SPEED)

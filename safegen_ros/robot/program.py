@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import Arm, ContactPair
-from safegen_ros.robot.limits import Joints, check_joints, check_speed
+from safegen_ros.robot.arms.model import Joints, check_speed
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
 from safegen_ros.sync import Closing
 
@@ -152,7 +153,7 @@ class Recorder(Closing, Arm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Writes a move down; see `Arm.move_joints`."""
-        self._joints = check_joints(target)
+        self._joints = MYCOBOT_280.check_joints(target)
         joints = tuple(float(each) for each in self._joints)
         self._steps.append(Move(joints, check_speed(speed)))
 
@@ -190,7 +191,7 @@ class Recorder(Closing, Arm):
 
 def _check(step: ProgramStep) -> None:
     if isinstance(step, Move):
-        check_joints(step.target)
+        MYCOBOT_280.check_joints(step.target)
         check_speed(step.speed)
     elif isinstance(step, Wait) and not (
         math.isfinite(step.seconds) and 0.0 <= step.seconds <= MAX_WAIT

@@ -14,31 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import share_dir
+from safegen_ros.robot.arms.known import ARMS
+from safegen_ros.robot.arms.model import ArmModel, Joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
 from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.kinematics import forward, inverse_top_down
-from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.pose import Pose
 
 #: What takes hold of a block: a suction cup from above, or two fingers from the sides.
 SUCTION, GRIPPER = 'suction', 'gripper'
 TOOLS = (SUCTION, GRIPPER)
 
-#: Slots nearer than this would let the wrist touch a full tower on the neighbouring slot [m].
-MIN_SLOT_PITCH = 0.060
-#: The base plate covers the table up to this radius [m]; a block must stay outside.
-BASE_RADIUS = 0.080
 #: A block may lie this far from its slot and must still be reachable [m].
 SLOT_TOLERANCE = 0.005
-
-#: An elbow-up configuration over the middle of the table, where every search for a branch starts.
-NOMINAL_JOINTS: Joints = np.radians([21.0, -40.0, -90.0, 40.0, 0.0, -69.0])
-NOMINAL_JOINTS.setflags(write=False)
 
 
 class SceneError(SafegenError):
@@ -89,6 +81,7 @@ class Scene:
     """A checked scene; lengths [m], masses [kg].
 
     Attributes:
+        arm: what stands there.
         block_size: edge of the cubes.
         block_mass: of one cube.
         tool: one of `TOOLS`.
@@ -101,6 +94,7 @@ class Scene:
         keep_out: boxes that neither the arm nor what it carries may enter.
     """
 
+    arm: ArmModel
     block_size: float
     block_mass: float
     tool: str
@@ -121,8 +115,8 @@ class Scene:
     def slot_pitch(self) -> float:
         """Slots must be this far apart, for the wrist and the tool beside a full tower [m]."""
         if self.tool != GRIPPER:
-            return MIN_SLOT_PITCH
-        return max(MIN_SLOT_PITCH, HALF_WIDTH + self.block_size / 2 + SLOT_TOLERANCE)
+            return self.arm.slot_pitch
+        return max(self.arm.slot_pitch, HALF_WIDTH + self.block_size / 2 + SLOT_TOLERANCE)
 
     @property
     def tip_over_centre(self) -> float:
@@ -141,7 +135,7 @@ class Scene:
 
     def held_centre(self, joints: Joints) -> tuple[float, float, float]:
         """Where the centre of a block is that the tool holds [m], for joints (6,) [rad]."""
-        x, y, z = forward(joints, self.tool_length + self.tip_over_centre)[:3, 3].tolist()
+        x, y, z = self.arm.forward(joints, self.tool_length + self.tip_over_centre)[:3, 3].tolist()
         return x, y, z
 
     def level_height(self, level: int) -> float:
@@ -156,13 +150,13 @@ class Scene:
         self, x: float, y: float, z: float, yaw: float, seed: Joints | None = None
     ) -> Joints:
         """Joints (6,) [rad] with the tip at x, y, z [m], pointing down, aligned with yaw [rad]."""
-        return inverse_top_down(
+        return self.arm.inverse_top_down(
             x,
             y,
             z,
             yaw,
             tool_length=self.tool_length,
-            seed=NOMINAL_JOINTS if seed is None else seed,
+            seed=self.arm.nominal if seed is None else seed,
         )
 
     @property
@@ -275,7 +269,9 @@ def _read(reader: _Reader) -> Scene:
     home_height = home.number('height_m', 0.03, 0.35)
     home.rest['name'] = 'home'
     tool = reader.choice('tool', TOOLS)
+    reader.rest.setdefault('arm', MYCOBOT_280.name)
     scene = Scene(
+        arm=ARMS[reader.choice('arm', tuple(ARMS))],
         block_size=reader.number('block_size_m', 0.015, 0.05),
         block_mass=reader.number('block_mass_kg', 0.001, 0.15),
         tool=tool,
@@ -318,7 +314,7 @@ def _check(scene: Scene, source: str) -> None:
         place = f'{source}: slots[{index}] ({slot.name})'
         if slot.name in names[:index]:
             raise SceneError(f'{place}: the name is used twice: rename one')
-        if slot.radius < BASE_RADIUS + scene.block_size:
+        if slot.radius < scene.arm.base_radius + scene.block_size:
             raise SceneError(f'{place}: the block would touch the base: move it outwards')
         for other in (*scene.slots[:index], scene.home):
             pitch = math.hypot(slot.x - other.x, slot.y - other.y)

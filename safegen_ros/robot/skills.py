@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from safegen_ros.robot.arm import TOOL, Arm
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
@@ -81,7 +80,7 @@ def travel_height(scene: Scene, blocks: Iterable[Pose], *, carrying: bool) -> fl
 def _travel(arm: Arm, scene: Scene, above: Pose, height: float) -> None:
     """Rises straight to the height when below it, then goes above a pose in one joint move."""
     joints = arm.joint_positions()
-    tip = forward(joints, scene.tool_length)
+    tip = scene.arm.forward(joints, scene.tool_length)
     x, y, z = (float(value) for value in tip[:3, 3])
     if z < height - 1e-3:
         here = Pose.upright(x, y, z, math.atan2(tip[1, 0], tip[0, 0]))
@@ -95,7 +94,7 @@ def _travel(arm: Arm, scene: Scene, above: Pose, height: float) -> None:
 def _vertical(arm: Arm, scene: Scene, over: Pose, height: float) -> None:
     """Moves the tip straight up or down over a pose to a height [m]."""
     joints = arm.joint_positions()
-    start = float(forward(joints, scene.tool_length)[2, 3])
+    start = float(scene.arm.forward(joints, scene.tool_length)[2, 3])
     end = scene.joints_above(over.position[0], over.position[1], height, over.yaw, joints)
     # The whole path is solved before its first part moves: an unreachable point moves nothing.
     for waypoint in _straight(scene, over, (start, joints), (height, end)):
@@ -109,7 +108,7 @@ def _straight(
 
     A start and an end are the height of the tip [m] and the joints there.
     """
-    middle = forward((start[1] + end[1]) / 2, scene.tool_length)[:3, 3]
+    middle = scene.arm.forward((start[1] + end[1]) / 2, scene.tool_length)[:3, 3]
     x, y, _ = over.position
     strays = math.hypot(middle[0] - x, middle[1] - y) > scene.motion.straightness_m
     if not strays or abs(start[0] - end[0]) < scene.motion.straightness_m:

@@ -17,7 +17,7 @@ from safegen_ros.cells.physics import Physics
 from safegen_ros.cells.pictures import draw_judged, write_film
 from safegen_ros.cells.world import CellSample, World
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.families.known import FAMILIES
+from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.robot.twin import render
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State

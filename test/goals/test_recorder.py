@@ -30,7 +30,7 @@ from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
 from safegen_ros.record.json_form import plain
 from safegen_ros.record.run import RunRecord
-from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import record_conversions
 from safegen_ros.tasks.pddl3.task import load_task

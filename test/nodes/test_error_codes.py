@@ -30,11 +30,10 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.cell.symbolic import SymbolicCell
-from safegen_ros.robot.kinematics import inverse_top_down
-from safegen_ros.robot.limits import check_joints
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import actions as goal_sender
@@ -115,9 +114,9 @@ BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
     ErrorCode.PLANNING_CANCELED: lambda: _in_the_line(Deadline(WAIT_S, lambda: True)),
     ErrorCode.QUEUE_FULL: lambda: _in_the_line(Deadline(WAIT_S, lambda: False), reserve=False),
     ErrorCode.ROBOT_FAULT: _gone,
-    ErrorCode.LIMIT_VIOLATION: lambda: raised(check_joints, np.full(6, 4.0)),
+    ErrorCode.LIMIT_VIOLATION: lambda: raised(MYCOBOT_280.check_joints, np.full(6, 4.0)),
     ErrorCode.OUT_OF_REACH: lambda: raised(
-        inverse_top_down, 2.0, 0.0, 0.1, 0.0, tool_length=0.1, seed=np.zeros(6)
+        MYCOBOT_280.inverse_top_down, 2.0, 0.0, 0.1, 0.0, tool_length=0.1, seed=np.zeros(6)
     ),
     ErrorCode.STATE_MISMATCH: lambda: _executed(lambda step, state: state - {('holding', 'a')}),
     ErrorCode.MONITOR_VIOLATION: lambda: _executed(lambda step, state: state | {('on', 'c', 'b')}),

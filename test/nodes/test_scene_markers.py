@@ -15,14 +15,12 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.nodes.scene_markers import FRAME, SHOWN_STEPS, PlanText, SceneMarkers
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.description.links import flange_offset, link_frames
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 
 SCENE = load_scene()
-ANGLES = st.tuples(*(st.floats(low, high) for low, high in JOINT_LIMITS))
+ANGLES = st.tuples(*(st.floats(low, high) for low, high in MYCOBOT_280.bounds))
 
 
 def look(joints: np.ndarray, poses: dict[str, Pose] | None = None) -> Sample:
@@ -40,8 +38,10 @@ def ends_of(marker: Marker) -> tuple[np.ndarray, np.ndarray]:
 
 @given(ANGLES)
 def test_the_frames_of_the_links_end_at_the_flange(angles: tuple[float, ...]) -> None:
-    last = link_frames(angles)[-1]
-    assert np.allclose(last[:3, 3] + flange_offset() * last[:3, 2], forward(angles)[:3, 3])
+    last = MYCOBOT_280.link_frames(angles)[-1]
+    assert np.allclose(
+        last[:3, 3] + MYCOBOT_280.flange_offset * last[:3, 2], MYCOBOT_280.forward(angles)[:3, 3]
+    )
 
 
 @given(ANGLES)
@@ -54,8 +54,10 @@ def test_the_arm_is_one_chain_from_its_base_to_the_lip_of_the_cup(
     assert np.allclose(bars[0][0], 0)
     for (_, end), (start, _) in pairwise(bars):
         assert np.allclose(end, start, atol=1e-9)
-    assert np.allclose(bars[-1][1], forward(joints, SCENE.tool_length)[:3, 3], atol=1e-9)
-    assert np.allclose(bars[-2][1], forward(joints)[:3, 3], atol=1e-9)
+    assert np.allclose(
+        bars[-1][1], MYCOBOT_280.forward(joints, SCENE.tool_length)[:3, 3], atol=1e-9
+    )
+    assert np.allclose(bars[-2][1], MYCOBOT_280.forward(joints)[:3, 3], atol=1e-9)
 
 
 def test_one_message_holds_all_there_is_to_see() -> None:

@@ -24,7 +24,7 @@ from safegen_msgs.msg import Task
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.ros import conversions
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.liveness import HeartbeatPublisher
@@ -112,7 +112,7 @@ def test_a_task_runs_from_goal_to_measured_goal(client: Client, motion: Motion) 
     samples = motion.samples()
     assert len(samples) > 100
     motion.assert_ended_with(result)
-    low, high = JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1]
+    low, high = MYCOBOT_280.bounds[:, 0], MYCOBOT_280.bounds[:, 1]
     assert all((low <= q).all() and (q <= high).all() for _, q in samples)
 
 

@@ -24,7 +24,7 @@ from safegen_ros.record.video import (
     try_video,
     write_mp4,
 )
-from safegen_ros.robot.limits import JOINT_NAMES
+from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin import render

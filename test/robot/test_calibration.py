@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from safegen_ros.cli.calibrate import Quit, _touches, _twin
 from safegen_ros.errors import RobotError
+from safegen_ros.robot.arms.model import Joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.calibration import (
     MAX_JOG,
     Measured,
@@ -25,8 +27,6 @@ from safegen_ros.robot.calibration import (
     scene_text,
     write_scene,
 )
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import Joints
 from safegen_ros.robot.scene import SceneError, default_scene_path, load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -89,10 +89,10 @@ def test_only_a_scene_that_can_be_reached_is_written(tmp_path: Path) -> None:
 
 def test_a_jog_moves_the_tip_that_far_and_no_farther() -> None:
     with MujocoTwin(SCENE) as twin:
-        before = forward(twin.joint_positions(), SCENE.tool_length)[:3, 3]
+        before = MYCOBOT_280.forward(twin.joint_positions(), SCENE.tool_length)[:3, 3]
         jog(twin, 'z', 0.01, SCENE)
         jog(twin, 'y', -0.005, SCENE)
-        after = forward(twin.joint_positions(), SCENE.tool_length)[:3, 3]
+        after = MYCOBOT_280.forward(twin.joint_positions(), SCENE.tool_length)[:3, 3]
         assert after - before == pytest.approx([0.0, -0.005, 0.01], abs=0.001)
         with pytest.raises(RobotError, match='at most 20 mm'):
             jog(twin, 'x', MAX_JOG + 0.001, SCENE)

@@ -19,6 +19,7 @@ from safegen_ros.benchmarks.speed.twin import build_towers
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.description.mjcf import build_mjcf
@@ -34,7 +35,6 @@ from safegen_ros.robot.gripper import (
     opening_of,
     percent_of,
 )
-from safegen_ros.robot.kinematics import forward
 from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import AdaptiveGripper, check_tool
@@ -112,7 +112,7 @@ def test_urdf_and_mjcf_have_the_same_fingers():
     model = mujoco.MjModel.from_xml_string(build_mjcf(SCENE, {}))
     data = mujoco.MjData(model)
     data.qpos[:6] = SCENE.home_joints
-    flange = forward(SCENE.home_joints)
+    flange = MYCOBOT_280.forward(SCENE.home_joints)
     for opening in (0.0, 0.03, MAX_OPENING):
         for name, position in finger_positions(opening).items():
             data.joint(name).qpos = position

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import (
     MAX_STEPS,
@@ -31,7 +31,7 @@ from safegen_ros.robot.skills import Target
 
 SCENE = load_scene()
 
-joints = st.tuples(*(st.floats(float(low), float(high)) for low, high in JOINT_LIMITS))
+joints = st.tuples(*(st.floats(float(low), float(high)) for low, high in MYCOBOT_280.bounds))
 steps = st.one_of(
     st.builds(Move, joints, st.floats(0.01, 1.0)),
     st.builds(ToolSwitch, st.booleans()),

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.robot.kinematics import forward
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.scene import SceneError, default_scene_path, load_scene
 
 SHIPPED = yaml.safe_load(default_scene_path().read_text(encoding='utf-8'))
@@ -34,7 +34,7 @@ def test_the_shipped_scene_takes_six_blocks_in_any_configuration():
     assert len(scene.slots) > 6  # six towers of one and a place to put a held block aside
     for slot in scene.slots:
         joints = scene.joints_above(slot.x, slot.y, 0.195, slot.azimuth)
-        tip = forward(joints, scene.tool_length)[:3, 3]
+        tip = MYCOBOT_280.forward(joints, scene.tool_length)[:3, 3]
         assert math.dist(tip, (slot.x, slot.y, 0.195)) < 1e-9
 
 

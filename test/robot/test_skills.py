@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE
-from safegen_ros.robot.kinematics import forward
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -41,7 +41,9 @@ def test_a_pick_descends_and_rises_in_a_straight_line(slot):
     with MujocoTwin(SCENE, {'a': pose}, sample=samples.append) as twin:
         skills.pick(twin, SCENE, skills.Target('a', pose, TABLE), [SCENE.slot_pose(slot, 4)])
         assert twin.tool_on()
-    tips = np.array([forward(sample.joints, SCENE.tool_length)[:3, 3] for sample in samples])
+    tips = np.array(
+        [MYCOBOT_280.forward(sample.joints, SCENE.tool_length)[:3, 3] for sample in samples]
+    )
     first = int(np.argmin(np.abs(tips[:, 2] - SIZE)))
     picked = [np.hypot(tip[0] - slot.x, tip[1] - slot.y) for tip in tips[first:]]
     # The servos lag behind by some 60 ms, on top of the path's own straightness.

@@ -15,7 +15,7 @@ from safegen_ros.cells.box_cell import BoxCell
 from safegen_ros.cells.physics import Physics
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import RobotError
-from safegen_ros.robot.families.family import ArmFamily
+from safegen_ros.robot.arms.family import ArmFamily
 from safegen_ros.tasks.boxnet.astar import NoPlan, plan_as_paper
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point

@@ -14,7 +14,7 @@ from typing import Annotated
 from safegen_ros.datasets.boxnet.draw import VARIANTS, Size
 from safegen_ros.datasets.failures import RecipeError
 from safegen_ros.datasets.recipes import BaseRecipe, Name, Seed, check_version, read_json
-from safegen_ros.robot.families.known import FAMILIES
+from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.schema import Source, between, one_of
 
 VERSION = 1

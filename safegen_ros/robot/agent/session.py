@@ -30,7 +30,7 @@ from safegen_ros.robot.agent.messages import (
     Switch,
 )
 from safegen_ros.robot.arm import Arm, Sample
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.program import carry_out, parse_program
 from safegen_ros.sync import Deadline
 
@@ -115,7 +115,7 @@ class Session:
             {
                 'event': 'hello',
                 'version': messages.VERSION,
-                'limits': JOINT_LIMITS.tolist(),
+                'limits': MYCOBOT_280.bounds.tolist(),
             }
         )
         reason = 'the agent has failed'

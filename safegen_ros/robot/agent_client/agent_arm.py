@@ -24,8 +24,9 @@ from safegen_ros.robot.agent.messages import ArmPort
 from safegen_ros.robot.agent_client.agent_link import AgentLink
 from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 from safegen_ros.robot.arm import ContactPair, Sample
+from safegen_ros.robot.arms.model import Joints, check_speed
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import MAX_OPENING
-from safegen_ros.robot.limits import JOINT_LIMITS, Joints, check_joints, check_speed
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
 from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
 from safegen_ros.robot.strict_json import FieldError, Fields
@@ -51,7 +52,7 @@ STOP_TIMEOUT_S = 0.5
 #: confirmed it, and the agent holds it by itself once the link is dead.
 LONGEST_STOP_S = 2.0
 #: No joint can be read farther from 0 [rad].
-_FARTHEST = float(np.abs(JOINT_LIMITS).max()) + LIMIT_MARGIN
+_FARTHEST = float(np.abs(MYCOBOT_280.bounds).max()) + LIMIT_MARGIN
 #: Fingers are measured this far beyond their way [m].
 _SLACK_M = 0.005
 #: Longest time of one step beside what it waits [s]; the arm's driver has shorter ones.
@@ -125,7 +126,7 @@ class AgentArm(Closing, ProgramArm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to an absolute target, as a program of one step; see `Arm.move_joints`."""
-        joints = tuple(float(each) for each in check_joints(target))
+        joints = tuple(float(each) for each in MYCOBOT_280.check_joints(target))
         self.run_program(Program((Move(joints, check_speed(speed)),)))
 
     def set_tool(self, on: bool) -> None:
@@ -256,7 +257,9 @@ class AgentArm(Closing, ProgramArm):
         link = AgentLink(self.address, self._on_sample)
         try:
             limits = np.asarray(link.hello.get('limits'))
-            if limits.shape != JOINT_LIMITS.shape or not np.allclose(limits, JOINT_LIMITS):
+            if limits.shape != MYCOBOT_280.bounds.shape or not np.allclose(
+                limits, MYCOBOT_280.bounds
+            ):
                 raise RobotError(
                     f'{self.address}: its agent has other joint limits: install the same version '
                     'there'

@@ -20,7 +20,6 @@ from safegen_ros.robot.cell.perception import (
     median_poses,
 )
 from safegen_ros.robot.cell.settings import IGNORE, REFUSE, PerceptionSettings
-from safegen_ros.robot.kinematics import tool_yaw
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import Scene
 
@@ -131,7 +130,9 @@ class AssumedWorld(World):
 
     def follow(self, sample: Sample) -> Sample:
         """Takes in a look at the arm; returns it with the poses that are believed then."""
-        hand = Pose.upright(*self._scene.held_centre(sample.joints), tool_yaw(sample.joints))
+        hand = Pose.upright(
+            *self._scene.held_centre(sample.joints), self._scene.arm.tool_yaw(sample.joints)
+        )
         with self._lock:
             poses = {} if self._poses is None else self._poses
             if sample.tool_on and not self._tool_on:

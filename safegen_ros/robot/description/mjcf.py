@@ -14,18 +14,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from safegen_ros.robot.description.links import (
-    BASE_SIZE,
-    LINK_MASSES,
-    Link,
-    Segment,
-    flange_offset,
-    links,
-)
+from safegen_ros.robot.arms.model import JOINT_NAMES, ArmModel, Link, Segment
 from safegen_ros.robot.description.mjcf_tools import add_tool, add_tool_control, numbers
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
@@ -47,9 +39,7 @@ COLOURS: dict[str, tuple[float, float, float]] = {
 
 _SHELL = (0.93, 0.94, 0.95)
 _JOINT = (0.36, 0.40, 0.45)
-_SERVO_KP = (150, 150, 120, 60, 40, 30)
 _SERVO_DAMPING_RATIO = 0.06
-_SERVO_FORCE = 8.0
 
 # Neighbours that overlap by construction. The filter for parent and child does not apply where the
 # parent is welded to the world, hence base and link 1.
@@ -87,7 +77,7 @@ _PARTS = re.compile(r'\d+|\D+')  # so that b10 comes after b9
 
 def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:
     """The MJCF document of a scene with blocks at their initial poses."""
-    root = ET.Element('mujoco', model='mycobot_280_cell')
+    root = ET.Element('mujoco', model=f'{scene.arm.name}_cell')
     _settings(root)
     world = ET.SubElement(root, 'worldbody')
     _surroundings(world, scene)
@@ -181,7 +171,7 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
         'geom',
         name=TABLE_GEOM,
         type='plane',
-        size='.36 .36 .05',
+        size=numbers((scene.arm.table, scene.arm.table, 0.05)),
         rgba='.80 .74 .66 1',
         friction='1 .005 .0001',
     )
@@ -190,7 +180,7 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
         'geom',
         {'class': 'visual'},
         type='box',
-        size='.36 .36 .012',
+        size=numbers((scene.arm.table, scene.arm.table, 0.012)),
         pos='0 0 -.0125',
         rgba='.58 .50 .42 1',
     )
@@ -206,7 +196,8 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
             euler=numbers((0, 0, slot.azimuth)),
             rgba='.66 .60 .53 1',
         )
-    eye, target = np.array([0.62, -0.25, 0.46]), np.array([0.055, 0.0, 0.11])
+    scale = scene.arm.table / 0.36
+    eye, target = np.array([0.62, -0.25, 0.46]) * scale, np.array([0.055, 0.0, 0.11]) * scale
     ET.SubElement(
         world,
         'camera',
@@ -219,7 +210,7 @@ def _surroundings(world: ET.Element, scene: Scene) -> None:
 
 def _arm(world: ET.Element, scene: Scene) -> None:
     parent = ET.SubElement(world, 'body', name='base', gravcomp='1')
-    depth, width, height = (edge / 2 for edge in BASE_SIZE)
+    depth, width, height = (edge / 2 for edge in scene.arm.base_size)
     ET.SubElement(
         parent,
         'geom',
@@ -228,17 +219,17 @@ def _arm(world: ET.Element, scene: Scene) -> None:
         size=numbers((depth, width, height)),
         pos=numbers((0, 0, height)),
         material='joint',
-        mass=str(LINK_MASSES[0]),
+        mass=str(scene.arm.masses[0]),
     )
-    for index, link in enumerate(links()):
-        parent = _link(parent, link, index)
+    for index, link in enumerate(scene.arm.links):
+        parent = _link(parent, link, scene.arm, index)
     tool = ET.SubElement(
-        parent, 'body', name='tool', gravcomp='1', pos=numbers((0, 0, flange_offset()))
+        parent, 'body', name='tool', gravcomp='1', pos=numbers((0, 0, scene.arm.flange_offset))
     )
     add_tool(tool, scene)
 
 
-def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
+def _link(parent: ET.Element, link: Link, arm: ArmModel, index: int) -> ET.Element:
     body = ET.SubElement(
         parent,
         'body',
@@ -247,7 +238,7 @@ def _link(parent: ET.Element, link: Link, index: int) -> ET.Element:
         quat=numbers(link.quaternion),
         gravcomp='1',
     )
-    low, high = JOINT_LIMITS[index]
+    low, high = arm.limits[index]
     ET.SubElement(
         body,
         'joint',
@@ -314,16 +305,18 @@ def _block(
 
 def _actuators(root: ET.Element, scene: Scene) -> None:
     actuators = ET.SubElement(root, 'actuator')
-    for name, kp, (low, high) in zip(JOINT_NAMES, _SERVO_KP, JOINT_LIMITS, strict=True):
+    arm = scene.arm
+    servos = zip(JOINT_NAMES, arm.gains, arm.torques, arm.limits, strict=True)
+    for name, gain, torque, limits in servos:
         ET.SubElement(
             actuators,
             'position',
             name=name,
             joint=name,
-            kp=str(kp),
-            kv=str(_SERVO_DAMPING_RATIO * kp),
-            ctrlrange=numbers((low, high)),
-            forcerange=numbers((-_SERVO_FORCE, _SERVO_FORCE)),
+            kp=str(gain),
+            kv=str(_SERVO_DAMPING_RATIO * gain),
+            ctrlrange=numbers(limits),
+            forcerange=numbers((-torque, torque)),
         )
     add_tool_control(root, actuators, scene)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from safegen_ros.robot.description.links import PAD_SIZE, TOOL_RADIUS
+from safegen_ros.robot.arms.model import PAD_SIZE, TOOL_RADIUS
 from safegen_ros.robot.gripper import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
 from safegen_ros.robot.scene import GRIPPER, Scene
 

@@ -13,9 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from safegen_ros.robot.arms.model import Joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory, coords_of, joints_for
 from safegen_ros.robot.gripper import opening_of, percent_of
-from safegen_ros.robot.limits import JOINT_LIMITS, Joints
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.frames import Command, Frame, pack, unpack
 from safegen_ros.robot.twin.twin import TICK, MujocoTwin
@@ -205,7 +206,7 @@ class Firmware:
     def _go(self, target: Joints, speed: int) -> bytes:
         """Goes to a target [rad]; beyond a limit it goes nowhere and sets the joint's error."""
         outside = np.flatnonzero(
-            (target < JOINT_LIMITS[:, 0] - 1e-6) | (target > JOINT_LIMITS[:, 1] + 1e-6)
+            (target < MYCOBOT_280.bounds[:, 0] - 1e-6) | (target > MYCOBOT_280.bounds[:, 1] + 1e-6)
         )
         if outside.size:
             self.error = int(outside[0]) + 1
@@ -280,7 +281,9 @@ class Firmware:
         return [int(value) for value in np.round(turns * _COUNTS) + _ZERO]
 
     def _limit(self, payload: bytes, side: int) -> bytes:
-        return payload[:1] + pack([round(math.degrees(JOINT_LIMITS[_joint(payload), side]) * 10)])
+        return payload[:1] + pack(
+            [round(math.degrees(MYCOBOT_280.bounds[_joint(payload), side]) * 10)]
+        )
 
 
 def _joint(payload: bytes) -> int:

@@ -10,8 +10,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.robot.kinematics import Matrix, forward
-from safegen_ros.robot.limits import JOINT_LIMITS, Joints, move_duration
+from safegen_ros.robot.arms.model import Joints, Matrix
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 
 _ITERATIONS = 200
 _DAMPING = 1e-4
@@ -23,7 +23,7 @@ _CLOSE = 1e-5
 
 def coords_of(joints: Joints) -> list[float]:
     """Coordinates of the flange for joints (6,) [rad]."""
-    pose = forward(joints)
+    pose = MYCOBOT_280.forward(joints)
     rotation = pose[:3, :3]
     ry = math.asin(max(-1.0, min(1.0, -float(rotation[2, 0]))))
     rx = math.atan2(float(rotation[2, 1]), float(rotation[2, 2]))
@@ -38,19 +38,19 @@ def joints_for(coords: list[float], seed: Joints) -> Joints | None:
     Damped least squares from the seed, so that the arm goes to the configuration nearest to it.
     """
     goal = _pose(coords)
-    joints = seed.clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+    joints = MYCOBOT_280.clip(seed)
     for _ in range(_ITERATIONS):
         error = _error(goal, joints)
         if float(np.abs(error).max()) < _CLOSE:
             # The rotation vector vanishes for half a turn as well.
-            return joints if np.allclose(forward(joints), goal, atol=1e-3) else None
+            return joints if np.allclose(MYCOBOT_280.forward(joints), goal, atol=1e-3) else None
         jacobian = np.stack(
             [(error - _error(goal, joints + _NUDGE * unit)) / _NUDGE for unit in np.eye(6)], axis=1
         )
         damped = jacobian @ jacobian.T + _DAMPING * np.eye(6)
         step = jacobian.T @ np.linalg.solve(damped, error)
         step *= min(1.0, _STEP / max(float(np.abs(step).max()), 1e-12))
-        joints = (joints + step).clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+        joints = MYCOBOT_280.clip(joints + step)
     return None
 
 
@@ -73,7 +73,7 @@ def _error(goal: Matrix, joints: Joints) -> Joints:
 
     The rotation vector is that of small angles, which vanishes with the error.
     """
-    pose = forward(joints)
+    pose = MYCOBOT_280.forward(joints)
     turn = goal[:3, :3] @ pose[:3, :3].T
     vector = 0.5 * np.array(
         [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
@@ -102,7 +102,7 @@ class Trajectory:
 
     def send(self, target: ArrayLike, speed: float) -> None:
         """Takes a target [rad] with a speed, as a fraction in (0, 1] of the highest."""
-        goal = np.asarray(target, dtype=np.float64).clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+        goal = MYCOBOT_280.clip(np.asarray(target, dtype=np.float64))
         if self.newest_wins or self.done:
             self._queue.clear()
             self._begin(goal, speed)
@@ -133,4 +133,4 @@ class Trajectory:
 
     def _begin(self, goal: Joints, speed: float) -> None:
         self._start, self.goal = self.setpoint.copy(), goal
-        self._time, self._duration = 0.0, move_duration(goal - self._start, speed)
+        self._time, self._duration = 0.0, MYCOBOT_280.move_duration(goal - self._start, speed)

@@ -19,13 +19,9 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, ContactPair, Sample
+from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import opening_of
-from safegen_ros.robot.limits import (
-    JOINT_NAMES,
-    Joints,
-    check_joints,
-    check_speed,
-)
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import (
     POLL,
@@ -144,7 +140,7 @@ class MyCobot(Closing, Arm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to an absolute target; see `Arm.move_joints`."""
-        goal = check_joints(target)
+        goal = MYCOBOT_280.check_joints(target)
         fraction = min(check_speed(speed), self._speed_limit)
         self._check_ready()
         try:

@@ -24,7 +24,7 @@ from typing import Any
 from pymycobot import MyCobot280, MyCobot280Socket
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.limits import check_joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, FrameReader, unpack
 
@@ -186,7 +186,7 @@ class Wire:
                 'absolute joint moves'
             )
         if frame.command == Command.SEND_ANGLES:
-            check_joints([math.radians(value / 100) for value in unpack(frame.payload)])
+            MYCOBOT_280.check_joints([math.radians(value / 100) for value in unpack(frame.payload)])
         return frame
 
     def _discard(self) -> None:

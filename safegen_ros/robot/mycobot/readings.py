@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES, MAX_SPEED, Joints, move_duration
+from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 
 #: A joint may be read this far beyond its limit: calibration error and overshoot [rad].
 LIMIT_MARGIN = math.radians(5.0)
@@ -39,7 +40,7 @@ def joints_of(answer: Any) -> Joints | str:
     if len(set(numbers)) == 1 and numbers[0] != 0:
         return f'all joints read {numbers[0]} deg, as firmware that has lost its servos says'
     joints: Joints = np.radians(np.array(numbers, dtype=np.float64))
-    low, high = JOINT_LIMITS[:, 0] - LIMIT_MARGIN, JOINT_LIMITS[:, 1] + LIMIT_MARGIN
+    low, high = MYCOBOT_280.bounds[:, 0] - LIMIT_MARGIN, MYCOBOT_280.bounds[:, 1] + LIMIT_MARGIN
     outside = np.flatnonzero((joints < low) | (joints > high))
     if outside.size:
         worst = int(outside[0])
@@ -51,7 +52,7 @@ def jump(before: Joints, after: Joints, seconds: float) -> str:
     """What is wrong with a change between two readings [rad]; empty when a motion explains it."""
     change = np.abs(after - before)
     worst = int(np.argmax(change))
-    if change[worst] <= SPEED_MARGIN * MAX_SPEED * seconds + JUMP_MARGIN:
+    if change[worst] <= SPEED_MARGIN * MYCOBOT_280.max_speed * seconds + JUMP_MARGIN:
         return ''
     return (
         f'{JOINT_NAMES[worst]} jumps by {math.degrees(change[worst]):.0f} deg in {seconds:.2f} s, '
@@ -162,12 +163,14 @@ class MotionTracker:
         self._last = self._moved_from = start
         self._began = self._moved_at = now
         self._still_readings = self._resends = 0
-        duration = move_duration(goal - start, percent / 100)
+        duration = MYCOBOT_280.move_duration(goal - start, percent / 100)
         self._longest = 2 * duration + 3.0
         # A smooth start is slow: a long and slow way is seen only after a share of its time.
         way = max(STILL, float(np.abs(goal - start).max()))
         self._patience = STALL + duration * math.sqrt(STILL / (3 * way))
-        self._still = min(STILL, max(STILL_SLOW, 0.5 * percent / 100 * MAX_SPEED * POLL))
+        self._still = min(
+            STILL, max(STILL_SLOW, 0.5 * percent / 100 * MYCOBOT_280.max_speed * POLL)
+        )
 
     def look(self, joints: Joints, now: float) -> Progress:
         """Judges a reading."""

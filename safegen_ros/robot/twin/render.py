@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
 from safegen_ros.robot.description.mjcf import CAMERA, block_geom, build_mjcf
 from safegen_ros.robot.gripper import FINGER_JOINTS
-from safegen_ros.robot.limits import JOINT_NAMES, Joints
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.sync import Closing

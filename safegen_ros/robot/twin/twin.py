@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
+from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
 from safegen_ros.robot.description.mjcf import (
     TABLE_GEOM,
     TIMESTEP,
@@ -27,15 +28,6 @@ from safegen_ros.robot.description.mjcf import (
     keep_out_geom,
 )
 from safegen_ros.robot.description.mjcf_tools import TOOL_GEOMS
-from safegen_ros.robot.limits import (
-    ENCODER_STEP,
-    JOINT_LIMITS,
-    JOINT_NAMES,
-    Joints,
-    check_joints,
-    check_speed,
-    move_duration,
-)
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.contacts import Collision, CollisionError, Contact, ContactRules
@@ -59,7 +51,7 @@ SETTLE = 0.2
 
 
 class MujocoTwin(Closing, Arm):
-    """A simulated myCobot 280 with the tool of its scene, and blocks.
+    """The simulated arm of a scene with its tool, and blocks.
 
     Args:
         scene: geometry of the cell.
@@ -162,12 +154,12 @@ class MujocoTwin(Closing, Arm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves with a smoothstep in joint space; see `Arm.move_joints`."""
-        goal, fraction = check_joints(target), check_speed(speed)
+        arm = self.scene.arm
+        goal, fraction = arm.check_joints(target), check_speed(speed)
         # The servos only know encoder counts; rounding must not push a target over its limit.
-        goal = np.round(goal / ENCODER_STEP) * ENCODER_STEP
-        goal = goal.clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+        goal = arm.clip(np.round(goal / arm.resolution) * arm.resolution)
         start = self._setpoint
-        ticks = max(1, int(np.ceil(move_duration(goal - start, fraction) / TICK)))
+        ticks = max(1, int(np.ceil(arm.move_duration(goal - start, fraction) / TICK)))
         clock = self._clock()
         for tick in range(1, ticks + 1):
             s = tick / ticks
@@ -190,7 +182,7 @@ class MujocoTwin(Closing, Arm):
         What touches what is not judged: whoever gives set-points knows nothing of blocks.
         """
         with self._lock:
-            self._setpoint = setpoint.clip(JOINT_LIMITS[:, 0], JOINT_LIMITS[:, 1])
+            self._setpoint = self.scene.arm.clip(setpoint)
             self._data.ctrl[:6] = self._setpoint
             mujoco.mj_step(self._model, self._data, STEPS_PER_TICK)
         self._count()

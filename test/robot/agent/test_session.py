@@ -25,7 +25,7 @@ from safegen_ros.robot.agent import session
 from safegen_ros.robot.agent.messages import MAX_LINE, Open
 from safegen_ros.robot.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
-from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, Move, Program, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safegen_ros.robot.arms.model import JOINT_NAMES
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.description.mjcf import COLOURS, build_mjcf, legend
 from safegen_ros.robot.description.urdf import build_urdf
-from safegen_ros.robot.kinematics import forward
-from safegen_ros.robot.limits import JOINT_LIMITS, JOINT_NAMES, MAX_SPEED
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 
@@ -26,7 +26,7 @@ SCENE = load_scene()
 SHIPPED = Path(__file__).parents[3] / 'urdf' / 'mycobot_280.urdf'
 MODEL = mujoco.MjModel.from_xml_string(build_mjcf(SCENE, {}))
 JOINTS = {joint.get('name'): joint for joint in ET.parse(SHIPPED).iter('joint')}
-ANGLES = st.tuples(*(st.floats(low, high) for low, high in JOINT_LIMITS))
+ANGLES = st.tuples(*(st.floats(low, high) for low, high in MYCOBOT_280.bounds))
 
 
 def urdf_forward(angles):
@@ -80,15 +80,17 @@ def test_urdf_mjcf_and_the_table_have_the_same_limits():
     for index, name in enumerate(JOINT_NAMES):
         limit = JOINTS[name].find('limit')
         in_urdf = [float(limit.get('lower')), float(limit.get('upper'))]
-        np.testing.assert_allclose(in_urdf, JOINT_LIMITS[index], atol=1e-11)
-        np.testing.assert_allclose(MODEL.joint(name).range, JOINT_LIMITS[index], atol=1e-12)
-        np.testing.assert_allclose(MODEL.actuator(name).ctrlrange, JOINT_LIMITS[index], atol=1e-12)
-        assert float(limit.get('velocity')) == pytest.approx(MAX_SPEED)
+        np.testing.assert_allclose(in_urdf, MYCOBOT_280.bounds[index], atol=1e-11)
+        np.testing.assert_allclose(MODEL.joint(name).range, MYCOBOT_280.bounds[index], atol=1e-12)
+        np.testing.assert_allclose(
+            MODEL.actuator(name).ctrlrange, MYCOBOT_280.bounds[index], atol=1e-12
+        )
+        assert float(limit.get('velocity')) == pytest.approx(MYCOBOT_280.max_speed)
 
 
 @given(ANGLES)
 def test_urdf_and_mjcf_agree_with_the_firmware_kinematics(angles):
-    expected = forward(angles, SCENE.tool_length)
+    expected = MYCOBOT_280.forward(angles, SCENE.tool_length)
     np.testing.assert_allclose(urdf_forward(angles), expected, atol=1e-9)
     data = mujoco.MjData(MODEL)
     data.qpos[:6] = angles
@@ -125,9 +127,9 @@ def test_a_block_has_one_colour_whatever_the_order_of_the_blocks():
 def test_the_core_of_the_robot_imports_without_mujoco():
     script = (
         'import sys; sys.modules["mujoco"] = None\n'
-        'from safegen_ros.robot import arm, kinematics, limits, pose, scene, skills\n'
+        'from safegen_ros.robot import arm, pose, scene, skills\n'
         'from safegen_ros.robot.cell import blocks, grounding, layout, observed\n'
-        'from safegen_ros.robot.description import links, urdf\n'
+        'from safegen_ros.robot.description import urdf\n'
         'from safegen_ros.robot.twin import contacts\n'
         'from safegen_ros.robot.mycobot import driver, effectors\n'
         'from safegen_ros.robot.agent_client import agent_arm\n'

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pymycobot import MyCobot280, MyCobot280Socket
 from support.waiting import wait_until
 
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError
 from safegen_ros.robot.emulator.firmware import NO_GRIPPER, Firmware
 from safegen_ros.robot.emulator.motion import coords_of, joints_for
-from safegen_ros.robot.limits import JOINT_LIMITS
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.frames import Command, Frame, pack
 from safegen_ros.robot.scene import load_scene
@@ -24,7 +24,7 @@ from safegen_ros.robot.twin.twin import MujocoTwin
 
 SCENE = load_scene()
 UP = [0.0, -20.0, -60.0, 30.0, 0.0, 45.0]
-ANGLES = st.tuples(*(st.floats(low, high) for low, high in JOINT_LIMITS))
+ANGLES = st.tuples(*(st.floats(low, high) for low, high in MYCOBOT_280.bounds))
 
 
 def at_rest(robot):
@@ -57,7 +57,7 @@ def test_it_answers_every_question_of_the_vendors_library(robot):
     assert robot.is_servo_enable(2) == 1
     assert robot.get_basic_input(35) == 1
     assert robot.get_angles_coords() == robot.get_angles() + robot.get_coords()
-    for joint, (low, high) in enumerate(np.degrees(JOINT_LIMITS), start=1):
+    for joint, (low, high) in enumerate(np.degrees(MYCOBOT_280.bounds), start=1):
         assert robot.get_joint_min_angle(joint) == pytest.approx(low)
         assert robot.get_joint_max_angle(joint) == pytest.approx(high)
 
@@ -174,7 +174,7 @@ def test_coordinates_lead_back_to_a_configuration_with_the_same_ones(angles):
 def test_a_target_beyond_a_limit_moves_nothing_and_is_an_error():
     firmware = Firmware(MujocoTwin(SCENE))
     before = firmware.trajectory.goal.copy()
-    target = pack([0, round(100 * (math.degrees(JOINT_LIMITS[1, 1]) + 1)), 0, 0, 0, 0])
+    target = pack([0, round(100 * (math.degrees(MYCOBOT_280.bounds[1, 1]) + 1)), 0, 0, 0, 0])
     assert firmware.handle(Frame(Command.SEND_ANGLES, target + bytes((50,)))) is not None
     np.testing.assert_array_equal(firmware.trajectory.goal, before)
     assert firmware.error == 2

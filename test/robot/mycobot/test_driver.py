@@ -15,7 +15,7 @@ from support.waiting import wait_until
 from safegen_ros.benchmarks.stack.fault_runs import STOP_LIMIT
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import (
     PUMP_PIN,
@@ -60,8 +60,8 @@ def test_an_arm_that_hardly_moves_between_two_readings_is_not_taken_for_a_stuck_
 
 def test_the_table_of_limits_lies_within_that_of_the_vendors_library():
     limits = RobotLimit.robot_limit['MyCobot280']
-    assert np.all(np.degrees(JOINT_LIMITS[:, 0]) >= np.array(limits['angles_min']) - 1e-9)
-    assert np.all(np.degrees(JOINT_LIMITS[:, 1]) <= np.array(limits['angles_max']) + 1e-9)
+    assert np.all(np.degrees(MYCOBOT_280.bounds[:, 0]) >= np.array(limits['angles_min']) - 1e-9)
+    assert np.all(np.degrees(MYCOBOT_280.bounds[:, 1]) <= np.array(limits['angles_max']) + 1e-9)
 
 
 @pytest.mark.parametrize('joint', range(6))
@@ -69,7 +69,7 @@ def test_the_table_of_limits_lies_within_that_of_the_vendors_library():
 def test_nothing_beyond_the_table_of_limits_leaves(arm, emulator, joint, side):
     before = emulator.last_motion
     target = np.zeros(6)
-    target[joint] = JOINT_LIMITS[joint, side] + (0.02 if side else -0.02)
+    target[joint] = MYCOBOT_280.bounds[joint, side] + (0.02 if side else -0.02)
     with pytest.raises(RobotError) as caught:
         arm.move_joints(target, 0.5)
     assert caught.value.code == ErrorCode.LIMIT_VIOLATION

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.robot.limits import JOINT_LIMITS, MAX_SPEED
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.readings import joints_of, jump, off_way
 
 ANGLES = [10.0, -20.0, -60.5, 30.0, 0.0, 45.0]
@@ -46,13 +46,13 @@ def test_any_answer_is_a_reading_near_the_limits_or_a_reason(answer):
     found = joints_of(answer)
     if not isinstance(found, str):
         assert found.shape == (6,)
-        assert np.all(found >= JOINT_LIMITS[:, 0] - 0.1)
-        assert np.all(found <= JOINT_LIMITS[:, 1] + 0.1)
+        assert np.all(found >= MYCOBOT_280.bounds[:, 0] - 0.1)
+        assert np.all(found <= MYCOBOT_280.bounds[:, 1] + 0.1)
 
 
 def test_the_fastest_motion_is_no_jump_and_more_is():
     before = np.radians(ANGLES)
-    assert jump(before, before + 0.1 * MAX_SPEED, 0.1) == ''
+    assert jump(before, before + 0.1 * MYCOBOT_280.max_speed, 0.1) == ''
     assert 'joint3 jumps by 90 deg' in jump(before, before + np.eye(6)[2] * np.pi / 2, 0.1)
     assert jump(before, before + np.eye(6)[2] * np.pi / 2, 1.0) == ''
 

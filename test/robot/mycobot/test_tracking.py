@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from safegen_ros.robot.limits import Joints
+from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.mycobot.readings import RESENDS, MotionTracker, Progress
 
 #: Joint 1 of the emulated arm, recorded on its way from 0 to 40 deg at 50 %: [deg] every 0.1 s.

@@ -10,7 +10,7 @@ import pytest
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, World
-from safegen_ros.robot.limits import JOINT_LIMITS
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import SETTLE, TICK, MujocoTwin
@@ -51,7 +51,7 @@ def test_a_target_outside_the_limits_moves_nothing():
     with MujocoTwin(SCENE) as twin:
         before = twin.joint_positions()
         bad = SCENE.home_joints.copy()
-        bad[1] = JOINT_LIMITS[1, 1] + 0.01
+        bad[1] = MYCOBOT_280.bounds[1, 1] + 0.01
         with pytest.raises(RobotError, match='joint2') as caught:
             twin.move_joints(bad, 0.5)
         assert caught.value.code == ErrorCode.LIMIT_VIOLATION
@@ -63,7 +63,7 @@ def test_the_limits_themselves_can_be_reached():
     with MujocoTwin(SCENE) as twin:
         for side in (0, 1):
             target = np.radians([0, 0, 0, 0, 0, 0.0])
-            target[0] = JOINT_LIMITS[0, side]
+            target[0] = MYCOBOT_280.bounds[0, side]
             twin.move_joints(target, 1.0)
             assert twin.joint_positions()[0] == pytest.approx(target[0], abs=0.01)
 

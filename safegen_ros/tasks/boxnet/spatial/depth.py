@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safegen_ros.robot.families.family import ArmFamily, Floats, closest
-from safegen_ros.robot.families.swing import Place, arc, turns
+from safegen_ros.robot.arms.family import ArmFamily, Floats, closest
+from safegen_ros.robot.arms.swing import Place, arc, turns
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import (
     UNIT,

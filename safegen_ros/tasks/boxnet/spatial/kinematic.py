@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from safegen_ros.robot.families.family import NEIGHBOURS, ArmFamily, Floats, closest
-from safegen_ros.robot.families.swing import Place, length, swing, turns
+from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily, Floats, closest
+from safegen_ros.robot.arms.swing import Place, length, swing, turns
 from safegen_ros.tasks.boxnet.model import Move
 from safegen_ros.tasks.boxnet.spatial.depth import ArmContact, Depth, Leg
 

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from safegen_ros.robot.families.family import ArmFamily
-from safegen_ros.robot.families.known import FAMILIES
-from safegen_ros.robot.families.swing import Place
+from safegen_ros.robot.arms.family import ArmFamily
+from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
 from safegen_ros.tasks.boxnet.model import Move, Rules, State, Task

@@ -1,10 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be known of one kind of arm: where its tip gets, with which joints, and its hull.
+"""An arm in a cell of many: where its tip gets, with which joints, and its hull with the tool.
 
-All arms here have the wrist of six joints with parallel joints 2, 3 and 4. With the tool straight
-down joint 5 is square and the closed form of `robot.kinematics` holds with the lengths of the kind;
-one branch of it is used, elbow up, so that a place of the tip is a posture of the arm.
+Of the closed form of `ArmModel` one branch is used, elbow up, so that a place of the tip is a
+posture of the arm.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safegen_ros.robot.description.links import Segment
-from safegen_ros.robot.kinematics import DhRow
+from safegen_ros.robot.arms.model import ArmModel, DhRow, Segment
 
 Floats = NDArray[np.float64]
 
@@ -59,13 +57,10 @@ class ArmFamily:
     """A kind of arm, and the cell that is made for it.
 
     Attributes:
-        name: in tasks.
-        rows: DH table, standard convention; joint angles are without the offset of a row.
-        limits: lowest and highest angle of each joint [rad].
+        arm: its description.
         base: hull of what does not move, in the base frame.
-        hull: of each link in the frame of its joint; the last one has the tool, too.
-        masses: of the links [kg].
         tool: flange to tip [m].
+        tool_radius: of the hull of the tool [m].
         cell: side of a cell of the grid [m].
         reach: what planners are told: the tip gets to distances between these from the base [m].
         dead: azimuths about the base that the first joint does not get to [rad]; None where it
@@ -76,17 +71,12 @@ class ArmFamily:
         rest: where the tip of an arm is at first, from its base [m].
         speed: of the tip [m/s].
         joint_speed: of a joint on a planned way [rad/s].
-        gains: of the servo of each joint in simulation [N m/rad].
-        torques: most of each joint [N m].
     """
 
-    name: str
-    rows: tuple[DhRow, ...]
-    limits: tuple[tuple[float, float], ...]
+    arm: ArmModel
     base: tuple[Segment, ...]
-    hull: tuple[tuple[Segment, ...], ...]
-    masses: tuple[float, ...]
     tool: float
+    tool_radius: float
     cell: float
     reach: tuple[float, float]
     dead: tuple[float, float] | None
@@ -96,8 +86,24 @@ class ArmFamily:
     rest: tuple[float, float]
     speed: float
     joint_speed: float
-    gains: tuple[float, ...]
-    torques: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the arm, in tasks."""
+        return self.arm.name
+
+    @property
+    def rows(self) -> tuple[DhRow, ...]:
+        """The DH table of the arm."""
+        return self.arm.rows
+
+    @cached_property
+    def hull(self) -> tuple[tuple[Segment, ...], ...]:
+        """Of each link in the frame of its joint; the last one has the tool, too."""
+        *parts, last = self.arm.hull
+        flange = self.arm.flange_offset
+        tip = (0.0, 0.0, flange + self.tool - self.tool_radius)
+        return (*parts, (*last, Segment((0.0, 0.0, flange), tip, self.tool_radius)))
 
     @property
     def tip_height(self) -> float:
@@ -108,11 +114,6 @@ class ArmFamily:
     def clearance(self) -> float:
         """What parts must keep from each other on a way that is looked at in samples [m]."""
         return self.radius * 0.4
-
-    @cached_property
-    def bounds(self) -> Floats:
-        """The limits, shape (6, 2) [rad]."""
-        return np.array(self.limits)
 
     def postures(self, places: ArrayLike, lifted: ArrayLike = 0.0) -> Floats:
         """The joints that hold the tip at places with the tool down, shape (n, 6) [rad].
@@ -155,7 +156,7 @@ class ArmFamily:
 
     def within(self, joints: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Whether each row of joints (n, 6) [rad] keeps the limits; one with NaN does not."""
-        low, high = self.bounds.T
+        low, high = self.arm.bounds.T
         return np.asarray(((joints >= low) & (joints <= high)).all(axis=1))
 
     @cached_property
@@ -184,14 +185,7 @@ class ArmFamily:
 
     def tip(self, joints: ArrayLike) -> Floats:
         """Where the tip is in the base frame, shape (3,) [m], at joints (6,) [rad]."""
-        pose = np.eye(4)
-        for row, turn in zip(self.rows, np.asarray(joints, dtype=np.float64), strict=True):
-            step = np.eye(4)
-            step[:3, :3] = _about_z(np.array([turn + row.offset]))[0]
-            step[:3, 3] = step[:3, :3] @ [row.a, 0.0, row.d]
-            step[:3, :3] = step[:3, :3] @ _about_x(row.alpha)
-            pose = pose @ step
-        return np.asarray(pose[:3, 3] + self.tool * pose[:3, 2])
+        return self.arm.forward(joints, self.tool)[:3, 3]
 
     def frame(self, link: int) -> tuple[tuple[float, float, float], Quaternion]:
         """Where a joint is in the frame of the one before, at angle zero: [m], and w, x, y, z."""

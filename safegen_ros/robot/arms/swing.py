@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from safegen_ros.robot.families.family import ArmFamily, Floats
+from safegen_ros.robot.arms.family import ArmFamily, Floats
 
 Place = tuple[float, float]
 """Of a tip from the base of its arm, seen from above [m]."""

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.robot.families.family import ArmFamily, closest
-from safegen_ros.robot.families.known import FAMILIES
-from safegen_ros.robot.families.swing import places, swing, turns
-from safegen_ros.robot.families.ur5e import UR5E
-from safegen_ros.robot.kinematics import forward
+from safegen_ros.robot.arms.family import ArmFamily, closest
+from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms.swing import places, swing, turns
+from safegen_ros.robot.arms.ur5e import CELL as UR5E
 from safegen_ros.tasks.boxnet.spatial.kinematic import samples
 
 families = pytest.mark.parametrize('family', FAMILIES.values(), ids=list(FAMILIES))
@@ -36,13 +35,6 @@ def test_the_ur5e_stretched_out_is_where_its_maker_says() -> None:
     # All joints zero: a2 + a3, d4 + d6 sideways, d1 - d5 high; the tool goes on sideways.
     wanted = (-0.8172, -(0.1333 + 0.0996 + UR5E.tool), 0.1625 - 0.0997)
     assert UR5E.tip(np.zeros(6)) == pytest.approx(wanted, abs=1e-9)
-
-
-def test_the_mycobot_of_a_cell_is_the_arm_of_this_package() -> None:
-    family, random = FAMILIES['mycobot_280'], Random(0)
-    for _ in range(20):
-        joints = [random.uniform(low, high) for low, high in family.limits]
-        assert family.tip(joints) == pytest.approx(forward(joints, family.tool)[:3, 3], abs=1e-9)
 
 
 @families

@@ -1,0 +1,63 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The myCobot 280, alone at its table and in a cell of many.
+
+The DH table is that of the firmware: the vendor's URDFs differ from it by 2 to 9 mm, and its
+coordinates are what the arm reports. The limits are the intersection of every published table
+(vendor protocol document, product page, the limits that the vendor's library enforces for its
+boards), so that a target within them is accepted by all. Speed and acceleration are those of the
+vendor's parameter sheet.
+"""
+
+from __future__ import annotations
+
+import math
+
+from safegen_ros.robot.arms.family import ArmFamily
+from safegen_ros.robot.arms.model import TOOL_RADIUS, ArmModel, DhRow, Segment, along_dh
+
+_QUARTER = math.pi / 2
+_ROWS = (
+    DhRow(0.13122, 0.0, _QUARTER, 0.0),
+    DhRow(0.0, -0.1104, 0.0, -_QUARTER),
+    DhRow(0.0, -0.096, 0.0, 0.0),
+    DhRow(0.0634, 0.0, _QUARTER, -_QUARTER),
+    DhRow(0.07505, 0.0, -_QUARTER, _QUARTER),
+    DhRow(0.0456, 0.0, 0.0, 0.0),
+)
+_RADII = (0.024, 0.022, 0.020, 0.020, 0.020, 0.018)
+_LIMITS_DEG = ((-168, 168), (-135, 135), (-150, 150), (-145, 145), (-155, 160), (-180, 180))
+
+MYCOBOT_280 = ArmModel(
+    name='mycobot_280',
+    rows=_ROWS,
+    limits=tuple((math.radians(low), math.radians(high)) for low, high in _LIMITS_DEG),
+    max_speed=math.radians(150.0),
+    max_acceleration=math.radians(200.0),
+    resolution=2 * math.pi / 4096,
+    nominal=tuple(map(math.radians, (21.0, -40.0, -90.0, 40.0, 0.0, -69.0))),
+    base_size=(0.100, 0.120, 0.070),
+    hull=tuple(map(along_dh, _ROWS, _RADII)),
+    masses=(0.12, 0.19, 0.16, 0.124, 0.11, 0.0739, 0.035),
+    gains=(150.0, 150.0, 120.0, 60.0, 40.0, 30.0),
+    torques=(8.0,) * 6,
+    base_radius=0.080,
+    slot_pitch=0.060,
+    table=0.36,
+)
+
+CELL = ArmFamily(
+    arm=MYCOBOT_280,
+    base=(Segment((0.0, 0.0, 0.0), (0.0, 0.0, 0.02), 0.05),),
+    tool=0.06,
+    tool_radius=TOOL_RADIUS,
+    cell=0.36,
+    reach=(0.16, 0.27),
+    dead=(math.radians(142.0), math.radians(182.0)),
+    box=0.03,
+    radius=0.022,
+    gap=0.002,
+    rest=(0.05, -0.17),
+    speed=0.15,
+    joint_speed=0.8,
+)
