@@ -325,6 +325,7 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     assert not runs.exists()
 
 
+@pytest.mark.nightly
 def test_a_goal_that_cannot_be_reached_fails_loudly(
     ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
 ) -> None:

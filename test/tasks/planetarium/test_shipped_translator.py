@@ -45,6 +45,7 @@ def backend(model: Path) -> Iterator[Backend]:
         yield opened
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ('text', 'start', 'goal'),
     [
