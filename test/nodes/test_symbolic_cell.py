@@ -123,9 +123,9 @@ def test_a_bad_text_has_its_code_and_place(
 @pytest.mark.parametrize(
     ('node', 'setting', 'message'),
     [
-        ('executor', 'cell:=table', "'table' is no cell: use one of twin symbolic"),
+        ('executor', 'cell:=table', "'table' is none of: twin, symbolic"),
         ('planner', 'strategy:=model,luck', "'luck' is no level: name one or more of model"),
-        ('planner', 'feedback:=praise', "feedback 'praise' is not known: use one of binary"),
+        ('planner', 'feedback:=praise', "parameter feedback: 'praise' is none of: binary"),
     ],
 )
 def test_a_setting_that_there_is_not_starts_nothing(node: str, setting: str, message: str) -> None:

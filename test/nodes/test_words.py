@@ -434,7 +434,7 @@ def test_the_verb_shows_what_was_understood_and_runs_just_that(
     type_in(monkeypatch, 'y\n')
     assert terminal.run(REQUEST) == 0
     screen = terminal.screen.getvalue()
-    assert screen.index('The goal:') < screen.index(f'{GIVEN}\n') < screen.index('search planner')
+    assert screen.index('The goal:') < screen.index(f'{GIVEN}\n') < screen.index('by search')
     (folder,) = terminal.done
     kept = load_run(folder)
     assert kept.record.task.problem == REQUEST
