@@ -24,14 +24,11 @@ from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import AUTO, choose_cell
-from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
+from safegen_ros.goals.goal_check import check_goal, check_world
 from safegen_ros.goals.recorder import RunRecorder, Stage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
-from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.present.report import write_report
-from safegen_ros.record.provenance import source_commit, versions
-from safegen_ros.record.run import ASSUMED, SYMBOLIC, ArtefactRecord, RunRecord, new_run_dir
+from safegen_ros.paths import runs_dir
+from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.stages import GoalStage
 from safegen_ros.tasks.table import pictures_of
@@ -230,7 +227,6 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
     else:
         check = check_world(asked.task, world)
     session.measured(check)
-    _show_check(display, check, session.record.cell)
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 
@@ -281,49 +277,21 @@ def _show_task(console: Console, asked: GoalRequest) -> None:
     console.print(table, highlight=False)
 
 
-def _show_check(display: RunDisplay, check: GoalCheck, cell: str) -> None:
-    words = {SYMBOLIC: ('symbolic', 'holds'), ASSUMED: ('assumed', 'assumed')}
-    seen, verb = words.get(cell, ('measured', 'measured'))
-    for name, pose in sorted(check.poses.items()):
-        x, y, z = (1000 * value for value in pose.position)
-        display.line(f'  [dim]{name}: {seen} at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
-    for text, held in check.conjuncts:
-        mark = f'[green]✓ {verb}[/]' if held else f'[bold red]✗ NOT {verb}[/]'
-        display.line(f'  {mark} {escape(text)}')
-    if check.reached and not check.conjuncts:
-        display.line('  the goal has no condition: every world satisfies it')
-    if check.reached:
-        display.line(f'[bold green]the {seen} world satisfies the goal[/]')
-    else:
-        why = escape(check.problem) or 'see above'
-        display.line(f'[bold red]THE {seen.upper()} WORLD DOES NOT SATISFY THE GOAL[/]: {why}')
-
-
 def _keep(
     session: RunRecorder, task: ActionTask, video: bool, console: Console, seconds: float
 ) -> None:
     """Makes the report, pictures and the video, and says where everything is."""
     folder = session.folder
-    artefacts = [ArtefactRecord('journal', JOURNAL)]
-    if (folder / 'run.mcap').exists():
-        artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))
-    made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
-
-    def keep() -> Path:
-        session.kept({'whole run': seconds}, made_by, tuple(artefacts))
-        return write_report(session.record, folder)
-
     # Before the video, which takes long and which an impatient user may interrupt.
-    report = keep()
+    report = session.keep(seconds)
     keep_pictures = pictures_of(task.format)
     if keep_pictures is not None:
-        artefacts += keep_pictures(folder, task, session.record, video)
-        keep()
+        session.keep(seconds, *keep_pictures(folder, task, session.record, video))
     elif video and session.record.steps:
-        artefacts.append(_no_motion(console) if session.symbolic else _video(folder, console))
-        keep()
+        made = _no_motion(console) if session.symbolic else _video(folder, console)
+        session.keep(seconds, made)
     console.print(f'record: {report}', highlight=False, soft_wrap=True)
-    for artefact in artefacts:
+    for artefact in session.record.artefacts:
         if artefact.file:
             console.print(
                 f'  [dim]{artefact.name}: {folder / artefact.file} {escape(artefact.note)}[/]',

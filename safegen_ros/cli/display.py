@@ -14,7 +14,14 @@ from rich.spinner import Spinner
 
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.events import Event, ObservedEvent, PassedEvent, PhaseEvent, StepEvent
+from safegen_ros.record.events import (
+    Event,
+    MeasuredEvent,
+    ObservedEvent,
+    PassedEvent,
+    PhaseEvent,
+    StepEvent,
+)
 from safegen_ros.record.present.telling import steps_in_all, tell
 from safegen_ros.record.run import (
     AnswerRecord,
@@ -30,11 +37,12 @@ _TOLD = (
     AnswerRecord,
     ApprovalRecord,
     AttemptRecord,
+    MeasuredEvent,
     PassedEvent,
     ReplanRecord,
     UnderstoodRecord,
 )
-"""Events that are told as a run's own; what its end is, its command says."""
+"""Events that are told; how the goal has ended, the command says."""
 
 _BUSY = {
     PlanningPhase.WAITING: 'other goals come first: {detail}',
@@ -81,7 +89,7 @@ class RunDisplay:
         """Shows an event that the record has, so that a killed client loses nothing it showed."""
         with self._lock:
             if isinstance(event, _TOLD):
-                print_fact(self._console, tell(event))
+                print_fact(self._console, tell(event, cell=record.cell))
             if isinstance(event, ReplanRecord):
                 self._executing = False
                 self.busy('what is left is planned for anew')

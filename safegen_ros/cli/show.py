@@ -18,6 +18,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import signature_words
+from safegen_ros.record.events import MeasuredEvent
 from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JOURNAL, JournalEntry
 from safegen_ros.record.json_form import RecordError, plain
@@ -114,12 +115,9 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
         took = f'took {lasted} s' if lasted[0].isdigit() else lasted
         at = f'at {begun} s, {took}' if begun else took
         say(f'  {number:>3}  {escape(text)}  [dim]{at}[/]')
-    for goal in record.goal:
-        mark = '[green]holds[/]' if goal.holds else '[red]DOES NOT HOLD[/]'
-        say(f'at the end       {mark} {escape(goal.condition)}')
-    for block in record.blocks:
-        x, y, z = (1000 * value for value in block.position)
-        say(f'  [dim]{escape(block.name)} at x {x:.1f}, y {y:.1f}, z {z:.1f} mm[/]')
+    if record.reached is not None:
+        measured = MeasuredEvent(record.reached, record.goal, record.blocks)
+        print_fact(console, tell(measured, cell=record.cell))
     for artefact in record.artefacts:
         say(f'file             {artefact.file or "no " + artefact.name} {escape(artefact.note)}')
     made = ', '.join(f'{name} {value}' for name, value in sorted(record.versions.items()))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import CellChoice
 from safegen_ros.llm.backend import Sampling
@@ -33,6 +34,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present.report import write_report
+from safegen_ros.record.present.telling import tell
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import (
     TWIN,
@@ -150,23 +152,11 @@ class StepRun:
     def _attempt(self, attempt: Attempt) -> None:
         verdict, plan = attempt.verdict, tuple(map(str, attempt.plan.steps))
         taken = len(self._record.steps)
-        self._log.note(
-            AttemptRecord(
-                attempt.number,
-                attempt.source,
-                attempt.text,
-                plan,
-                verdict,
-                attempt.seconds,
-                taken,
-            )
+        attempted = AttemptRecord(
+            attempt.number, attempt.source, attempt.text, plan, verdict, attempt.seconds, taken
         )
-        self._line(
-            f'  plan by {attempt.source}: {verdict.category.name}, {len(plan)} steps, '
-            f'{attempt.seconds:.2f} s'
-        )
-        if not verdict.ok:
-            self._line(f'    {verdict.reason}')
+        self._log.note(attempted)
+        print_fact(self._console, tell(attempted))
 
     def _observed(self, moment: StepContext) -> None:
         """Takes in that the steps before a moment are done; asked before each choice."""
@@ -193,12 +183,10 @@ class StepRun:
             ResultEvent(record.plan, record.plan_source, outcome.verdict, len(outcome.steps))
         )
         held = () if state is None else conjuncts(self._task.problem, state)
-        self._log.note(
-            MeasuredEvent(
-                None if state is None else all(holds for _, holds in held),
-                tuple(GoalRecord(text, holds) for text, holds in held),
-            )
-        )
+        reached = None if state is None else all(holds for _, holds in held)
+        measured = MeasuredEvent(reached, tuple(GoalRecord(text, holds) for text, holds in held))
+        self._log.note(measured)
+        print_fact(self._console, tell(measured, cell=record.cell))
         if outcome.differences:
             self._line(f'the world was {outcome.differences} times not as foreseen')
         if outcome.ending is TerminationReason.FINISHED:

@@ -8,6 +8,7 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,25 @@ from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.history import find_run
+from safegen_ros.record.history import ListedRun, find_run, list_runs, outcome_of
 from safegen_ros.record.present.cards import attempt_html, task_html
 from safegen_ros.record.present.compare import compare, compare_html
 from safegen_ros.record.present.pictures import film_html
 from safegen_ros.record.present.runs import (
     Frame,
-    RunLine,
     download,
     frames,
     problem_of,
     problem_of_attempt,
-    run_lines,
 )
 from safegen_ros.record.present.share import share_html
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES
 
 NOTHING = 'no run is open'
+MOST_RUNS = 50
+"""Runs in the list, the newest of all."""
+
 PLAY_SPEED = 4.0
 """Recorded seconds per second while a run is played."""
 
@@ -74,7 +76,7 @@ class HistoryTab:
     def __init__(self, parts: Parts, stage: Stage, root: Path) -> None:
         self._parts, self._stage, self._root = parts, stage, root
         self._lock = threading.Lock()
-        self._lines: dict[str, RunLine] = {}
+        self._runs: dict[str, str] = {}
         self._open: _Open | None = None
         self._playing_since: float | None = None
         gui = parts.gui
@@ -103,12 +105,12 @@ class HistoryTab:
 
     def look(self) -> None:
         """Reads the list of runs again."""
-        lines = {_label(each): each for each in run_lines(self._root)}
+        runs = {_label(each): each.name for each in islice(list_runs(self._root), MOST_RUNS)}
         with self._lock:
-            self._lines = lines
+            self._runs = runs
         chosen = self._name.value
-        put(self._name, options=(NOTHING, *lines))
-        if chosen not in lines:
+        put(self._name, options=(NOTHING, *runs))
+        if chosen not in runs:
             self._leave()
 
     def update(self, now: float) -> None:
@@ -126,11 +128,11 @@ class HistoryTab:
         self._playing_since = time.monotonic() if self._play.value else None
 
     def _open_run(self, client: Any) -> None:
-        line = self._lines.get(self._name.value)
-        if line is None:
+        name = self._runs.get(self._name.value)
+        if name is None:
             self._leave()
             return
-        folder, kept = find_run(self._root, line.name)
+        folder, kept = find_run(self._root, name)
         record, motion = kept.record, None
         problem = problem_of(record)
         with contextlib.suppress(SafegenError):  # a run without motion is shown by its states
@@ -139,7 +141,8 @@ class HistoryTab:
         films = film_html(problem, [each.state for each in seen]) if problem is not None else ()
         self._playing_since = None
         self._open = run = _Open(folder, kept, problem, seen, films, motion)
-        outcome = f'{line.outcome}: {line.message}' if line.message else line.outcome
+        why = '' if record.ok else record.message
+        outcome = f'{outcome_of(kept)}: {why}' if why else outcome_of(kept)
         self._summary.show(panel(task_html(problem), f'How it ended: {outcome}'))
         moments = motion is not None or len(seen) > 1
         put(self._scrub, value=0.0, max=run.length, visible=moments)
@@ -226,8 +229,10 @@ class HistoryTab:
         put(self._name, value=NOTHING)
 
 
-def _label(line: RunLine) -> str:
-    return f'{line.name}  {line.outcome}  {line.task[:30]}'
+def _label(run: ListedRun) -> str:
+    if run.kept is None:
+        return f'{run.name}  UNREADABLE'
+    return f'{run.name}  {outcome_of(run.kept)}  {run.kept.record.task.name[:30]}'
 
 
 def _attempt_name(attempt: Any) -> str:

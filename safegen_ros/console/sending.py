@@ -18,11 +18,8 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import check_facts, check_goal
 from safegen_ros.goals.recorder import RunRecorder, Stage
 from safegen_ros.goals.request import TranslatedRequest, check_goal_options
-from safegen_ros.paths import runs_dir, share_dir
-from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.present.report import write_report
-from safegen_ros.record.provenance import source_commit, versions
-from safegen_ros.record.run import ArtefactRecord, TaskRecord, UnderstoodRecord, new_run_dir
+from safegen_ros.paths import runs_dir
+from safegen_ros.record.run import TaskRecord, UnderstoodRecord, new_run_dir
 from safegen_ros.robot.scene import Scene
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS
@@ -177,7 +174,7 @@ class Sender(Closing):
                 raise
             finally:
                 session.stop_listening()
-                self._keep(session, time.monotonic() - began)
+                session.keep(time.monotonic() - began)
         _shown(result, self._tell)
 
     def _look(self, session: RunRecorder, problem: Any, result: Any) -> None:
@@ -189,14 +186,6 @@ class Sender(Closing):
             session.measured(check_facts(problem, world))
         else:
             session.measured(check_goal(problem, world, session.joints, self._cell))
-
-    def _keep(self, session: RunRecorder, seconds: float) -> None:
-        artefacts = [ArtefactRecord('journal', JOURNAL)]
-        if (session.folder / 'run.mcap').exists():
-            artefacts.append(ArtefactRecord('recording', 'run.mcap', session.recording_error))
-        made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
-        session.kept({'whole run': seconds}, made_by, tuple(artefacts))
-        write_report(session.record, session.folder)
 
     def close(self) -> None:
         """Cancels the goal of this console, if one goes on, and waits for its end."""

@@ -19,6 +19,7 @@ from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
+from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record.events import (
     NO_MODEL,
@@ -34,7 +35,10 @@ from safegen_ros.record.events import (
     begin,
 )
 from safegen_ros.record.history import task_record
+from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
+from safegen_ros.record.present.report import write_report
+from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import (
     SYMBOLIC,
     ArtefactRecord,
@@ -245,14 +249,18 @@ class RunRecorder(Closing):
         with self._changed:
             self._closed = True
 
-    def kept(
-        self,
-        timings: dict[str, float],
-        versions: dict[str, str],
-        artefacts: tuple[ArtefactRecord, ...],
-    ) -> None:
-        """Takes in which files there are, how long all took, and what made them."""
-        self._note(FilesEvent(timings, versions, artefacts))
+    def keep(self, seconds: float, *more: ArtefactRecord) -> Path:
+        """Writes down which files there are, how long all took [s] and what made them.
+
+        Returns:
+            The report, which is written, too.
+        """
+        files = [ArtefactRecord('journal', JOURNAL)]
+        if (self.folder / 'run.mcap').exists():
+            files.append(ArtefactRecord('recording', 'run.mcap', self.recording_error))
+        made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
+        self._note(FilesEvent({'whole run': seconds}, made_by, (*files, *more)))
+        return write_report(self.record, self.folder)
 
     def close(self) -> None:
         """Closes the journal; harmless when repeated."""

@@ -109,7 +109,7 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     with _demo(ros_domain, runs, problem, '--real-time-factor', '0') as process:
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, screen
-    assert 'the measured world satisfies the goal' in screen
+    assert 'The measured world satisfies the goal' in screen
     _assert_stopped(ros_domain)
 
     folder, record = _record(runs)
@@ -154,7 +154,7 @@ def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_f
     assert re.search(r'sent as +english', screen)
     assert 'nothing moves and nothing is measured' in ' '.join(screen.split())
     assert 'by search: proved safe (SUCCESS)' in screen
-    assert 'the symbolic world satisfies the goal' in screen
+    assert 'The symbolic world satisfies the goal' in screen
     assert not re.search('the arm|measured world|✓ measured|the table', screen.split('is up')[-1])
     _assert_stopped(ros_domain)
 

@@ -182,7 +182,8 @@ def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> Non
         'plan by search',
         '(pickup a)  at 0.50 s, took 0.50 s',
         '(stack a b)  at 1.00 s, took 1.00 s',
-        'at the end       holds (on a b)',
+        'The symbolic world satisfies the goal.',
+        '    ✓ holds (on a b)',
         'file             journal.db',
     ):
         assert words in out

@@ -213,7 +213,7 @@ def test_the_verb_shows_and_keeps_each_step(
     asked = GoalRequest.read(problem, ProblemSource(), STEPS)
     status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
     assert status == 0, screen.getvalue()
-    for told in ('looked at a', 'out of view: a b c d', 'the symbolic world satisfies the goal'):
+    for told in ('looked at a', 'out of view: a b c d', 'The symbolic world satisfies the goal'):
         assert told in screen.getvalue()
     record = load_run(kept[0]).record
     assert record.stepwise

@@ -20,13 +20,11 @@ from safegen_ros.record.present import runs
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.runs import (
     LEFT_OUT,
-    UNREADABLE,
     Source,
     download,
     frames,
     problem_of,
     problem_of_attempt,
-    run_lines,
 )
 from safegen_ros.record.present.wording import steps_of
 from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
@@ -38,22 +36,6 @@ FACTS = [tuple(map(atom_text, sorted(state))) for state in STATES]
 
 def _record(tmp_path: Path) -> RunRecord:
     return keep_run(kept_folder(tmp_path), facts=FACTS[-1])
-
-
-def test_runs_are_listed_newest_first_with_those_that_are_broken(tmp_path: Path) -> None:
-    keep_run(kept_folder(tmp_path, '20260131T142500Z-3f9c'))
-    (kept_folder(tmp_path, '20260201T142500Z-0000') / JOURNAL).write_bytes(b'nonsense')
-    broken, good = run_lines(tmp_path)
-    assert (broken.name, broken.outcome, broken.seconds) == (
-        '20260201T142500Z-0000',
-        UNREADABLE,
-        None,
-    )
-    assert broken.message
-    assert (good.task, good.outcome, good.attempts, good.steps) == ('two', 'SUCCESS', 3, 2)
-    assert good.message == ''
-    assert run_lines(tmp_path, limit=1) == (broken,)
-    assert run_lines(tmp_path / 'none') == ()
 
 
 def test_the_states_of_a_run_are_the_observed_ones_where_they_were_written_down(

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The runs that are kept: as a list, state by state, and as one file to take away."""
+"""A run that is kept: state by state, and as one file to take away."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom, Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.record.history import ListedRun, duration_s, list_runs, outcome_of, task_of
+from safegen_ros.record.history import task_of
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.constraint_status import trajectory
@@ -35,52 +34,6 @@ MAX_DOWNLOAD = 64 << 20
 
 LEFT_OUT = 'LEFT_OUT.txt'
 """In a download, what is not in it."""
-
-UNREADABLE = 'UNREADABLE'
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in a list.
-
-    Attributes:
-        name: its id.
-        folder: where its journal is.
-        begun: UTC, ISO 8601; empty where it cannot be read.
-        task: name of the problem.
-        outcome: as `history.outcome_of`, or `UNREADABLE`.
-        attempts: how many there were.
-        steps: how many steps were executed.
-        seconds: how long it took [s]; None where it cannot be read.
-        message: why it was no success; empty where it was one.
-    """
-
-    name: str
-    folder: Path
-    begun: str
-    task: str
-    outcome: str
-    attempts: int
-    steps: int
-    seconds: float | None
-    message: str
-
-
-def run_lines(root: Path, limit: int = 50) -> tuple[RunLine, ...]:
-    """The newest runs in a folder, those that cannot be read too."""
-    return tuple(_line(listed) for listed in islice(list_runs(root), limit))
-
-
-def _line(listed: ListedRun) -> RunLine:
-    kept = listed.kept
-    if kept is None:
-        return RunLine(listed.name, listed.folder, '', '', UNREADABLE, 0, 0, None, listed.error)
-    record = kept.record
-    return RunLine(
-        listed.name, listed.folder, record.started, record.task.name, outcome_of(kept),
-        len(record.attempts), record.steps_done, duration_s(kept),
-        '' if record.ok else record.message,
-    )  # fmt: skip
 
 
 class Source(Enum):

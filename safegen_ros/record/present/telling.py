@@ -69,13 +69,16 @@ class RunFact:
     details: tuple[str, ...] = ()
 
 
-def tell(event: Event, problem: Problem | None = None) -> RunFact | None:
+def tell(event: Event, problem: Problem | None = None, cell: str = '') -> RunFact | None:
     """An event as a fact; None for one that is none to a reader.
 
     Args:
         event: of a run.
         problem: of the run; None where steps cannot be put into its words.
+        cell: what executes, as in the record.
     """
+    if isinstance(event, MeasuredEvent):
+        return _measured(event, seen_words(cell))
     if isinstance(event, StepEvent):
         return RunFact(f'Step {event.index + 1} begins: {step_text_words(event.step, problem)}.')
     told = _TOLD.get(type(event))
@@ -89,7 +92,7 @@ def timeline(kept: KeptRun, problem: Problem | None) -> tuple[tuple[float, RunFa
     begun = datetime.fromisoformat(kept.entries[0].time)
     found = []
     for entry in kept.entries:
-        fact = tell(read_event(Path(kept.record.run_id), entry), problem)
+        fact = tell(read_event(Path(kept.record.run_id), entry), problem, kept.record.cell)
         if fact is not None:
             at = (datetime.fromisoformat(entry.time) - begun).total_seconds()
             found.append((at, fact))
@@ -216,11 +219,22 @@ def _end(event: EndEvent) -> RunFact:
     return RunFact(f'It ended with {event.error.name}: {event.message}', BAD)
 
 
-def _measured(event: MeasuredEvent) -> RunFact:
+def _measured(event: MeasuredEvent, seen: str) -> RunFact:
+    """The world at the end, which was measured, or is only thought of."""
     if event.reached is None:
         return RunFact('The world at the end was not looked at.')
-    found = 'reaches the goal' if event.reached else 'DOES NOT reach the goal'
-    return RunFact(f'The world at the end {found}.', GOOD if event.reached else BAD)
+    told = 'satisfies the goal' if event.reached else 'DOES NOT SATISFY THE GOAL'
+    blocks = [
+        '{}: {} at x {:.1f}, y {:.1f}, z {:.1f} mm'.format(
+            each.name, seen, *(1000 * value for value in each.position)
+        )
+        for each in event.blocks
+    ]
+    goal = [
+        f'{"✓ holds" if each.holds else "✗ DOES NOT HOLD"} {each.condition}' for each in event.goal
+    ]
+    tone = GOOD if event.reached else ALARM
+    return RunFact(f'The {seen} world {told}.', tone, (*blocks, *goal))
 
 
 _TOLD: dict[type, Callable[[Any], RunFact | None]] = {
@@ -241,7 +255,6 @@ _TOLD: dict[type, Callable[[Any], RunFact | None]] = {
     ObservedEvent: _observed,
     ResultEvent: _result,
     EndEvent: _end,
-    MeasuredEvent: _measured,
 }
 
 
