@@ -53,7 +53,7 @@ LIMITS = {
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(1, 0),
     'modules imported by the planner node': Limit(155, 170),
-    'class names used twice': Limit(43, 0),
+    'class names used twice': Limit(37, 0),
     'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(144, 70),
 }

@@ -18,9 +18,9 @@ import mujoco
 import numpy as np
 
 from safegen_ros.cells.mjcf import DAMPING, TIMESTEP
-from safegen_ros.cells.motion import Errand, Motion, Way, errand
+from safegen_ros.cells.motion import Errand, MotionPlanner, Way, errand
 from safegen_ros.cells.physics import fault_of
-from safegen_ros.cells.world import CellSample, World
+from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.arms.family import Floats
 from safegen_ros.robot.twin.render import Frame
@@ -96,8 +96,8 @@ class BoxCell(Closing):
         self.tolerance = family.radius / 5
         """How far off a tip or box may be from where it should be [m]."""
         clearance = family.clearance / 2
-        self._planning = Motion(World(task, clearance), clearance, seed)
-        self._world = World(task, 0.0)
+        self._planning = MotionPlanner(CollisionWorld(task, clearance), clearance, seed)
+        self._world = CollisionWorld(task, 0.0)
         self._factor = real_time_factor
         self._lock = threading.RLock()
         self._stopped = threading.Event()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from safegen_ros.cells.world import Touch, World
+from safegen_ros.cells.world import CollisionWorld, Touch
 from safegen_ros.robot.arms.family import Floats
 from safegen_ros.robot.arms.swing import Place, length, swing
 from safegen_ros.tasks.boxnet.model import Move, State
@@ -70,7 +70,7 @@ class Errand:
     own: Mapping[int, frozenset[int]]
 
 
-def errand(world: World, state: State, step: Sequence[Move]) -> Errand:
+def errand(world: CollisionWorld, state: State, step: Sequence[Move]) -> Errand:
     """What a step asks of the arms."""
     task = world.task
     legs, held = {}, {}
@@ -94,7 +94,7 @@ def errand(world: World, state: State, step: Sequence[Move]) -> Errand:
     return Errand(legs, turns, held, own)
 
 
-class Motion:
+class MotionPlanner:
     """Looks for ways in a world, whose joints and boxes it moves about while it does.
 
     Args:
@@ -103,7 +103,7 @@ class Motion:
         seed: of the sampling.
     """
 
-    def __init__(self, world: World, clearance: float, seed: int = 0) -> None:
+    def __init__(self, world: CollisionWorld, clearance: float, seed: int = 0) -> None:
         self.world, self.clearance, self.seed = world, clearance, seed
         self._family = world.task.family
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from safegen_ros.cells.motion import PLANNED, Motion, Way, errand
-from safegen_ros.cells.world import Touch, World
+from safegen_ros.cells.motion import PLANNED, MotionPlanner, Way, errand
+from safegen_ros.cells.world import CollisionWorld, Touch
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import meeting_text
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
@@ -32,7 +32,7 @@ class Physics(Kinematic):
         self.plan, self.seed = plan, seed
         self.planned = 0
         """Steps for which another way than the swing was found."""
-        self._motion: Motion | None = None
+        self._motion: MotionPlanner | None = None
 
     def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
         """What collides in a step whose moves can each be made."""
@@ -52,10 +52,10 @@ class Physics(Kinematic):
         asked = errand(motion.world, state, ())
         return motion.world.touches(asked.own, {}, motion.clearance) is not None
 
-    def _motion_of(self, task: SpatialTask) -> Motion:
+    def _motion_of(self, task: SpatialTask) -> MotionPlanner:
         if self._motion is None or self._motion.world.task != task:
             clearance = task.family.clearance / 2
-            self._motion = Motion(World(task, clearance), clearance, self.seed)
+            self._motion = MotionPlanner(CollisionWorld(task, clearance), clearance, self.seed)
         return self._motion
 
 

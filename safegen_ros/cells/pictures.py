@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from safegen_ros.cells.mjcf import CAMERA, box, link
-from safegen_ros.cells.motion import Motion, errand
-from safegen_ros.cells.world import CellSample, World
+from safegen_ros.cells.motion import MotionPlanner, errand
+from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.datasets.failures import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.arms.family import Floats
@@ -35,7 +35,7 @@ class CellRenderer(Closing):
     """Draws moments of the cell of a task; all calls from the thread that created it."""
 
     def __init__(self, task: SpatialTask, *, width: int = 640, height: int = 480) -> None:
-        self._world = World(task, 0.0)
+        self._world = CollisionWorld(task, 0.0)
         named = {box(index): str(index) for index in range(self._world.boxes)}
         named |= {f'{link(robot, 0)}:0': f'R{robot}' for robot in range(self._world.robots)}
         labels = {self._world.model.geom(name).id: label for name, label in named.items()}
@@ -125,7 +125,7 @@ def _moment(
     mark = (x, y, task.family.tip_height, task.family.radius)
     if not all(KINEMATIC.turns(task, move) for move in step):
         return None, mark
-    motion = Motion(World(task, 0.0), task.family.clearance)
+    motion = MotionPlanner(CollisionWorld(task, 0.0), task.family.clearance)
     joints = motion.world.postures(state)
     path = motion.swung(joints, errand(motion.world, state, step))
     off = np.zeros(len(path))

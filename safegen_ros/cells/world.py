@@ -58,7 +58,7 @@ class Touch:
     distance: float
 
 
-class World:
+class CollisionWorld:
     """A compiled task, in which things touch that are nearer than `gap` [m]."""
 
     def __init__(self, task: SpatialTask, gap: float) -> None:

@@ -16,7 +16,7 @@ from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
     from safegen_ros.benchmarks.boxnet.spatial import Agreement, Planned
-    from safegen_ros.tasks.boxnet.model import Rules, Task
+    from safegen_ros.tasks.boxnet.model import StepRules, Task
     from safegen_ros.tasks.boxnet.verifier import Judged
 
 DEPTHS = ('analytic', 'kinematic', 'physics')
@@ -40,7 +40,7 @@ def with_depth(task: Task, depth: str) -> Task:
     return replace(task, depth=_rules(depth))
 
 
-def _rules(depth: str) -> Rules:
+def _rules(depth: str) -> StepRules:
     from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
     from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 

@@ -25,7 +25,7 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import AUTO, choose_cell
 from safegen_ros.goals.goal_check import check_goal, check_world
-from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
@@ -209,7 +209,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
 
     session.noted = display.show
     with session.connected(client):
-        session.stage = Stage.SENDING
+        session.stage = RunStage.SENDING
         if session.symbolic and asked.cell is None:
             display.line('  the stack has a symbolic cell: nothing moves, nothing is measured')
         if asked.plan is not None:

@@ -16,7 +16,7 @@ from safegen_ros.console.choices import Chosen
 from safegen_ros.console.link import Link
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import check_facts, check_goal
-from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import TranslatedRequest, check_goal_options
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.run import TaskRecord, UnderstoodRecord, new_run_dir
@@ -157,7 +157,7 @@ class Sender(Closing):
         with RunRecorder(folder, task, chosen.source, chosen.domain_text, spoken) as session:
             try:
                 with session.connected(self._client):
-                    session.stage = Stage.SENDING
+                    session.stage = RunStage.SENDING
                     goal = self._client.start_run(
                         task.problem_text,
                         chosen.domain_text,

@@ -71,7 +71,7 @@ _OF_ARM = (_JOINTS, 'robot_description')
 Show = Callable[[Any, RunRecord], None]
 
 
-class Stage(Enum):
+class RunStage(Enum):
     """How far a run has come; the value says what an interruption means there."""
 
     STARTING = 'no goal had been sent: nothing moved'
@@ -111,7 +111,7 @@ class RunRecorder(Closing):
         stepwise: bool = False,
     ) -> None:
         self.folder = folder
-        self.stage = Stage.STARTING
+        self.stage = RunStage.STARTING
         self.joints: tuple[float, ...] = ()
         self.recording_error = ''
         self.by_hand = False
@@ -167,7 +167,7 @@ class RunRecorder(Closing):
 
     def _heard_event(self, node: str, goal: str, event: Any) -> None:
         with self._changed:
-            if not self._closed and self.stage is not Stage.ENDED:
+            if not self._closed and self.stage is not RunStage.ENDED:
                 self._events.take(goal, event)
             self._changed.notify_all()
 
@@ -190,7 +190,7 @@ class RunRecorder(Closing):
         """Writes down the id of the goal, by which the nodes know it."""
         with self._changed:
             self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
-            self.stage = Stage.RUNNING
+            self.stage = RunStage.RUNNING
             self._goal = goal
             self._events.claim(goal)
 
@@ -203,7 +203,7 @@ class RunRecorder(Closing):
         """
         self._wait(lambda: self._events.ended(self._goal), MATCH_TIMEOUT_S)
         with self._changed:
-            self.stage = Stage.ENDED
+            self.stage = RunStage.ENDED
             self._note(record_conversions.result_event(result, result.plan))
         code = conversions.code_from_msg(result.error_code)
         self.end(code, _cancelled(code, result) if interrupted else result.error_msg)
@@ -227,7 +227,7 @@ class RunRecorder(Closing):
     def known(self) -> bool:
         """Whether it is known how the goal ended: by an error, or by a look at the world."""
         failed = self.record.error_code is not ErrorCode.NONE
-        return self.stage is Stage.ENDED and (failed or self.record.reached is not None)
+        return self.stage is RunStage.ENDED and (failed or self.record.reached is not None)
 
     def interrupted(self) -> None:
         """Takes in that the user has left where there is no result to tell how it ended."""

@@ -41,7 +41,7 @@ _MOST_BOXES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SiteRule:
     """A rule of the site.
 
     Attributes:
@@ -73,7 +73,7 @@ class Site:
     """
 
     digest: str = ''
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SiteRule, ...] = ()
     approve_always: bool = False
     speed_limit: float = 1.0
     keep_out: tuple[KeepOut, ...] = ()
@@ -166,7 +166,7 @@ def _contradiction(why: tuple[str, ...], site: Site, added: tuple[Constraint, ..
     )
 
 
-def _is_about(rule: Rule, domain: Domain) -> bool:
+def _is_about(rule: SiteRule, domain: Domain) -> bool:
     """Whether a domain is that of a rule, whatever it calls itself."""
     if domain.name == rule.domain:
         return True
@@ -222,7 +222,7 @@ def read_site(text: str, source: str) -> Site:
     values = whole.mapping('the site file', _KEYS)
     if not values:
         raise whole.error('the site file has no rule', f'write one of {" ".join(_KEYS)}')
-    rules: list[Rule] = []
+    rules: list[SiteRule] = []
     if 'domains' in values:
         for name, about in values['domains'].mapping('domains').items():
             rules += _rules(name, about)
@@ -244,7 +244,7 @@ def read_site(text: str, source: str) -> Site:
     )
 
 
-def _rules(name: str, about: Placed) -> list[Rule]:
+def _rules(name: str, about: Placed) -> list[SiteRule]:
     if name not in domain_files():
         raise about.error(
             f'{name[:40]!a} is no built-in domain', f'use one of {" ".join(domain_files())}'
@@ -266,7 +266,7 @@ def _rules(name: str, about: Placed) -> list[Rule]:
     return [rule for item in items for rule in _read(name, item, problem, set(named))]
 
 
-def _read(name: str, item: Placed, problem: Problem, named: set[str]) -> list[Rule]:
+def _read(name: str, item: Placed, problem: Problem, named: set[str]) -> list[SiteRule]:
     text = item.text('a constraint')
     place = f'{item.source}:{item.line}:{item.column}'
     try:
@@ -283,7 +283,7 @@ def _read(name: str, item: Placed, problem: Problem, named: set[str]) -> list[Ru
                 'this comes to a list of objects', 'write it in PDDL3, with forall or exists'
             )
         words = set(re.findall(r'[^\s()]+', reading.formula))
-        rules.append(Rule(name, reading.text, reading.formula, frozenset(words & named), place))
+        rules.append(SiteRule(name, reading.text, reading.formula, frozenset(words & named), place))
     return rules
 
 

@@ -23,7 +23,7 @@ from safegen_ros.training.arguments import RecipeRates, adapters, model_argument
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig
 from safegen_ros.training.samplers import CurriculumSampler, Shape
-from safegen_ros.training.world import World
+from safegen_ros.training.world import TrainingWorld
 
 
 class CurriculumTrainer(RecipeRates, GRPOTrainer):
@@ -50,7 +50,7 @@ class CurriculumTrainer(RecipeRates, GRPOTrainer):
         )
 
 
-def grpo_trainer(config: TrainConfig, world: World, out: Path) -> GRPOTrainer:
+def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTrainer:
     """The trainer of a recipe of stage `grpo`.
 
     The base is given as a path: TRL loads the model that the divergence is measured from by the

@@ -29,7 +29,7 @@ from safegen_ros.training.config import ConfigError, TrainConfig, load_config
 from safegen_ros.training.export import MODEL, export_model
 from safegen_ros.training.metrics import METRICS, Bar, MetricsWriter, draw_metrics, forget_after
 from safegen_ros.training.sft import sft_trainer
-from safegen_ros.training.world import World
+from safegen_ros.training.world import TrainingWorld
 
 _INTACT = 'the last checkpoint is intact'
 _LESS = 'lower optimizer.batch and raise optimizer.accumulate by as much, then resume'
@@ -158,7 +158,7 @@ def _run(trainer: Any, config: TrainConfig, checkpoint: Path | None, out: Path) 
         bar.end()
 
 
-def _trainer(config: TrainConfig, world: World, out: Path) -> Any:
+def _trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> Any:
     if config.stage == 'grpo':
         from safegen_ros.training.grpo import grpo_trainer
 
@@ -170,7 +170,7 @@ def _trainer(config: TrainConfig, world: World, out: Path) -> Any:
     return sft_trainer(config, world, out)
 
 
-def world_of(config: TrainConfig) -> World:
+def world_of(config: TrainConfig) -> TrainingWorld:
     """The world of a recipe."""
     if config.data.world == 'text':
         from safegen_ros.training.text_world import TextWorld

@@ -28,7 +28,7 @@ from safegen_ros.training.base import base_tokenizer, check_base, check_compiler
 from safegen_ros.training.config import NetworkConfig, TrainConfig
 from safegen_ros.training.network import Losses, TaughtDecoder, decoder_config
 from safegen_ros.training.samplers import BalancedSampler
-from safegen_ros.training.world import Material, World
+from safegen_ros.training.world import Material, TrainingWorld
 
 
 class MuonWithAdamW(Optimizer):
@@ -204,7 +204,7 @@ class WordTrainer(LossesTrainer):
         return self.optimizer
 
 
-def sft_trainer(config: TrainConfig, world: World, out: Path) -> SFTTrainer:
+def sft_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> SFTTrainer:
     """The trainer of a recipe of stage `sft`.
 
     Args:

@@ -33,7 +33,7 @@ from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.encoding import IGNORE, padded
 from safegen_ros.training.network import Losses, word_losses
 from safegen_ros.training.sft import LossesTrainer
-from safegen_ros.training.world import World
+from safegen_ros.training.world import TrainingWorld
 
 
 def shared_length(input_ids: Tensor, labels: Tensor) -> int:
@@ -119,7 +119,7 @@ class SharedPrefixTrainer(LossesTrainer):
         SafegenError: the dataset or the model is no good.
     """
 
-    def __init__(self, config: TrainConfig, world: World, out: Path) -> None:
+    def __init__(self, config: TrainConfig, world: TrainingWorld, out: Path) -> None:
         base = Path(config.model.base)
         check_base(base, config.budget.max_length)
         tokenizer = base_tokenizer(base)

@@ -62,7 +62,7 @@ class Prompts:
     reward: Callable[..., list[float]]
 
 
-class World(Protocol):
+class TrainingWorld(Protocol):
     """What is trained on."""
 
     prompt_style: str

@@ -15,7 +15,7 @@ from safegen_ros.cells.box_cell import BoxCell, StepRefused
 from safegen_ros.cells.motion import rrt_connect
 from safegen_ros.cells.physics import Physics
 from safegen_ros.cells.pictures import draw_judged, write_film
-from safegen_ros.cells.world import CellSample, World
+from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.robot.twin import render
@@ -157,7 +157,7 @@ def test_the_same_seed_finds_the_same_way() -> None:
 
 def test_the_tips_in_mujoco_are_where_the_state_says() -> None:
     task = example('mycobot_280')[0]
-    world = World(task, 0.0)
+    world = CollisionWorld(task, 0.0)
     world.place(world.postures(task.start), task.start)
     assert np.array(world.tips()) == pytest.approx(np.array(task.start.tips) / 1e6, abs=1e-9)
 

@@ -24,7 +24,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals import recorder as session_module
 from safegen_ros.goals.cells import CellChoice
 from safegen_ros.goals.goal_check import GoalCheck, check_goal
-from safegen_ros.goals.recorder import RunRecorder, Stage
+from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
@@ -269,12 +269,12 @@ def _kept(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options):
     return code, screen.getvalue(), RunRecord.from_json(text)
 
 
-@pytest.mark.parametrize('stage', Stage)
+@pytest.mark.parametrize('stage', RunStage)
 def test_ctrl_c_without_a_result_leaves_a_report_of_its_stage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: RunStage
 ) -> None:
     def work(session: RunRecorder) -> int:
-        if stage is Stage.ENDED:
+        if stage is RunStage.ENDED:
             session.finish(_result())
         session.stage = stage
         raise KeyboardInterrupt

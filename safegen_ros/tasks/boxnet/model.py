@@ -74,7 +74,7 @@ def object_name(index: int) -> str:
     return f'Object {index}'
 
 
-class Rules(Protocol):
+class StepRules(Protocol):
     """What decides of a step in a world whose rules are not those of BoxNet2D."""
 
     def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
@@ -181,7 +181,7 @@ class Task:
         return 'it is less than 1 away from its base in x and in y'
 
     @property
-    def rules(self) -> Rules | None:
+    def rules(self) -> StepRules | None:
         """What decides of a step; None where the rules of BoxNet2D do."""
         return None
 

@@ -18,7 +18,7 @@ from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.robot.arms.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
-from safegen_ros.tasks.boxnet.model import Move, Rules, State, Task
+from safegen_ros.tasks.boxnet.model import Move, State, StepRules, Task
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 
 
@@ -45,7 +45,7 @@ class SpatialTask(Task):
     """
 
     arm: str = 'ur5e'
-    depth: Rules = field(default=ANALYTIC, compare=False, repr=False)
+    depth: StepRules = field(default=ANALYTIC, compare=False, repr=False)
 
     is_flat = False
 
@@ -100,7 +100,7 @@ class SpatialTask(Task):
         return f'{told}, not between {low} and {high} degrees about it'
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> StepRules:
         """What decides of a step."""
         return self.depth
 

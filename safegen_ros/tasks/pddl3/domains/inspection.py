@@ -21,7 +21,7 @@ from safegen_ros.tasks.pddl3.domains.kit import (
     UNCONSTRAINED,
     DomainKit,
     GeneratedProblem,
-    Parameter,
+    SizeParameter,
 )
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.verdict import Category
@@ -103,7 +103,7 @@ def _parameter_findings(kit: DomainKit) -> Iterator[DomainFinding]:
         yield DomainFinding(f'goal_weight: it is {kit.goal_weight}: use a number of steps')
 
 
-def _range_faults(parameter: Parameter) -> Iterator[str]:
+def _range_faults(parameter: SizeParameter) -> Iterator[str]:
     p = parameter
     place = f'parameter {p.name!r}'
     for what, (low, high) in (('paper', p.paper), ('wide', p.wide)):

@@ -67,7 +67,7 @@ Constrain = Callable[[Random, Instance], Instance | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SizeRule:
     """A condition on sizes that ranges of single parameters cannot say."""
 
     text: str
@@ -75,7 +75,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SizeParameter:
     """A size parameter.
 
     Attributes:
@@ -91,6 +91,10 @@ class Parameter:
     wide: tuple[int, int]
     least: int
     most: int
+
+
+# The names of 0.2.0, for domain folders of users.
+Parameter, Rule = SizeParameter, SizeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +116,14 @@ class Family:
     summary: str
     constrain: Constrain
     paper: bool = False
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SizeRule, ...] = ()
 
 
 class Families(dict[str, Family]):
     """The constraint families of a domain by name, in order."""
 
     def add(
-        self, *operators: str, paper: bool = False, rules: tuple[Rule, ...] = ()
+        self, *operators: str, paper: bool = False, rules: tuple[SizeRule, ...] = ()
     ) -> Callable[[Constrain], Constrain]:
         """Makes a function `_big_load` the family `big-load`.
 
@@ -181,7 +185,7 @@ class DomainKit:
 
     name: str
     names: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[SizeParameter, ...]
     draw: Callable[[Random, Size], Instance]
     direct: Callable[[Random, Instance], tuple[Step, ...]]
     families: Mapping[str, Family]
@@ -189,7 +193,7 @@ class DomainKit:
     measure: Callable[[Problem], dict[str, int]]
     weights: Mapping[str, float]
     goal_weight: float
-    rules: tuple[Rule, ...] = field(default=())
+    rules: tuple[SizeRule, ...] = field(default=())
 
     def problem(
         self, seed: int, size: Size | None = None, family: str | None = None, *, attempt: int = 0
@@ -345,6 +349,6 @@ def _objects_text(objects: Sequence[tuple[str, str]], typed: bool) -> str:
     return ' '.join(f'{" ".join(names)} - {kind}' for kind, names in by_type.items())
 
 
-def at_least(name: str, value: int) -> Rule:
+def at_least(name: str, value: int) -> SizeRule:
     """A rule for one parameter: at least so many."""
-    return Rule(f'at least {value} {name}', lambda size: size[name] >= value)
+    return SizeRule(f'at least {value} {name}', lambda size: size[name] >= value)

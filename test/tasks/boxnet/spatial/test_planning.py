@@ -22,7 +22,7 @@ from safegen_ros.tasks.boxnet.answers import read_plan
 from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible
 from safegen_ros.tasks.boxnet.findings import Finding
-from safegen_ros.tasks.boxnet.model import Rules, State, plan_json, step_json
+from safegen_ros.tasks.boxnet.model import State, StepRules, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import FILTER, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
@@ -45,7 +45,7 @@ def drawn(count: int, size: tuple[int, int], objects: int, arm: str = 'ur5e') ->
 
 
 @pytest.mark.parametrize('depth', [ANALYTIC, KINEMATIC], ids=lambda depth: depth.name)
-def test_plans_solve_their_tasks_by_the_rules_they_were_made_for(depth: Rules) -> None:
+def test_plans_solve_their_tasks_by_the_rules_they_were_made_for(depth: StepRules) -> None:
     for task in drawn(3, (3, 2), 2):
         judged_by = replace(task, depth=depth)
         found = solve(judged_by)
@@ -127,7 +127,7 @@ def test_rows_of_a_recipe_are_what_they_promise() -> None:
 
 
 @pytest.mark.parametrize('depth', [ANALYTIC, KINEMATIC], ids=lambda depth: depth.name)
-def test_a_model_plans_whole_and_step_by_step_inside_the_loop(depth: Rules) -> None:
+def test_a_model_plans_whole_and_step_by_step_inside_the_loop(depth: StepRules) -> None:
     task, plan = example('ur5e')
     task = replace(task, depth=depth)
     bad = '[{"Robot 0": "Move [1.65, 0.55], False", "Robot 1": "Move [1.65, 0.55], False"}]'

@@ -5,14 +5,14 @@
 from safegen_ros.tasks.pddl3.domains._template.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains._template.problems import direct_steps, draw, measure
 from safegen_ros.tasks.pddl3.domains._template.wording import WORDING
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Parameter
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter
 
 KIT = DomainKit(
     name='_template',
     names=('_template',),
     parameters=(
-        Parameter('places', paper=(3, 4), wide=(3, 5), least=2, most=200),
-        Parameter('things', paper=(2, 3), wide=(2, 4), least=1, most=1000),
+        SizeParameter('places', paper=(3, 4), wide=(3, 5), least=2, most=200),
+        SizeParameter('things', paper=(2, 3), wide=(2, 4), least=1, most=1000),
     ),
     draw=draw,
     direct=direct_steps,

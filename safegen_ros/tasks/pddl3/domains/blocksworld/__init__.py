@@ -5,12 +5,12 @@
 from safegen_ros.tasks.pddl3.domains.blocksworld.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains.blocksworld.problems import direct_steps, draw, measure
 from safegen_ros.tasks.pddl3.domains.blocksworld.wording import WORDING
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Parameter
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter
 
 KIT = DomainKit(
     name='blocksworld',
     names=('blocksworld', 'blocksworld-4ops'),
-    parameters=(Parameter('blocks', paper=(3, 6), wide=(3, 7), least=2, most=500),),
+    parameters=(SizeParameter('blocks', paper=(3, 6), wide=(3, 7), least=2, most=500),),
     draw=draw,
     direct=direct_steps,
     families=FAMILIES,

@@ -5,14 +5,14 @@
 from safegen_ros.tasks.pddl3.domains.ferry.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains.ferry.problems import direct_steps, draw, measure
 from safegen_ros.tasks.pddl3.domains.ferry.wording import WORDING
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Parameter
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter
 
 KIT = DomainKit(
     name='ferry',
     names=('ferry',),
     parameters=(
-        Parameter('locations', paper=(3, 4), wide=(3, 5), least=2, most=200),
-        Parameter('cars', paper=(2, 3), wide=(2, 4), least=1, most=1000),
+        SizeParameter('locations', paper=(3, 4), wide=(3, 5), least=2, most=200),
+        SizeParameter('cars', paper=(2, 3), wide=(2, 4), least=1, most=1000),
     ),
     draw=draw,
     direct=direct_steps,

@@ -5,15 +5,15 @@
 from safegen_ros.tasks.pddl3.domains.grippers.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains.grippers.problems import direct_steps, draw, measure
 from safegen_ros.tasks.pddl3.domains.grippers.wording import WORDING
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Parameter
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter
 
 KIT = DomainKit(
     name='grippers',
     names=('gripper-strips', 'grippers'),
     parameters=(
-        Parameter('robots', paper=(1, 1), wide=(1, 2), least=1, most=100),
-        Parameter('rooms', paper=(3, 4), wide=(3, 4), least=2, most=200),
-        Parameter('objects', paper=(3, 3), wide=(2, 4), least=1, most=1000),
+        SizeParameter('robots', paper=(1, 1), wide=(1, 2), least=1, most=100),
+        SizeParameter('rooms', paper=(3, 4), wide=(3, 4), least=2, most=200),
+        SizeParameter('objects', paper=(3, 3), wide=(2, 4), least=1, most=1000),
     ),
     draw=draw,
     direct=direct_steps,

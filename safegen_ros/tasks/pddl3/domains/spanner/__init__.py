@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spanner: a worker collects spanners on a one-way walk and tightens the nuts at its end."""
 
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Parameter, Rule
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter, SizeRule
 from safegen_ros.tasks.pddl3.domains.spanner.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains.spanner.problems import direct_steps, draw, measure
 from safegen_ros.tasks.pddl3.domains.spanner.wording import WORDING
@@ -11,11 +11,11 @@ KIT = DomainKit(
     name='spanner',
     names=('spanner',),
     parameters=(
-        Parameter('spanners', paper=(2, 3), wide=(2, 5), least=1, most=500),
-        Parameter('nuts', paper=(2, 2), wide=(2, 3), least=1, most=500),
-        Parameter('locations', paper=(3, 4), wide=(2, 6), least=1, most=500),
+        SizeParameter('spanners', paper=(2, 3), wide=(2, 5), least=1, most=500),
+        SizeParameter('nuts', paper=(2, 2), wide=(2, 3), least=1, most=500),
+        SizeParameter('locations', paper=(3, 4), wide=(2, 6), least=1, most=500),
     ),
-    rules=(Rule('a spanner for every nut', lambda size: size['spanners'] >= size['nuts']),),
+    rules=(SizeRule('a spanner for every nut', lambda size: size['spanners'] >= size['nuts']),),
     draw=draw,
     direct=direct_steps,
     families=FAMILIES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, Rule, at_least
+from safegen_ros.tasks.pddl3.domains.kit import Families, Instance, SizeRule, at_least
 from safegen_ros.tasks.pddl3.domains.spanner.problems import WORKER, SpannerWalk, walk
 
 _SHED_ONCE = '(forall (?m - man) (at-most-once (at ?m shed)))'
@@ -18,7 +18,7 @@ FAMILIES = Families()
 
 _NUTS = at_least('nuts', 2)
 _TWO_SPANNERS = at_least('spanners', 2)
-_SPARE = Rule('more spanners than nuts', lambda size: size['spanners'] > size['nuts'])
+_SPARE = SizeRule('more spanners than nuts', lambda size: size['spanners'] > size['nuts'])
 
 
 def _order(rng: Random, scene: SpannerWalk) -> list[str]:

@@ -32,7 +32,7 @@ from safegen_ros.search.task import no_plan
 from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import (
     LASTING,
     PASSING,
-    SubGoal,
+    OrderedGoal,
     atoms_of,
     goal_orders,
 )
@@ -189,7 +189,7 @@ class _Conquest:
             )
         return Division(plan, verdict, tuple(parts), tuple(self._failures), self._budget.seconds)
 
-    def _conquer(self, agenda: Sequence[SubGoal]) -> list[Part]:
+    def _conquer(self, agenda: Sequence[OrderedGoal]) -> list[Part]:
         """The parts of a plan that takes up sub-goals in order."""
         moment = _Moment(self._shield.start, 0)
         parts: list[Part] = []
@@ -203,7 +203,7 @@ class _Conquest:
                 parts.append(part)
         return parts
 
-    def _are_done(self, goals: Sequence[SubGoal], moment: _Moment) -> bool:
+    def _are_done(self, goals: Sequence[OrderedGoal], moment: _Moment) -> bool:
         """Whether goals hold, and what must hold at some time has held; see `_due`."""
         state = self._survey.task.table.encode(self._shield.state(moment.situation))
         rest = self._rest(moment).constraints
@@ -214,8 +214,8 @@ class _Conquest:
         )
 
     def _next_part(
-        self, agenda: Sequence[SubGoal], done: int, moment: _Moment
-    ) -> tuple[Part, _Moment, Sequence[SubGoal]]:
+        self, agenda: Sequence[OrderedGoal], done: int, moment: _Moment
+    ) -> tuple[Part, _Moment, Sequence[OrderedGoal]]:
         """The part with the next sub-goals, as few as will do; where it leads, and their order.
 
         One that shuts out the rest is put off, where another may come first.
@@ -241,8 +241,8 @@ class _Conquest:
             size *= 2
 
     def _orders(
-        self, agenda: Sequence[SubGoal], done: int, moment: _Moment
-    ) -> Iterator[Sequence[SubGoal]]:
+        self, agenda: Sequence[OrderedGoal], done: int, moment: _Moment
+    ) -> Iterator[Sequence[OrderedGoal]]:
         """An agenda, then with each of some others of its open sub-goals as the next one."""
         yield agenda
         if agenda[done : done + 1] and agenda[done].ready:
@@ -258,7 +258,7 @@ class _Conquest:
             yield [*agenda[:done], agenda[place], *agenda[done:place], *agenda[place + 1 :]]
 
     def _part(
-        self, agenda: Sequence[SubGoal], done: int, end: int, moment: _Moment
+        self, agenda: Sequence[OrderedGoal], done: int, end: int, moment: _Moment
     ) -> tuple[tuple[int, Plan, _Moment] | None, bool]:
         """A plan for some sub-goals, over how many objects, and where it leads.
 
@@ -280,13 +280,13 @@ class _Conquest:
             return None, True
         return None, False
 
-    def _is_reached(self, agenda: Sequence[SubGoal], end: int, moment: _Moment) -> bool:
+    def _is_reached(self, agenda: Sequence[OrderedGoal], end: int, moment: _Moment) -> bool:
         if end == len(agenda):
             return self._shield.finished(moment.situation)
         return self._are_done(agenda[:end], moment)
 
     def _problems(
-        self, agenda: Sequence[SubGoal], done: int, end: int, moment: _Moment
+        self, agenda: Sequence[OrderedGoal], done: int, end: int, moment: _Moment
     ) -> Iterator[Problem]:
         """The problem of a part over more and more objects."""
         group, last = agenda[done:end], end == len(agenda)
@@ -364,7 +364,7 @@ class _Conquest:
         )
 
 
-def _due(goals: Sequence[SubGoal]) -> list[SubGoal]:
+def _due(goals: Sequence[OrderedGoal]) -> list[OrderedGoal]:
     """Those of some sub-goals in order that have to be done behind them.
 
     What only has to be ready is due as long as nothing else has followed.
@@ -373,7 +373,7 @@ def _due(goals: Sequence[SubGoal]) -> list[SubGoal]:
     return [goal for place, goal in enumerate(goals) if not goal.ready or place > last]
 
 
-def _part_problem(rest: Problem, agenda: Sequence[SubGoal], done: int, end: int) -> Problem:
+def _part_problem(rest: Problem, agenda: Sequence[OrderedGoal], done: int, end: int) -> Problem:
     """What remains, to be solved as far as a part goes.
 
     What a later sub-goal brings about in passing is not asked of this part.

@@ -34,7 +34,7 @@ _MOST_ATOMS = 4_000  # pairs of atoms take memory by the square of their number
 
 
 @dataclass(frozen=True, slots=True)
-class SubGoal:
+class OrderedGoal:
     """Something that a plan has to make true.
 
     Attributes:
@@ -55,7 +55,7 @@ class SubGoal:
 
 def goal_orders(
     task: SearchTask, budget: Budget, resource_goals: Sequence[Sequence[int]] = ()
-) -> list[list[SubGoal]]:
+) -> list[list[OrderedGoal]]:
     """The orders to try, the most promising first.
 
     What goals use up is laid in first, where there is such a thing. What must hold at some time
@@ -81,7 +81,7 @@ def goal_orders(
     laid_in = [_laid_in(task, each, together) for each in resource_goals]
     before = [frozenset(formulas[n] for n, late in orders if late == m) for m in range(len(atoms))]
     goals = [
-        SubGoal(f, each, waits=waits)
+        OrderedGoal(f, each, waits=waits)
         for f, each, waits in zip(formulas, conditions, before, strict=True)
     ]
     forwards, backwards = ([goals[n] for n in _sorted(len(goals), orders, d)] for d in (1, -1))
@@ -101,7 +101,7 @@ def atoms_of(task: SearchTask) -> int:
 
 def _laid_in(
     task: SearchTask, resource_goals: Sequence[int], together: Sequence[int] | None
-) -> list[SubGoal]:
+) -> list[OrderedGoal]:
     """Provisions as sub-goals; none where they cannot be had together, as far as pairs tell."""
     if together is not None:
         for bit in resource_goals:
@@ -111,15 +111,15 @@ def _laid_in(
     formulas = [AtomFormula(name, tuple(terms)) for name, *terms in atoms]
     conditions = [condition(formula, task.table) for formula in formulas]
     order = _sorted(len(formulas), _orders(task, conditions, together), 1)
-    return [SubGoal(formulas[n], conditions[n], ready=True) for n in order]
+    return [OrderedGoal(formulas[n], conditions[n], ready=True) for n in order]
 
 
-def _passing(task: SearchTask) -> list[SubGoal]:
+def _passing(task: SearchTask) -> list[OrderedGoal]:
     """What must hold at some time or from some time on, the earliest deadline first."""
     asked = [c for c in task.problem.constraints if c.operator in (*PASSING, LASTING)]
     asked.sort(key=lambda c: c.times or (inf,))
     return [
-        SubGoal(c.arguments[0], condition(c.arguments[0], task.table), c.operator == LASTING)
+        OrderedGoal(c.arguments[0], condition(c.arguments[0], task.table), c.operator == LASTING)
         for c in asked
     ]
 
