@@ -184,9 +184,8 @@ class Comparison:
         measured: every result with its groups.
         plot: `classes` for bars of all classes, `success` for successes with intervals.
         more: further columns, each with the format of its values.
-        arguments: of its command, where they are more than its name.
         failed: what was measured and must not be; empty where all is well.
-        verb: the command that prints it.
+        command: what prints it.
     """
 
     name: str
@@ -199,9 +198,8 @@ class Comparison:
     measured: tuple[Mapping[str, Any], ...]
     plot: str = 'classes'
     more: Mapping[str, str] = field(default_factory=dict)
-    arguments: str = ''
     failed: str = ''
-    verb: str = 'evaluate'
+    command: str = ''
 
     def groups(self) -> dict[str, list[Line]]:
         """The lines of each group."""
@@ -209,11 +207,6 @@ class Comparison:
         for line in self.lines:
             found.setdefault(line.group, []).append(line)
         return found
-
-    @property
-    def command(self) -> str:
-        """What prints it."""
-        return f'safegen {self.verb} {self.arguments or self.name}'
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -237,11 +230,6 @@ def together(lines: Iterable[Line]) -> list[Line]:
 
 def write_comparison(comparison: Comparison, folder: Path, page: str) -> list[Path]:
     """Writes `NAME.json` and `NAME.md`; returns their paths.
-
-    Args:
-        comparison: the figures.
-        folder: made when missing.
-        page: the Markdown.
 
     Raises:
         DatasetError: a file cannot be written.

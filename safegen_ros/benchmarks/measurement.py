@@ -29,6 +29,11 @@ from safegen_ros.terminal import Console, table
 Notify = Callable[[str, int, int], None]
 """Takes the stage, how much of it is done, and of how much."""
 
+
+def silent(what: str, done: int, total: int) -> None:
+    """Tells nobody."""
+
+
 _Result = TypeVar('_Result')
 
 

@@ -82,11 +82,6 @@ def which_model(spec: str) -> str:
 def load_subject(model_dir: str | Path, device: str = 'auto', name: str = '') -> Subject:
     """The model of a folder.
 
-    Args:
-        model_dir: the folder.
-        device: `cpu`, `cuda` or `auto`.
-        name: what it is called; by default as its folder.
-
     Raises:
         BackendError: the model cannot be loaded.
     """

@@ -23,7 +23,7 @@ from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
     from safegen_ros.benchmarks.comparison import Comparison
-    from safegen_ros.benchmarks.pddl3.evaluate import Notify
+    from safegen_ros.benchmarks.measurement import Notify
     from safegen_ros.benchmarks.pddl3.loops import LoopOptions
     from safegen_ros.benchmarks.pddl3.study import Options
     from safegen_ros.benchmarks.subjects import Subject
@@ -152,43 +152,20 @@ class StudyVerb:
     strategies: tuple[str, ...] = ()
 
 
-def _table2(given: Given, options: Options) -> Comparison:
-    return studies().table2(given.stages(options), options)
-
-
-def _table3(given: Given, options: Options) -> Comparison:
-    return studies().table3(given.subject(options), options)
-
-
-def _figure4(given: Given, options: Options) -> Comparison:
-    return studies().figure4(given.stages(options), options)
-
-
-def _figure5(given: Given, options: Options) -> Comparison:
-    return studies().figure5(given.subject(options), options)
-
-
-def _heldout(given: Given, options: Options) -> Comparison:
-    return studies().heldout(given.subject(options), options)
-
-
 def _larger(given: Given, options: Options) -> Comparison:
     count, domains = given.values['count'], given.values['domain'] or ()
     return studies().larger(given.subject(options), options, count, given.loop, domains)
 
 
 def _table4(given: Given, options: Options) -> Comparison:
-    from safegen_ros.benchmarks.pddl3.loop_studies import table4
-
-    split, controls = given.values['split'], given.values['controls']
-    return table4(given.subject(options), given.folder, options, given.loop, split, controls)
+    split, most = given.values['split'], given.values['controls']
+    subject = given.subject(options)
+    return loop_studies().table4(subject, given.folder, options, given.loop, split, most)
 
 
 def _safety(given: Given, options: Options) -> Comparison:
-    from safegen_ros.benchmarks.pddl3.loop_studies import safety
-
     cases, count = runs_dir() / 'disagreements', given.values['count']
-    return safety(given.subject(options), options, given.loop, count, cases)
+    return loop_studies().safety(given.subject(options), options, given.loop, count, cases)
 
 
 def _controls(given: Given, options: Options) -> Comparison:
@@ -201,6 +178,13 @@ def studies() -> ModuleType:
     from safegen_ros.benchmarks.pddl3 import studies
 
     return studies
+
+
+def loop_studies() -> ModuleType:
+    """The module of the studies of the planning loop, likewise."""
+    from safegen_ros.benchmarks.pddl3 import loop_studies
+
+    return loop_studies
 
 
 _MODEL = {'model': (Model, Path(MODEL))}
@@ -231,23 +215,28 @@ _TRAIN_DATA = Annotated[
 STUDIES: dict[str, StudyVerb] = {
     'table2': StudyVerb(
         'Stages of training: success and four classes of failures by domain (table II).',
-        {**_STAGES, **_SHOTS}, _table2,
+        {**_STAGES, **_SHOTS},
+        lambda given, options: studies().table2(given.stages(options), options),
     ),
     'table3': StudyVerb(
         'Formats: the same problems in PDDL3, English and JSON (table III).',
-        {**_MODEL, **_DATA, **_SHOTS}, _table3,
+        {**_MODEL, **_DATA, **_SHOTS},
+        lambda given, options: studies().table3(given.subject(options), options),
     ),
     'figure4': StudyVerb(
         'Errors in Blocksworld after each stage of training (figure 4).',
-        {**_STAGES, **_SHOTS}, _figure4,
+        {**_STAGES, **_SHOTS},
+        lambda given, options: studies().figure4(given.stages(options), options),
     ),
     'figure5': StudyVerb(
         'Success by domain beside the models of the paper and GPT-5 Nano (figure 5).',
-        {**_MODEL, **_DATA, **_SHOTS}, _figure5,
+        {**_MODEL, **_DATA, **_SHOTS},
+        lambda given, options: studies().figure5(given.subject(options), options),
     ),
     'heldout': StudyVerb(
         'New problems, problems of constraint families that were held out, and new texts.',
-        {**_MODEL, **_DATA, **_SHOTS}, _heldout,
+        {**_MODEL, **_DATA, **_SHOTS},
+        lambda given, options: studies().heldout(given.subject(options), options),
     ),
     'larger': StudyVerb(
         'Larger problems than those of training, such as 7 to 30 blocks: each level by itself.',
@@ -332,8 +321,8 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], Comparison]) -> None:
 
     console, out = Console(), ctx.params['out']
     with stages(console) as notify:
-        again = f'{ctx.info_name} {given_words(ctx)}'.strip()
-        comparison = replace(measure(notify), arguments=again)
+        again = f'safegen evaluate {ctx.info_name} {given_words(ctx)}'.strip()
+        comparison = replace(measure(notify), command=again)
     present(comparison, console, out, plot=plots_available())
     if not plots_available():
         console.print("no plot, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")

@@ -172,7 +172,7 @@ def score(
     from contextlib import ExitStack
 
     from safegen_ros.benchmarks.planetarium import score as scoring
-    from safegen_ros.benchmarks.planetarium.report import print_score
+    from safegen_ros.benchmarks.planetarium.score import print_score
     from safegen_ros.datasets.failures import writing
 
     with ExitStack() as stack:
@@ -248,7 +248,7 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
 
 
 def _show(folder: Path, console: Console) -> None:
-    from safegen_ros.benchmarks.planetarium.report import print_statistics
+    from safegen_ros.benchmarks.planetarium.score import print_statistics
     from safegen_ros.datasets.planetarium.statistics import load_statistics
 
     print_statistics(load_statistics(folder), console)

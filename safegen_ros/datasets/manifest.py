@@ -62,11 +62,6 @@ def is_whole(folder: Path) -> bool:
 def check_files(folder: Path, recipe: str, *, partial: bool = False) -> Manifest:
     """Checks the files of a dataset; returns its manifest.
 
-    Args:
-        folder: of the dataset.
-        recipe: digest of the recipe there.
-        partial: whether things may be missing.
-
     Raises:
         DatasetError: the manifest belongs to another recipe, or a file is not what it says.
     """
@@ -79,13 +74,7 @@ def check_files(folder: Path, recipe: str, *, partial: bool = False) -> Manifest
 
 
 def faults(folder: Path, manifest: Manifest, *, partial: bool = False) -> Iterator[str]:
-    """What in a folder is not what its manifest says, a line for each.
-
-    Args:
-        folder: the folder.
-        manifest: what it should hold.
-        partial: whether things may be missing.
-    """
+    """What in a folder is not what its manifest says, a line for each."""
     for name, digest in manifest.files.items():
         path = folder / name
         if not path.is_file():

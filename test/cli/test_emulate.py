@@ -12,7 +12,7 @@ from pymycobot import MyCobot280Socket
 from support.command_line import CommandLine
 
 from safegen_ros.benchmarks.stack.fault_runs import FaultRun
-from safegen_ros.cli.fault_bench import summary
+from safegen_ros.cli.bench import summary
 from safegen_ros.robot.emulator.faults import KNOBS
 
 

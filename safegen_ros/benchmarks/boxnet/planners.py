@@ -14,8 +14,8 @@ from statistics import fmean
 from threading import Event
 
 from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, claim
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.boxnet.rows import Row
-from safegen_ros.datasets.builder import Notify
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
@@ -101,7 +101,7 @@ def run_rows(
     trials: int = TRIALS,
     at_once: int = 1,
     style: Style | None = None,
-    notify: Notify = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> list[Record]:
     """Has a model plan each task; runs that are kept in the folder are not made again.
 
@@ -196,26 +196,10 @@ def _known(path: Path) -> dict[tuple[str, int], Record]:
     return {(record.id, record.trial): record for record in records}
 
 
-class BoxnetComparison(Comparison):
-    """A comparison that `safegen boxnet evaluate` prints."""
-
-    @property
-    def command(self) -> str:
-        """What prints it."""
-        return 'safegen boxnet evaluate'
-
-
 def compare(
     records: Sequence[Record], model: str, options: PlannerOptions, facts: Sequence[str] = ()
 ) -> Comparison:
-    """The score of runs, in all and by number of objects, beside the figures of the paper.
-
-    Args:
-        records: the runs.
-        model: the name of the model.
-        options: how it was asked.
-        facts: what else is to be told of the runs.
-    """
+    """The score of runs, in all and by number of objects, beside the figures of the paper."""
     whose = model.rpartition('#')[2] or model
     how = f'mode {options.mode}, shield {options.shield}, answers at most: {options.attempts}'
     lines = list[Line]()
@@ -229,7 +213,7 @@ def compare(
             part = [record for record in own if record.objects == objects]
             case = f'{objects} object{"s" * (objects != 1)}'
             lines.append(Line(split, case, whose, figures(part)))
-    return BoxnetComparison(
+    return Comparison(
         'boxnet',
         'BoxNet: runs that solve their task',
         ('split', 'tasks', 'whose'),
@@ -239,6 +223,7 @@ def compare(
         {'options': asdict(options), 'model': model},
         tuple(asdict(replace(record, answers=())) for record in records),
         more=MORE,
+        command='safegen boxnet evaluate',
     )
 
 

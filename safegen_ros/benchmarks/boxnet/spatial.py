@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from random import Random
 
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.cells.box_cell import BoxCell
 from safegen_ros.cells.physics import Physics
 from safegen_ros.datasets.boxnet.draw import tasks
@@ -30,7 +31,6 @@ from safegen_ros.tasks.boxnet.verifier import judge
 SIZES = tuple((width, height) for width in range(2, 5) for height in range(2, 5))
 OBJECTS = range(1, 5)
 
-Notify = Callable[[str, int, int], None]
 
 WHY = {
     (Finding.OK, Finding.UNREACHABLE): 'the joints do not get there',
@@ -81,7 +81,7 @@ def random_cases(
     *,
     run: bool = True,
     swing_only: bool = False,
-    notify: Notify = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> Iterator[Case]:
     """Random steps in random states, judged at every depth.
 
@@ -110,15 +110,7 @@ def random_cases(
 def judged_case(
     task: SpatialTask, state: State, step: Step, physics: Physics, *, run: bool
 ) -> Case:
-    """What all depths say of a step.
-
-    Args:
-        task: of the state.
-        state: that the step begins in.
-        step: what is done.
-        physics: the third depth.
-        run: whether the step is run in simulation where physics takes it.
-    """
+    """What all depths say of a step."""
     before = physics.planned
     found = [
         _finding(depth.take_step(task, state, step)) for depth in (ANALYTIC, KINEMATIC, physics)
@@ -269,14 +261,7 @@ class Planned:
 
 
 def planned(arm: str, count: int, seed: int, notify: Notify) -> list[Planned]:
-    """Has the planners solve tasks of all sizes, and judges their plans at every depth.
-
-    Args:
-        arm: kind of the arms.
-        count: tasks.
-        seed: of tasks.
-        notify: told of the progress.
-    """
+    """Has the planners solve tasks of all sizes, and judges their plans at every depth."""
     random = Random(f'{seed} {arm} plans')  # noqa: S311  # no secret
     drawn = list(islice(_drawn(arm, random), count))
     found = list[Planned]()

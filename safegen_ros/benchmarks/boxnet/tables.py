@@ -21,9 +21,9 @@ from safegen_ros.benchmarks.boxnet.planners import (
     spread,
 )
 from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
+from safegen_ros.benchmarks.measurement import Notify
 from safegen_ros.benchmarks.subjects import load_stages
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
-from safegen_ros.datasets.builder import Notify
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED
 from safegen_ros.tasks.boxnet.findings import Finding
@@ -172,13 +172,6 @@ def tables(
 ) -> list[Comparison]:
     """Measures models; runs that are kept are not made again.
 
-    Args:
-        models: what is measured.
-        study: how much.
-        arguments: of the command, for the page.
-        facts: what else is to be told.
-        notify: told of the progress.
-
     Returns:
         All splits, and `test` by number of objects.
 
@@ -290,7 +283,7 @@ def _comparison(
     return Comparison(
         name, title, ('split', 'mode', 'whose'), tuple(lines), tuple(facts),
         (*WHAT_DIFFERS, *DIFFERENCES), {'facts': list(facts)}, tuple(measured),
-        plot='success', more={**MORE, _LEVELS: 's'}, arguments=arguments, verb='boxnet tables',
+        plot='success', more={**MORE, _LEVELS: 's'}, command=f'safegen boxnet tables {arguments}',
     )  # fmt: skip
 
 

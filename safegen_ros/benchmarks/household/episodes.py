@@ -10,6 +10,7 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.household.episode import Agent, Episode
 from safegen_ros.tasks.household.react import ReactAgent
@@ -154,13 +155,6 @@ def measure(
 ) -> Rates:
     """Runs a contestant on tasks.
 
-    Args:
-        contestant: who.
-        options: how, in full.
-        tasks: on what.
-        runs: how often on each.
-        tell: told of each run.
-
     Raises:
         SafegenError: as `run_episode`.
     """
@@ -184,7 +178,7 @@ def compare(
     compat: RunOptions,
     arguments: str,
     tasks: Sequence[HouseholdTask],
-    notify: Callable[[str, int, int], None] = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> Comparison:
     """Tables 2 and 3 with the paper's figures.
 
@@ -244,7 +238,7 @@ def compare(
     conditions = {'tasks': len(tasks), 'runs': runs, 'compat': compat.compat, 'steps': compat.steps}
     return Comparison(
         'household', 'SAPO: safety step by step', _HEADINGS, tuple(shown), facts, _DIFFERENCES,
-        conditions, tuple(measured), more=MORE, arguments=arguments, verb='household evaluate',
+        conditions, tuple(measured), more=MORE, command=f'safegen household evaluate {arguments}',
     )  # fmt: skip
 
 

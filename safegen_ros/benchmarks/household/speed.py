@@ -36,12 +36,7 @@ class Speed:
 
 
 def measure_speed(steps: int = 20_000, seed: int = 0) -> Speed:
-    """Measures the world and a sweep.
-
-    Args:
-        steps: how many steps of the world.
-        seed: of the actions.
-    """
+    """Measures the world and a sweep."""
     chance = random.Random(seed)  # noqa: S311
     world = load_scene('kitchen-1', Setting(partial=False))
     names = sorted(world.things)

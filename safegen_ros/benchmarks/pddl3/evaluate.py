@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from safegen_ros import __version__
 from safegen_ros.benchmarks.comparison import Tally
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
 from safegen_ros.datasets.failures import writing
@@ -29,14 +30,8 @@ verdict fed back, and the same number of independent draws; the network before t
 MAX_NEW_TOKENS = 256
 """Longest answer [tokens]; no plan of a test problem has half as many words."""
 
-Notify = Callable[[str, int, int], None]
-"""Told what is measured, the attempts that are done, and the attempts that are expected."""
 
 History = list[tuple[str, Verdict]]
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +128,7 @@ class Exam:
         *,
         form: str = 'pddl',
         attempts: int = 1,
-        notify: Notify = _silent,
+        notify: Notify = silent,
     ) -> Result:
         """Measures a model in one mode.
 
@@ -269,7 +264,7 @@ def evaluate(
     batch: int = 50,
     max_new_tokens: int = MAX_NEW_TOKENS,
     device: str = 'auto',
-    notify: Notify = _silent,
+    notify: Notify = silent,
 ) -> Report:
     """Measures a model.
 

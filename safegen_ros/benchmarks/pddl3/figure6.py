@@ -142,12 +142,6 @@ def write_figure6(
 ) -> list[Path]:
     """Writes the video, the picture, the contact log and the figures.
 
-    Args:
-        sides: of `figure6`.
-        scene: the cell.
-        about: what was asked, for the figures.
-        folder: where to; made if it is missing.
-
     Returns:
         `figure6.mp4`, `contacts.csv`, `figure6.json` and, where matplotlib is installed,
         `figure6.png`.

@@ -69,9 +69,8 @@ def table4(
         for whose, each, most in (('ours', subject, 0), ('untrained', fresh, controls)):
             for strategy in loop.strategies:
                 results[strategy][whose] = study.plan(each, strategy, loop, most)
-    usual = split == 'test'
-    return study.record.comparison(
-        'table4' if usual else f'table4-{split}',
+    comparison = study.record.comparison(
+        'table4',
         'The planning loop by domain and strategy, beside table IV of SafeGen-LLM',
         ('domain', 'strategy', 'whose'),
         list(_lines(study, results)),
@@ -88,8 +87,11 @@ def table4(
         ),
         'success',
         more=MORE,
-        arguments='' if usual else f'table4 --split {split}',
     )
+    if split == 'test':
+        return comparison
+    again = f'{comparison.command} --split {split}'
+    return replace(comparison, name=f'table4-{split}', command=again)
 
 
 def _lines(study: Study, results: _Results) -> Iterator[Line]:

@@ -13,7 +13,8 @@ from statistics import fmean, median
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import Figures, nearest_rank
-from safegen_ros.benchmarks.pddl3.evaluate import Notify, Result, over_optimal
+from safegen_ros.benchmarks.measurement import Notify
+from safegen_ros.benchmarks.pddl3.evaluate import Result, over_optimal
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, TestProblem
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -271,17 +272,7 @@ def plan_goals(
     max_new_tokens: int,
     notify: Notify,
 ) -> LoopResult:
-    """Plans one problem after the other; raises as `plan_goal`.
-
-    Args:
-        problems: what to plan.
-        subject: the model.
-        strategy: who is asked.
-        options: how.
-        seed: of the sampling; every problem draws with seeds of its own.
-        max_new_tokens: longest answer [tokens].
-        notify: told after every goal.
-    """
+    """Plans one problem after the other; raises as `plan_goal`."""
     goals = []
     for number, problem in enumerate(problems):
         sampling = Sampling(max_new_tokens=max_new_tokens, seed=goal_seed(seed, number))

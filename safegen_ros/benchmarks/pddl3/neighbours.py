@@ -9,13 +9,14 @@ told, and does nothing but remember.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import TestProblem
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
@@ -62,16 +63,11 @@ def count_rows(train: Path) -> int:
 def nearest(
     problems: Sequence[TestProblem],
     train: Path,
-    notify: Callable[[str, int, int], None] = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> list[Neighbour]:
     """The nearest training row of each problem, the first of those that are as near.
 
     Rows are read one after the other and forgotten, so that the memory does not grow with them.
-
-    Args:
-        problems: test problems.
-        train: the file with the training rows.
-        notify: told now and then how many rows were looked at.
 
     Raises:
         DatasetError: the file is missing or unreadable, or has no row of a domain.

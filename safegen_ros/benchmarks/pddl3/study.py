@@ -11,8 +11,8 @@ from typing import Any
 
 from safegen_ros import __version__
 from safegen_ros.benchmarks.comparison import Comparison, Line
-from safegen_ros.benchmarks.measurement import this_machine
-from safegen_ros.benchmarks.pddl3.evaluate import MAX_NEW_TOKENS, Exam, Notify, Result
+from safegen_ros.benchmarks.measurement import Notify, silent, this_machine
+from safegen_ros.benchmarks.pddl3.evaluate import MAX_NEW_TOKENS, Exam, Result
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import (
     Source,
@@ -28,10 +28,6 @@ from safegen_ros.record.provenance import source_commit
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.verdict import Category
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class Options:
     batch: int = 50
     max_new_tokens: int = MAX_NEW_TOKENS
     device: str = 'auto'
-    notify: Notify = _silent
+    notify: Notify = silent
 
 
 @dataclass
@@ -97,7 +93,6 @@ class Record:
         differences: Sequence[str],
         plot: str = 'classes',
         more: Mapping[str, str] | None = None,
-        arguments: str = '',
     ) -> Comparison:
         """The table of all that was measured; the arguments are attributes of `Comparison`."""
         sampling, options = Sampling(), self.options
@@ -132,7 +127,7 @@ class Record:
         measured = tuple({**what, **result.as_dict()} for what, result in self.results)
         return Comparison(
             name, title, headings, tuple(lines), facts, tuple(differences), conditions,
-            (*measured, *self.counts), plot, more or {}, arguments,
+            (*measured, *self.counts), plot, more or {}, command=f'safegen evaluate {name}',
         )  # fmt: skip
 
     def _asked(self) -> Iterator[str]:
@@ -155,11 +150,7 @@ class Record:
             )
 
     def differences(self, others: str) -> tuple[str, ...]:
-        """What differs from the models and the problems of the paper.
-
-        Args:
-            others: the models of the paper.
-        """
+        """What differs from the models and the problems of the paper."""
         sizes = sorted({m['parameters'] for m in self.models.values()})
         counts = ' to '.join(f'{size:,}' for size in dict.fromkeys((sizes[0], sizes[-1])))
         asked = (

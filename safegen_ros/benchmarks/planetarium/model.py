@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from safegen_ros.benchmarks.comparison import claim
+from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
@@ -26,8 +27,6 @@ from safegen_ros.tasks.planetarium.styles import (
 )
 
 ANSWERS = 'answers.jsonl'
-
-Notify = Callable[[str, int, int], None]
 
 
 def choose(
@@ -69,7 +68,7 @@ def answer_rows(
     model: str = '',
     batch: int,
     style: TranslationStyle | None = None,
-    notify: Notify = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> Path:
     """Asks for each row once, with the prompt of `nl_to_pddl` and no second chance.
 

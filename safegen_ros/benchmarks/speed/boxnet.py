@@ -25,14 +25,7 @@ OBJECTS = range(1, 6)
 
 
 def measure(count: int, checks: int, seed: int, notify: Notify) -> Report:
-    """Takes all figures.
-
-    Args:
-        count: tasks of each size and number of objects; the test set of the paper has 10.
-        checks: how often each step is checked.
-        seed: of the tasks.
-        notify: told of the progress.
-    """
+    """Takes all figures."""
     drawn = [
         task
         for side in SIZES

@@ -109,12 +109,7 @@ def measure(
 
 
 def draw_tasks(problems: int, seed: int) -> list[Pddl3Task]:
-    """Tasks of all built-in domains, of the paper's sizes, whose families take turns.
-
-    Args:
-        problems: how many of each domain.
-        seed: the same arguments give the same tasks.
-    """
+    """Tasks of all built-in domains, of the paper's sizes, whose families take turns."""
     found = []
     for number in range(problems):
         for kit in kits().values():
@@ -134,16 +129,7 @@ def serve_goals(
     tasks: Sequence[Pddl3Task],
     count: int,
 ) -> Served:
-    """Plans for all tasks, with as many open at once.
-
-    Args:
-        strategy: levels that are asked.
-        seed: of the answers.
-        backend: the model.
-        style: how it is asked.
-        tasks: what to plan.
-        count: how many goals are open at once.
-    """
+    """Plans for all tasks, with as many open at once."""
 
     def one(task: Pddl3Task) -> tuple[float, str]:
         begun = time.process_time()

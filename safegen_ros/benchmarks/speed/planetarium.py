@@ -47,13 +47,7 @@ class Case:
 
 
 def measure(problems: int, seed: int, notify: Notify) -> Report:
-    """Takes all figures.
-
-    Args:
-        problems: of each domain; its tasks take turns.
-        seed: of the problems, and of how they are changed.
-        notify: told of the progress.
-    """
+    """Takes all figures."""
     measurements: list[Measurement] = []
     recipe = load_recipe(data_path('config/planetarium/paper.json'))
     rows = {name: sum(splits.values()) for name, splits in recipe.pairs.items()}
@@ -87,13 +81,7 @@ def measure(problems: int, seed: int, notify: Notify) -> Report:
 
 
 def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[Case]:
-    """Pairs of texts of the tasks of a domain, each problem once unchanged and once changed.
-
-    Args:
-        kit: of the domain.
-        problems: how many; its tasks take turns.
-        seed: the same seed draws the same pairs.
-    """
+    """Pairs of texts of the tasks of a domain, each problem once unchanged and once changed."""
     rng = Random(f'planetarium {kit.domain} {seed}')  # noqa: S311
     tasks = tasks_of(kit)
     for number in range(problems):

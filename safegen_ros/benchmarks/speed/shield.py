@@ -43,11 +43,6 @@ _WARM_UP = 20  # calls of torch before it is measured
 def token_costs(problems: int, seed: int, notify: Notify) -> Iterator[Measurement]:
     """Time that the shield takes for a token, with the tokens of the shipped model and with many.
 
-    Args:
-        problems: of each domain.
-        seed: of the problems.
-        notify: told of the progress.
-
     Raises:
         SafegenError: the shipped model is not there.
     """

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, silent
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -52,7 +52,7 @@ def build_towers(
     height: int,
     sigma_m: float,
     seed: int,
-    notify: Notify = lambda what, done, total: None,
+    notify: Notify = silent,
 ) -> list[TowerRun]:
     """Builds towers from blocks that stand about their slots.
 

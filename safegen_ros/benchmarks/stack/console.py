@@ -127,12 +127,6 @@ class _Bench:
 def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Report:
     """Takes all figures, in the ROS domain of the environment.
 
-    Args:
-        stops: how often the arm is stopped by a click.
-        executions: of a plan, with viewers and without.
-        minutes: for how long the memory is watched, while plans are executed for viewers [min].
-        notify: told of the progress.
-
     Raises:
         SafegenError: a stack is up in this domain already, there is no browser, or a goal fails.
     """

@@ -106,11 +106,6 @@ def _fault(text: str, result: Any, heard: list[str]) -> str:
 def measure(goals: int, clients: int, notify: Notify) -> Report:
     """Sends all goals and looks for each of them in its answer and in the journal.
 
-    Args:
-        goals: how many in all.
-        clients: processes that send them, each one goal after the other.
-        notify: told of the progress.
-
     Raises:
         SafegenError: a stack is up in this domain already, or it does not start.
     """

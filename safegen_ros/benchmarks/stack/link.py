@@ -42,10 +42,6 @@ _WATCH_S = 2.0
 def measure(runs: int, notify: Notify) -> Report:
     """Lets the agent or its link die so many times in each way.
 
-    Args:
-        runs: of each transport and fault.
-        notify: told after each run.
-
     Raises:
         SafegenError: there is no SSH server here, or an arm went on to its target.
     """

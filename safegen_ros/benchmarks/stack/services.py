@@ -40,11 +40,7 @@ _CHUNK = {'id': 'bench', 'object': 'chat.completion.chunk', 'created': 0, 'model
 
 
 class PlanServer(ThreadingHTTPServer):
-    """A server of the chat protocol that answers every request with one text.
-
-    Args:
-        answer: the text.
-    """
+    """A server of the chat protocol that answers every request with one text."""
 
     daemon_threads = True
 
@@ -110,11 +106,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 def measure(goals: int, idle_s: float, notify: Notify) -> Report:
     """Takes all figures, in the ROS domain of the environment.
-
-    Args:
-        goals: how many are sent one after the other.
-        idle_s: for how long the idle stack is watched [s].
-        notify: told of the progress.
 
     Raises:
         SafegenError: a stack is up in this domain already, it does not start, or a goal fails.

@@ -41,11 +41,6 @@ build = Builder(
 def check(folder: Path, workers: Workers, notify: Notify) -> int:
     """Checks that files are whole and every row is what it promises; returns how many rows.
 
-    Args:
-        folder: of the dataset.
-        workers: who checks rows.
-        notify: told how many splits are done.
-
     Raises:
         DatasetError: the first thing that is wrong.
     """

@@ -98,12 +98,6 @@ def load_lessons(path: Path) -> LessonRecipe:
 def write_lessons(folder: Path, recipe: LessonRecipe, workers: Workers, notify: Notify) -> int:
     """Writes `train.jsonl` and `test.jsonl`, as `safegen train` reads them.
 
-    Args:
-        folder: made where it is missing.
-        recipe: of what.
-        workers: who solves the tasks.
-        notify: told how many parts are done.
-
     Returns:
         How many lessons there are.
 

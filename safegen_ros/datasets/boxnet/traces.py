@@ -48,9 +48,6 @@ def write_traces(folder: Path) -> list[Traces]:
     The splits for training are in `train.jsonl`, those unsolvable among them; `test` is in
     `test.jsonl`, for the validation loss.
 
-    Args:
-        folder: of the dataset.
-
     Raises:
         DatasetError: a split is unreadable, or a file cannot be written.
     """

@@ -32,13 +32,6 @@ def assemble(
 ) -> None:
     """Writes a dataset whose blocks are all there; the manifest comes last.
 
-    Args:
-        folder: of the dataset.
-        recipe: its recipe.
-        walks: what became of the candidates of every domain.
-        workers: who renames problems and examines rows.
-        notify: told of every hundredth row.
-
     Raises:
         DatasetError: a block is damaged, or a file cannot be written.
     """

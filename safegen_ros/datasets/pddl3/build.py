@@ -119,11 +119,6 @@ def build_shard(
 def merge(folder: Path, workers: Workers, notify: Notify) -> None:
     """Makes a dataset of blocks that shards have made; they are kept.
 
-    Args:
-        folder: where the blocks of all shards are.
-        workers: who renames problems.
-        notify: told how many rows are there.
-
     Raises:
         DatasetError: blocks are missing; the message says which, or how many more it takes.
     """

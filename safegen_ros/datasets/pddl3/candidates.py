@@ -163,11 +163,6 @@ def written(problem: Problem) -> dict[str, str]:
 def proved(problem: Problem, plan: Plan, *, val: bool) -> bool:
     """Whether VAL can judge a plan that our validator accepts; it has to accept it, then.
 
-    Args:
-        problem: the problem.
-        plan: the plan.
-        val: whether VAL is asked at all.
-
     Raises:
         DatasetError: a validator refuses the plan, or VAL failed.
         SafegenError: there is no VAL.

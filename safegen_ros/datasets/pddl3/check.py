@@ -131,12 +131,6 @@ def check_rows(
 ) -> int:
     """Checks rows one by one; returns how many.
 
-    Args:
-        rows: the rows.
-        recipe: of the dataset.
-        limits: where the buckets medium and hard begin, by domain.
-        val: whether VAL is asked.
-
     Raises:
         DatasetError: the first thing that is wrong.
     """
@@ -187,10 +181,6 @@ def _promises(
 
 def check_against(folder: Path, other: Path) -> int:
     """Compares a dataset with one that is published, byte by byte.
-
-    Args:
-        folder: the dataset.
-        other: the published one, or a part of it.
 
     Returns:
         How many files and folders of the published one were compared.

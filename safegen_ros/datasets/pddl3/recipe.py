@@ -105,14 +105,7 @@ def domain_recipe(
     paper_share: float = 0.5,
     held_out: Sequence[str] = (),
 ) -> DomainRecipe:
-    """A recipe for a domain: its wide sizes, and half of the candidates for the paper's families.
-
-    Args:
-        kit: the domain.
-        quotas: rows of each split.
-        paper_share: as in `DomainRecipe`.
-        held_out: likewise.
-    """
+    """A domain's wide sizes, with half of the candidates for the families of the paper."""
     paper = [name for name, family in kit.families.items() if family.paper]
     others = [name for name in kit.families if name not in paper]
     even = not paper or not others
@@ -161,10 +154,6 @@ def load_recipe(path: Path) -> Recipe:
 
 def recipe_of(values: Any, source: str) -> Recipe:
     """A recipe from the values of its file.
-
-    Args:
-        values: what the file holds.
-        source: its name, for messages.
 
     Raises:
         RecipeError: as `load_recipe`.

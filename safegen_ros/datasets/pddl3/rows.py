@@ -75,10 +75,6 @@ class Row:
 def row_of(values: Any, place: str) -> Row:
     """A row from the values of its line.
 
-    Args:
-        values: what the line holds.
-        place: file and line, for messages.
-
     Raises:
         DatasetError: it is no row.
     """
@@ -137,10 +133,6 @@ def pair_line(row: Row, form: str) -> str:
     """The row as a line of JSON with chat messages: what a model is asked, and what it answers.
 
     The messages are those by which a model that is served in the style `instruct` is asked.
-
-    Args:
-        row: the row.
-        form: name of the format that the problem is told in.
     """
     told = {'pddl': row.problem, 'json': row.json, 'english': row.english}[form]
     values = {

@@ -139,24 +139,14 @@ class Statistics:
         self._bare: dict[tuple[str, str], Counter[bytes]] = {}  # rows by their keys
 
     def add(self, row: Row, found: Finding) -> None:
-        """Counts a row.
-
-        Args:
-            row: the row.
-            found: what was found out about it.
-        """
+        """Counts a row."""
         of_domain = self._splits.setdefault(row.domain, {})
         of_domain.setdefault(row.split, SplitStatistics()).add(row, found)
         keys = self._bare.setdefault((row.domain, row.split), Counter())
         keys[bytes.fromhex(found.bare_key)] += 1
 
     def add_walk(self, walk: Walk, limits: tuple[float, float]) -> None:
-        """Counts the candidates of a domain.
-
-        Args:
-            walk: what became of them.
-            limits: where its buckets medium and hard begin.
-        """
+        """Counts the candidates of a domain."""
         self._walks[walk.domain] = {
             'candidates': walk.seen,
             'duplicates': walk.duplicates,

@@ -32,10 +32,6 @@ class Walk:
         duplicates: how many equal an earlier row up to renaming.
         counts: rows of each split.
         scores: difficulty of the training rows.
-
-    Args:
-        recipe: the recipe.
-        domain: name of the domain.
     """
 
     def __init__(self, recipe: Recipe, domain: str) -> None:

@@ -74,11 +74,6 @@ def check_description(text: str, problem: Problem, placeholder: bool) -> None:
 def check(folder: Path, workers: Workers, notify: Notify) -> int:
     """Checks that files are whole and every row is what it promises; returns how many rows.
 
-    Args:
-        folder: of the dataset.
-        workers: who checks rows.
-        notify: told how many rows are done.
-
     Raises:
         DatasetError: the first thing that is wrong.
     """

@@ -152,10 +152,6 @@ def load_recipe(path: Path) -> Recipe:
 def recipe_of(values: Any, source: str) -> Recipe:
     """A recipe from the values of its file.
 
-    Args:
-        values: what the file holds.
-        source: its name, for messages.
-
     Raises:
         RecipeError: as `load_recipe`.
     """

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from safegen_ros.benchmarks.speed import rivals, stress, validator
+from safegen_ros.benchmarks.speed import stress, validator
 from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
 from safegen_ros.benchmarks.speed.validator import measure
 from safegen_ros.tasks.pddl3.domains import kits
@@ -52,8 +52,8 @@ def test_a_seed_gives_the_same_corpus(cases: list[Case]) -> None:
 def test_without_unified_planning_the_figure_is_missing_and_not_made_up(
     cases: list[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rivals, 'find_spec', lambda name: None)
-    assert rivals.up_seconds(cases, _quiet) is None
+    monkeypatch.setattr(validator, 'find_spec', lambda name: None)
+    assert validator.up_seconds(cases, _quiet) is None
 
 
 def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,8 @@ def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, 'SETTLED_PLANS', 30)
     monkeypatch.setattr(stress, 'LARGE_STEPS', 400)
     monkeypatch.setattr(validator, '_ROUNDS', 1)
-    monkeypatch.setattr(validator, 'up_seconds', lambda c, notify: rivals.up_seconds(c[:1], notify))
+    up = validator.up_seconds
+    monkeypatch.setattr(validator, 'up_seconds', lambda cases, notify: up(cases[:1], notify))
     report = measure(1, 6, 0, _quiet)
     found = {m.name: m for m in report.measurements}
     assert len(found) == len(report.measurements)
@@ -95,7 +96,10 @@ def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert targets == [150.0, 200.0, 50.0, 1.0, stress.MOST_GROWTH_B]
     for name, figure in found.items():
         if figure.value is None:
-            assert (name, figure.note) == (f'{validator.UP} / {validator.KEPT}', rivals.UP_MISSING)
+            assert (name, figure.note) == (
+                f'{validator.UP} / {validator.KEPT}',
+                validator.UP_MISSING,
+            )
         elif 'memory' not in name:
             assert figure.value > 0, name
     val, ours = found[validator.VAL], found[validator.KEPT]
