@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
 
@@ -96,6 +97,20 @@ def claim(folder: Path, made: Mapping[str, Any]) -> None:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding='utf-8')
+
+
+def kept_lines(path: Path) -> list[Any]:
+    """What the lines of a file hold that a run adds to; a last line that was cut off is removed.
+
+    Raises:
+        DatasetError: a whole line is not JSON.
+    """
+    if not path.exists():
+        return []
+    whole, _, cut = path.read_text(encoding='utf-8').rpartition('\n')
+    if cut:
+        path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
+    return [values for values, _ in read_lines(path)]
 
 
 CLASSES = {

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,6 @@ from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.boxnet.spatial import Agreement, Planned
     from safegen_ros.tasks.boxnet.model import StepRules, Task
     from safegen_ros.tasks.boxnet.verifier import Judged
 
@@ -129,6 +127,7 @@ def compare(
 ) -> None:
     """Judge random steps and plans at all depths of BoxNet3D, and say why they differ."""
     from safegen_ros.benchmarks.boxnet.spatial import (
+        PLANNED,
         agreement,
         clearance_text,
         planned,
@@ -144,35 +143,7 @@ def compare(
         found = agreement(random_cases(arm, steps, seed, notify=notify))
         plans = planned(arm, tasks, seed, notify) if tasks else []
     console.print(f'{clearance_text(FAMILIES[arm])}; seed {seed}', soft_wrap=True, highlight=False)
-    _show_steps(found, steps, console)
-    if plans:
-        _show_plans(plans, console)
-
-
-def _show_steps(found: Agreement, steps: int, console: Console) -> None:
-    lines: list[tuple[str, int]] = [
-        ('rules and physics take it', found.both_take),
-        ('both refuse it', found.both_refuse),
-    ]
-    for who, counts in (('rules', found.only_rules), ('physics', found.only_physics)):
-        lines += [(f'only {who}: {why}', count) for why, count in counts.most_common()]
-    lines += [(f'kinematic and physics: {why}', n) for why, n in found.kinematic.most_common()]
-    lines += [('run in simulation', found.ran), ('  of them not as proved', found.failed)]
-    rows = [(what, str(n)) for what, n in lines]
+    rows = [(what, str(count)) for what, count in found]
     console.print(table(f'{steps} random steps', ('',), ('steps',), rows))
-
-
-def _show_plans(plans: Sequence[Planned], console: Console) -> None:
-    rows = [
-        (
-            each.planner, f'{each.tasks}', f'{each.solved}', f'{each.certified}',
-            f'{each.steps / max(1, each.solved):.2f}', f'{each.at_once / max(1, each.solved):.2f}',
-            f'{each.kinematic}', f'{each.physics}',
-        )
-        for each in plans
-    ]  # fmt: skip
-    heads = (
-        'tasks', 'solved', 'proved shortest', 'steps', 'at once',
-        'kinematic takes', 'physics takes',
-    )  # fmt: skip
-    console.print(table('plans', ('planner, depth',), heads, rows))
+    if plans:
+        console.print(table('plans', ('planner, depth',), PLANNED, plans))

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from safegen_ros.datasets.failures import DatasetError, writing
+from safegen_ros.errors import SafegenError
 from safegen_ros.schema import Source
 
 _CHUNK = 1 << 20
@@ -94,25 +95,32 @@ def write_atomically(path: Path, content: bytes) -> None:
         file.abandon()
 
 
-def read_lines(path: Path) -> Iterator[tuple[Any, str]]:
-    """What each line of a JSON Lines file holds, with file and line for messages.
+def _again(message: str) -> SafegenError:
+    return DatasetError(f'{message}: build the dataset again')
 
-    Raises:
-        DatasetError: it cannot be read, or a line is not JSON.
+
+def read_lines(
+    path: Path, fail: Callable[[str], SafegenError] = _again
+) -> Iterator[tuple[Any, str]]:
+    """What each line of a JSON Lines file holds that is not blank, with file and line for messages.
+
+    Args:
+        path: the file.
+        fail: makes the error where it cannot be read, or a line is not JSON; adds the cure.
     """
     try:
         with path.open(encoding='utf-8') as file:
             for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
                 place = f'{path}:{number}'
                 try:
                     values = json.loads(line)
                 except ValueError as error:
-                    raise DatasetError(
-                        f'{place}: is not JSON: {error}: build the dataset again'
-                    ) from error
+                    raise fail(f'{place}: is not JSON: {error}') from error
                 yield values, place
     except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f'{path}: cannot be read: {error}: build the dataset again') from error
+        raise fail(f'{path}: cannot be read: {error}') from error
 
 
 def read_row(kind: type[_Row], values: Any, place: str) -> _Row:

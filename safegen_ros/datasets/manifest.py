@@ -12,9 +12,14 @@ from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import file_digest, folder_digest
+from safegen_ros.errors import ErrorCode
 
 MANIFEST = 'manifest.json'
 """Name of the file in the folder of a dataset."""
+
+
+STATISTICS = 'statistics.json'
+"""Name of the file that says what is in a dataset, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,27 @@ def load_manifest(folder: Path) -> Manifest:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DatasetError(f'{path}: is no manifest: {error}: build the dataset again') from error
+
+
+def read_statistics(folder: Path) -> dict[str, Any]:
+    """The values of the statistics of a dataset.
+
+    Raises:
+        DatasetError: there are none, or they are unreadable.
+    """
+    path = folder / STATISTICS
+    try:
+        values = json.loads(path.read_text(encoding='utf-8'))
+    except OSError as error:
+        raise DatasetError(
+            f'{path}: cannot be read: {error.strerror}: name the folder of a dataset that is built',
+            ErrorCode.BAD_PDDL,
+        ) from error
+    except ValueError as error:
+        raise DatasetError(f'{path}: is not JSON: {error}: build the dataset again') from error
+    if not isinstance(values, dict):
+        raise DatasetError(f'{path}: holds no statistics: build the dataset again')
+    return values
 
 
 def is_whole(folder: Path) -> bool:

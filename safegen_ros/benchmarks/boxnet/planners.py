@@ -13,11 +13,10 @@ from pathlib import Path
 from statistics import fmean
 from threading import Event
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, claim
+from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, claim, kept_lines
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.boxnet.rows import Row
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import read_lines
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism
@@ -127,7 +126,8 @@ def run_rows(
     asked = [(row, trial) for row in rows for trial in range(trials)]
     claim(folder, {'model': model, 'sampling': asdict(sampling), 'options': asdict(options)})
     path = folder / RUNS
-    known = _known(path)
+    kept = (Record(**{**run, 'answers': tuple(run['answers'])}) for run in kept_lines(path))
+    known = {(record.id, record.trial): record for record in kept}
     missing = [each for each in asked if (each[0].task.id, each[1]) not in known]
     done = len(asked) - len(missing)
     notify('runs', done, len(asked))
@@ -180,20 +180,6 @@ def _run(
         tuple(attempt.text for attempt in found.attempts),
         found.attempts[-1].source if found.attempts else '',
     )
-
-
-def _known(path: Path) -> dict[tuple[str, int], Record]:
-    """The runs that are kept; a last line that was cut off is left out."""
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding='utf-8')
-    whole, _, cut = text.rpartition('\n')
-    if cut:
-        path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
-    records = (
-        Record(**{**values, 'answers': tuple(values['answers'])}) for values, _ in read_lines(path)
-    )
-    return {(record.id, record.trial): record for record in records}
 
 
 def compare(

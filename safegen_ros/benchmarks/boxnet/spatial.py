@@ -186,44 +186,27 @@ def _place(task: SpatialTask, robot: int, random: Random, astray: float) -> Poin
             return point
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Cases, counted.
-
-    Attributes:
-        both_take: steps that rules and physics take.
-        both_refuse: that both refuse.
-        only_rules: that only the rules take, by why.
-        only_physics: that only physics takes, by why.
-        kinematic: steps on which arms of real shape and physics without other ways agree.
-        ran: steps that were run.
-        failed: of them, those that met a contact or ended elsewhere.
-    """
-
-    both_take: int
-    both_refuse: int
-    only_rules: Counter[str]
-    only_physics: Counter[str]
-    kinematic: Counter[str]
-    ran: int
-    failed: int
-
-
-def agreement(cases: Iterable[Case]) -> Agreement:
-    """Counts cases."""
-    take = refuse = ran = failed = 0
-    rules, physics, kinematic = Counter[str](), Counter[str](), Counter[str]()
+def agreement(cases: Iterable[Case]) -> list[tuple[str, int]]:
+    """What is to be told of cases, each with its number."""
+    steps, kinematic, runs = Counter[str](), Counter[str](), Counter[bool]()
+    rules, physics = Counter[str](), Counter[str]()
     for case in cases:
-        ran += case.ran is not None
-        failed += case.ran is False
-        kinematic[_beside(case)] += 1
-        if case.why:
-            (rules if case.analytic is Finding.OK else physics)[case.why] += 1
-        elif case.analytic is Finding.OK:
-            take += 1
+        if case.ran is not None:
+            runs[case.ran] += 1
+        kinematic[f'kinematic and physics: {_beside(case)}'] += 1
+        taken = case.analytic is Finding.OK
+        if not case.why:
+            steps['rules and physics take it' if taken else 'both refuse it'] += 1
+        elif taken:
+            rules[f'only rules: {case.why}'] += 1
         else:
-            refuse += 1
-    return Agreement(take, refuse, rules, physics, kinematic, ran, failed)
+            physics[f'only physics: {case.why}'] += 1
+    return [
+        *((name, steps[name]) for name in ('rules and physics take it', 'both refuse it')),
+        *(each for found in (rules, physics, kinematic) for each in found.most_common()),
+        ('run in simulation', runs.total()),
+        ('  of them not as proved', runs[False]),
+    ]
 
 
 def _beside(case: Case) -> str:
@@ -235,36 +218,17 @@ def _beside(case: Case) -> str:
     return _AROUND if case.planned else 'they keep a larger distance'
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """What became of the plans of a planner.
-
-    Attributes:
-        planner: its name, and the depth that it plans at.
-        tasks: how many were asked for.
-        solved: plans that were found.
-        certified: of them, those proved shortest.
-        kinematic: plans that arms of real shape take.
-        physics: plans that MuJoCo takes.
-        steps: of the plans, in all.
-        at_once: most robots in a step, in all.
-    """
-
-    planner: str
-    tasks: int
-    solved: int
-    certified: int
-    kinematic: int
-    physics: int
-    steps: int
-    at_once: int
+PLANNED = (
+    'tasks', 'solved', 'proved shortest', 'steps', 'at once', 'kinematic takes', 'physics takes',
+)  # fmt: skip
+"""Columns of `planned`, behind the planner and its depth; steps and robots at once are means."""
 
 
-def planned(arm: str, count: int, seed: int, notify: Notify) -> list[Planned]:
+def planned(arm: str, count: int, seed: int, notify: Notify) -> list[tuple[str, ...]]:
     """Has the planners solve tasks of all sizes, and judges their plans at every depth."""
     random = Random(f'{seed} {arm} plans')  # noqa: S311  # no secret
     drawn = list(islice(_drawn(arm, random), count))
-    found = list[Planned]()
+    found = list[tuple[str, ...]]()
     physics = Physics(seed=seed)
     for number, (name, plan_of) in enumerate(_PLANNERS):
         rows = []
@@ -277,22 +241,20 @@ def planned(arm: str, count: int, seed: int, notify: Notify) -> list[Planned]:
 
 def _counted(
     name: str, rows: Sequence[tuple[SpatialTask, Plan | None, bool]], physics: Physics
-) -> Planned:
+) -> tuple[str, ...]:
     plans = [(task, plan, proved) for task, plan, proved in rows if plan is not None]
-    passed = [
-        [judge(replace(task, depth=depth), plan).verdict.ok for task, plan, _ in plans]
+    passed = (
+        sum(judge(replace(task, depth=depth), plan).verdict.ok for task, plan, _ in plans)
         for depth in (KINEMATIC, physics)
-    ]
-    return Planned(
-        name,
-        len(rows),
-        len(plans),
-        sum(proved for *_, proved in plans),
-        sum(passed[0]),
-        sum(passed[1]),
-        sum(len(plan) for _, plan, _ in plans),
-        sum(max(map(len, plan), default=0) for _, plan, _ in plans),
     )
+    count = max(1, len(plans))
+    steps = sum(len(plan) for _, plan, _ in plans) / count
+    at_once = sum(max(map(len, plan), default=0) for _, plan, _ in plans) / count
+    proved = sum(proved for *_, proved in plans)
+    return (
+        name, *map(str, (len(rows), len(plans), proved)), f'{steps:.2f}', f'{at_once:.2f}',
+        *map(str, passed),
+    )  # fmt: skip
 
 
 def _shortest(task: SpatialTask) -> tuple[Plan | None, bool]:

@@ -12,9 +12,9 @@ from typing import Any
 
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.manifest import STATISTICS
 from safegen_ros.datasets.pddl3.rows import SPLITS
 from safegen_ros.datasets.pddl3.statistics import (
-    STATISTICS,
     longer_rows,
     longer_table,
     ranges_text,

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from safegen_ros.benchmarks.comparison import claim
+from safegen_ros.benchmarks.comparison import claim, kept_lines
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
@@ -94,12 +93,12 @@ def answer_rows(
     asked, answering = style or InstructTranslation(), _Model(backend, sampling)
     claim(folder, {'model': model, 'sampling': asdict(sampling)})
     path = folder / ANSWERS
-    known = _known(path)
+    known = {v['id']: json.dumps(v) + '\n' for v in kept_lines(path) if 'id' in v}
     missing = [pair for pair in wanted if pair.id not in known]
     notify('rows', len(wanted) - len(missing), len(wanted))
     with writing(path), path.open('a', encoding='utf-8') as file:
         done = len(wanted) - len(missing)
-        for part in _parts(missing, batch):
+        for part in (missing[at : at + batch] for at in range(0, len(missing), batch)):
             texts = _translated(part, answering, asked, sampling.seed + done)
             for pair, text in zip(part, texts, strict=True):
                 known[pair.id] = json.dumps({**asdict(pair), 'answer': text}) + '\n'
@@ -159,22 +158,3 @@ def _translated(pairs: list[Pair], model: _Model, style: TranslationStyle, seed:
                 found[place] = str(end.value)
                 del waiting[place]
     return found
-
-
-def _known(path: Path) -> dict[str, str]:
-    """The lines of the rows that have answers, by id; a last line that was cut off is left out."""
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding='utf-8')
-    whole, _, cut = text.rpartition('\n')
-    if cut:
-        path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
-    return {
-        values['id']: json.dumps(values) + '\n' for values, _ in read_lines(path) if 'id' in values
-    }
-
-
-def _parts(pairs: list[Pair], size: int) -> Iterator[list[Pair]]:
-    rest = iter(pairs)
-    while part := list(islice(rest, size)):
-        yield part

@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, wilson
+from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium import recipe, statistics
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
+from safegen_ros.schema import Source, one_of
 from safegen_ros.tasks.planetarium.assess import AnswerAssessment, Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Compat
@@ -65,6 +66,15 @@ class Row:
     abstraction: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    problem: str
+    answer: str
+    id: str = ''
+    placeholder: bool = False
+    abstraction: Annotated[str, one_of('', *ABSTRACTIONS)] = ''
+
+
 def read_scored(path: Path) -> Iterator[Row]:
     """The rows of a file, one after the other; fields that are not needed are left alone.
 
@@ -72,37 +82,24 @@ def read_scored(path: Path) -> Iterator[Row]:
         SafegenError: the file cannot be read, or a line lacks `problem` or `answer`, or names a
             problem that is none of the three domains.
     """
-    try:
-        with path.open(encoding='utf-8') as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _row(line, f'{path}:{number}')
-    except (OSError, UnicodeDecodeError) as error:
-        raise SafegenError(
-            f'{path}: cannot be read: {error}: name a file of JSON lines', ErrorCode.BAD_PDDL
-        ) from error
+    for values, place in read_lines(path, _bad):
+        known = _Line.__dataclass_fields__.keys()
+        needed = (
+            {name: value for name, value in values.items() if name in known}
+            if isinstance(values, dict)
+            else values
+        )
+        line = Source(place, _bad).read(_Line, needed)
+        wanted = read_wanted(line.problem, place)
+        yield Row(line.id or place, wanted, line.answer, line.placeholder, line.abstraction)
 
 
-def _row(line: str, place: str) -> Row:
-    try:
-        values: Any = json.loads(line)
-    except ValueError as error:
-        raise _bad(place, f'is not JSON ({error})') from error
-    if not isinstance(values, dict):
-        raise _bad(place, 'is no object')
-    known: dict[str, tuple[type, Any]] = {
-        'problem': (str, None), 'answer': (str, None), 'id': (str, place),
-        'placeholder': (bool, False), 'abstraction': (str, ''),
-    }  # fmt: skip
-    found = {}
-    for name, (kind, default) in known.items():
-        found[name] = values.get(name, default)
-        if type(found[name]) is not kind:
-            raise _bad(place, f'{name} is {str(found[name])[:40]!r}')
-    if found['abstraction'] not in ('', *ABSTRACTIONS):
-        raise _bad(place, f'abstraction is {found["abstraction"][:40]!r}')
-    wanted = read_wanted(found['problem'], place)
-    return Row(found['id'], wanted, found['answer'], found['placeholder'], found['abstraction'])
+def _bad(message: str) -> SafegenError:
+    return SafegenError(
+        f'{message}; give "problem" in PDDL and "answer", and where they matter "id", '
+        f'"placeholder" and "abstraction", one of {", ".join(ABSTRACTIONS)}',
+        ErrorCode.BAD_PDDL,
+    )
 
 
 def read_wanted(text: str, source: str) -> Problem:
@@ -127,14 +124,6 @@ def read_wanted(text: str, source: str) -> Problem:
             f'{source}: the goal is no conjunction of atoms: write it so', ErrorCode.BAD_PDDL
         )
     return problem
-
-
-def _bad(place: str, what: str) -> SafegenError:
-    return SafegenError(
-        f'{place}: {what}: give "problem" in PDDL and "answer", and where they matter "id", '
-        f'"placeholder" and "abstraction", one of {", ".join(ABSTRACTIONS)}',
-        ErrorCode.BAD_PDDL,
-    )
 
 
 @dataclass(slots=True)

@@ -14,12 +14,12 @@ from pathlib import Path
 from safegen_ros.datasets.builder import BlockStore, Notify, finish, in_order
 from safegen_ros.datasets.failures import writing
 from safegen_ros.datasets.files import LinesFile, folder_digest
-from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.manifest import MANIFEST, STATISTICS
 from safegen_ros.datasets.pddl3.candidates import renamed_row
 from safegen_ros.datasets.pddl3.card import CARD, card_text
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import PAIRS, SPLITS, Row, pair_files, pair_line
-from safegen_ros.datasets.pddl3.statistics import STATISTICS, Statistics, examined
+from safegen_ros.datasets.pddl3.statistics import Statistics, examined
 from safegen_ros.datasets.pddl3.walk import Walk, block_store, walked
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds

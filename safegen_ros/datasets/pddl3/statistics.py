@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.manifest import STATISTICS, read_statistics
 from safegen_ros.datasets.pddl3.rows import SPLITS, Row, row_problem
 from safegen_ros.datasets.pddl3.walk import Walk
-from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.verify.validator import verify
 
@@ -55,9 +55,6 @@ def examined(row: Row) -> tuple[Row, Finding]:
     """
     return row, finding(row)
 
-
-STATISTICS = 'statistics.json'
-"""Name of the file in the folder of a dataset."""
 
 BARE_NEW = 'new_without_constraints'
 """Field with the number of rows that are new even when constraints do not count."""
@@ -190,24 +187,13 @@ def load_statistics(folder: Path) -> Mapping[str, Any]:
     Raises:
         DatasetError: there are none, they are unreadable, or another version has written them.
     """
-    path = folder / STATISTICS
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DatasetError(
-            f'{path}: cannot be read: {error.strerror}: name the folder of a dataset that is built',
-            ErrorCode.BAD_PDDL,
-        ) from error
-    except ValueError as error:
-        raise DatasetError(f'{path}: is not JSON: {error}: build the dataset again') from error
-    if not isinstance(values, dict):
-        raise DatasetError(f'{path}: holds no statistics: build the dataset again')
+    values = read_statistics(folder)
     known = SplitStatistics().values().keys() | {BARE_NEW}
     for domain, of_domain in values.items():
         if any(known - found.keys() for found in of_domain['splits'].values()):
             raise DatasetError(
-                f'{path}: {domain} lacks counts, as another version of safegen_ros wrote them: '
-                'remove manifest.json beside it and build the dataset again'
+                f'{folder / STATISTICS}: {domain} lacks counts, as another version of '
+                'safegen_ros wrote them: remove manifest.json beside it and build the dataset again'
             )
     return values
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_row
-from safegen_ros.datasets.manifest import check_files
+from safegen_ros.datasets.manifest import STATISTICS, check_files
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
@@ -33,7 +33,7 @@ from safegen_ros.datasets.planetarium.recipe import (
     load_recipe,
     plan_items,
 )
-from safegen_ros.datasets.planetarium.statistics import STATISTICS, Statistics
+from safegen_ros.datasets.planetarium.statistics import Statistics
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem

@@ -7,14 +7,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.manifest import STATISTICS, read_statistics
 from safegen_ros.datasets.planetarium.pairs import Pair, kits
-from safegen_ros.errors import ErrorCode
-
-STATISTICS = 'statistics.json'
-"""Name of the file in the folder of a dataset."""
 
 _COUNTED = ('split', 'abstraction', 'size', 'placeholder', 'fold', 'task')
 
@@ -50,16 +46,9 @@ def load_statistics(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
     Raises:
         DatasetError: there are none, or they are unreadable.
     """
-    path = folder / STATISTICS
-    try:
-        values: Any = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError) as error:
-        raise DatasetError(
-            f'{path}: cannot be read: {error}: name the folder of a dataset that is built',
-            ErrorCode.BAD_PDDL,
-        ) from error
-    if not isinstance(values, dict) or any(set(v) != set(_COUNTED) for v in values.values()):
-        raise DatasetError(f'{path}: holds no statistics: build the dataset again')
+    values = read_statistics(folder)
+    if any(set(v) != set(_COUNTED) for v in values.values()):
+        raise DatasetError(f'{folder / STATISTICS}: holds no statistics: build the dataset again')
     return values
 
 

@@ -112,15 +112,15 @@ def test_details_say_what_to_change() -> None:
     ('line', 'said'),
     [
         ('{', 'is not JSON'),
-        ('[]', 'is no object'),
-        ('{"problem": "(define"}', 'answer is'),
-        ('{"problem": 1, "answer": ""}', 'problem is'),
+        ('[]', 'write an object'),
+        ('{"problem": "(define"}', "field 'answer' is missing"),
+        ('{"problem": 1, "answer": ""}', 'problem: is 1'),
         ('{"problem": "(define", "answer": ""}', 'never closed'),
         (json.dumps({'problem': BLOCKS.replace('blocksworld', 'rover'), 'answer': ''}), 'rover'),
         (json.dumps({'problem': BLOCKS.replace('(and (on', '(or (on'), 'answer': ''}),
          'no conjunction'),
-        (json.dumps({'problem': BLOCKS, 'answer': '', 'placeholder': 1}), 'placeholder is'),
-        (json.dumps({'problem': BLOCKS, 'answer': '', 'abstraction': 'x'}), 'abstraction is'),
+        (json.dumps({'problem': BLOCKS, 'answer': '', 'placeholder': 1}), 'placeholder: is 1'),
+        (json.dumps({'problem': BLOCKS, 'answer': '', 'abstraction': 'x'}), "abstraction: is 'x'"),
     ],
 )  # fmt: skip
 def test_a_bad_row_is_refused_with_its_place(line: str, said: str, tmp_path: Path) -> None:
