@@ -116,7 +116,8 @@ class ApprovalGate:
             replans=goal.replans,
         )
         result.approved_by = ''
-        result.approved_by = self._wait(goal, pending, timeout_s)
+        with goal.explained_loss():
+            result.approved_by = self._wait(goal, pending, timeout_s)
 
     def _wait(self, goal: GoalContext, plan: msg.PendingPlan, timeout_s: float) -> str:
         """Who has approved; digest and end of the plan are filled in."""

@@ -221,8 +221,9 @@ class RemoteExecutor:
             approval=approval,
         )
         left = goal.deadline.left_s
-        if goal.deadline.cancelled():
-            raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
+        with goal.explained_loss():
+            if goal.watched.cancelled():
+                raise Canceled('cancelled before the execution', ErrorCode.PLANNING_CANCELED)
         if left <= 0:
             raise SafegenError(
                 'planning took the whole time budget; nothing was executed: give the goal more',

@@ -49,6 +49,7 @@ class GoalContext(ServedGoal, Closing):
             timeout_s=node.values['heartbeat_timeout'],
             optional=True,
             dropped='the client no longer waits for the goal',
+            strict='the planner' if self.runs else '',
         )
         self._client = Watch(
             node.heartbeats, 'the client', lambda each: self.key in each.sent, rules
@@ -69,7 +70,10 @@ class GoalContext(ServedGoal, Closing):
 
     @property
     def lost(self) -> str:
-        """Why the client is lost; empty where it is not, or has sent no heartbeat."""
+        """Why the client is lost, or cannot be told from a lost one; empty where it is not.
+
+        One that has sent no heartbeat is lost only with a planner that was held up.
+        """
         return self._client.lost
 
     @property

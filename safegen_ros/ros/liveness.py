@@ -248,9 +248,15 @@ class HeartbeatMonitor:
 
     def look(self) -> None:
         """Looks at all watches; to be called once a period, by one thread."""
-        before, self._looked = self._looked, self.clock()
+        now = self.clock()
         for watch in self._watches:
-            watch.look(self._looked - before)
+            watch.look(now - self._looked)
+        self._looked = now  # last, so that no watch misses a hold-up that is over
+
+    @property
+    def unlooked_s(self) -> float:
+        """Time since the last look [s]; more than a period where this process is held up."""
+        return self.clock() - self._looked
 
     def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Waits until a condition is true, which is looked at with each heartbeat."""

@@ -40,7 +40,7 @@ class Rules:
         optional: whether the process is expected only once it has shown it.
         dropped: the loss where the process lives and shows it no longer; empty for none.
         strict: name of this process, where it is a loss that it was itself not scheduled for the
-            timeout; empty where it is none.
+            timeout, since nobody waits for it then; empty where it is none.
         then: called with the reason, in a thread of its own.
     """
 
@@ -63,8 +63,6 @@ class Watch(Closing):
         shows: whether a heartbeat shows what is waited for.
         rules: what counts as its loss.
 
-    Attributes:
-        lost: why it is lost; empty while it is not.
     """
 
     def __init__(
@@ -74,7 +72,7 @@ class Watch(Closing):
         shows: Callable[[Instance], bool],
         rules: Rules,
     ) -> None:
-        self.lost = ''
+        self._lost = ''
         self._monitor, self._who, self._shows, self._rules = monitor, who, shows, rules
         self._lock = threading.Lock()
         self._watched: Instance | None = None
@@ -83,6 +81,16 @@ class Watch(Closing):
 
     def _new_timer(self) -> WatchdogTimer:
         return WatchdogTimer(self._rules.timeout_s, PERIOD_S, self._monitor.clock)
+
+    @property
+    def lost(self) -> str:
+        """Why it is lost; empty while it is not. A hold-up counts before the next look, too."""
+        self._check_schedule(self._monitor.unlooked_s)
+        return self._lost
+
+    def _check_schedule(self, unlooked_s: float) -> None:
+        if self._rules.strict and unlooked_s > self._rules.timeout_s:
+            self._lose(f'{self._rules.strict} was not scheduled for {unlooked_s:.1f} s')
 
     @property
     def silent_s(self) -> float:
@@ -107,19 +115,15 @@ class Watch(Closing):
 
     def look(self, unlooked_s: float) -> None:
         """Looks at the timer; `unlooked_s` is the time since the look before [s]."""
-        timeout_s = self._rules.timeout_s
-        if self._timer is None:
-            return
-        if self._rules.strict and unlooked_s > timeout_s:
-            self._lose(f'{self._rules.strict} was not scheduled for {unlooked_s:.1f} s')
-        elif self._timer.look():
-            self._lose(f'{self._who} sent no heartbeat for {timeout_s:g} s')
+        self._check_schedule(unlooked_s)
+        if self._timer is not None and self._timer.look():
+            self._lose(f'{self._who} sent no heartbeat for {self._rules.timeout_s:g} s')
 
     def _lose(self, reason: str) -> None:
         with self._lock:
-            if self.lost:
+            if self._lost:
                 return
-            self.lost = reason
+            self._lost = reason
         if self._rules.then is not None:
             threading.Thread(target=self._rules.then, args=(reason,), name='lost').start()
 

@@ -39,6 +39,7 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import actions as goal_sender
 from safegen_ros.ros import conversions
 from safegen_ros.search.solve import solve
+from safegen_ros.sync import boottime
 from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.site import bind, read_site
@@ -269,6 +270,24 @@ def test_a_code_of_a_function(code: ErrorCode) -> None:
 def test_a_code_of_the_stack(stack: Stack, code: ErrorCode) -> None:
     stack.server.fault = ''
     assert BY_STACK[code](stack) is code
+
+
+def test_an_approval_that_a_held_up_planner_reads_late_moves_nothing(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client and the operator were told meanwhile that nobody answers."""
+    approver = Approver(stack.client.node)
+    options = Options(strategy='search', approval=True, time_budget_s=1000.0)
+    goal = stack.client.start_run(THREE_TEXT, options=options)
+    pending = approver.wait(WAIT_S)
+    assert pending is not None
+    held_up_s = stack.planner.values['heartbeat_timeout'] + 1.0
+    monkeypatch.setattr(stack.planner.heartbeats, 'clock', lambda: boottime() + held_up_s)
+    approver.say(pending.digest, True, 'a test', '', WAIT_S)
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.PLANNING_CANCELED, result.error_msg
+    assert 'the planner was not scheduled for 61.' in result.error_msg
+    assert result.steps_done == 0
 
 
 def test_every_code_has_a_case() -> None:

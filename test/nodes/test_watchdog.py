@@ -113,6 +113,19 @@ def test_an_executor_that_was_not_scheduled_stops_when_it_wakes(
     assert set(world.stopped) == {f'the executor was not scheduled for {frozen_s:.1f} s'}
 
 
+def test_a_hold_up_counts_before_the_next_look_and_without_a_client(world: _World) -> None:
+    """What was queued meanwhile, such as an approval, may be read first."""
+    rules = Rules(timeout_s=TIMEOUT_S, optional=True, strict='the planner')
+    watch = Watch(world.monitor, 'the client', lambda each: GOAL in each.sent, rules)
+    world.monitor.look()
+    world.now += TIMEOUT_S
+    assert watch.lost == ''
+    world.now += 0.5
+    assert watch.lost == 'the planner was not scheduled for 4.5 s'
+    world.monitor.look()
+    assert watch.lost
+
+
 def test_an_executor_that_looks_rarely_and_in_time_goes_on(world: _World) -> None:
     world.begin()
     with world.dog.watching(GOAL, lambda: False):
