@@ -58,12 +58,6 @@ def test_numbers_are_read_back() -> None:
 
 
 @pytest.mark.parametrize('text', EVIL)
-def test_messages_refuse_what_steers(text: str) -> None:
-    assert hidden(f'never put b1 {text}').startswith('U+')
-    assert not hidden('never put b1 on b2\n\tä ☺\r\n')
-
-
-@pytest.mark.parametrize('text', EVIL)
 def test_no_error_message_steers(text: str) -> None:
     for error in (
         SafegenError(f'found {text}'),
