@@ -4,6 +4,18 @@
 
 Every code is mirrored by `safegen_msgs/msg/ErrorCode.msg`; the ranges are disjoint per concern, so
 that a client can tell from the number alone which part of the system refused.
+
+    SafegenError
+      BackendError
+      BringupError
+      Canceled
+      RobotError
+      TextError
+        PddlError
+          PddlErrors
+        PlanFormatError
+
+The rooms add subclasses of their own.
 """
 
 from __future__ import annotations
