@@ -3,9 +3,10 @@
 """Figures of this repository's structure, each with its limit and its aim.
 
 `.venv/bin/python scripts/house.py` prints the table and what lies behind it: the cycles, the
-`isinstance` calls and the class names that are used twice. `--json` prints the same for machines;
-`--run` also counts the files that a run enters, by run_files.py, which takes a minute.
-The exit status is 1 where a figure is above its limit. test/test_house.py asserts the limits.
+`isinstance` calls, the class names that are used twice and the code that is repeated. `--json`
+prints the same for machines; `--run` also counts the files that a run enters, by run_files.py,
+which takes a minute. The exit status is 1 where a figure is above its limit.
+test/test_house.py asserts the limits.
 
 The figures come from the syntax trees of the sources. Imports below `TYPE_CHECKING` do not count,
 imports in functions do; a module that is imported by its name in a string is not seen.
@@ -32,6 +33,8 @@ PACKAGE = 'safegen_ros'
 TASKS = f'{PACKAGE}.tasks'
 LONG = 400
 """Lines above which a source file is long."""
+BLOCK = 8
+"""Lines of code from which a repetition counts."""
 
 
 class Limit(NamedTuple):
@@ -45,7 +48,7 @@ LIMITS = {
     'source files': Limit(587, 400),
     'source lines': Limit(104_200, 76_000),
     'test files': Limit(396),
-    'test lines': Limit(57_700, 42_000),
+    'test lines': Limit(57_800, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
     'source files over 400 lines': Limit(10),
@@ -54,6 +57,7 @@ LIMITS = {
     'isinstance on a world outside tasks': Limit(1, 0),
     'modules imported by the planner node': Limit(155, 170),
     'class names used twice': Limit(37, 0),
+    'repeated blocks of code': Limit(8),
     'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(144, 70),
 }
@@ -93,6 +97,7 @@ class Source:
         self.lines = text.count('\n')
         self.tree = ast.parse(text, str(path))
         self.nodes = list(_at_run_time(self.tree))
+        self.code = list(_code(text, self.tree))
         self.imported: set[str] = set()
         self.bound: dict[str, str] = {}
         base = parts[:-1]
@@ -128,6 +133,19 @@ def _at_run_time(tree: ast.Module) -> Iterator[ast.AST]:
         else:
             yield node
             left += ast.iter_child_nodes(node)
+
+
+def _code(text: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The lines of a module without blank ones, comments and imports, each with its number."""
+    imports = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line and not line.startswith('#') and number not in imports:
+            yield number, line
 
 
 def import_graph(sources: Sequence[Source]) -> Graph:
@@ -231,6 +249,23 @@ def repeated_classes(sources: Sequence[Source]) -> list[str]:
     return [f'{name}: {" ".join(found[name])}' for name in sorted(found) if len(found[name]) > 1]
 
 
+def repeated_blocks(sources: Sequence[Source]) -> list[str]:
+    """Where runs of at least `BLOCK` equal lines of code begin, each with its places."""
+    found: dict[tuple[str, ...], list[tuple[Path, int, int]]] = defaultdict(list)
+    for each in sources:
+        for at in range(len(each.code) - BLOCK + 1):
+            lines = each.code[at : at + BLOCK]
+            place = (each.path.relative_to(ROOT), at, lines[0][0])
+            found[tuple(line for _, line in lines)].append(place)
+    groups = [places for places in found.values() if len(places) > 1]
+    known = {tuple((path, at) for path, at, _ in places) for places in groups}
+    return [
+        ' '.join(f'{path}:{line}' for path, _, line in places)
+        for places in groups
+        if tuple((path, at - 1) for path, at, _ in places) not in known  # not within a longer one
+    ]
+
+
 def planner_modules() -> int | None:
     """How many modules of the package the planner node imports; None without rclpy."""
     if importlib.util.find_spec('rclpy') is None:
@@ -276,13 +311,14 @@ def measure(planner: bool = True, run: bool = False) -> Report:
     packages = {each.name for each in sources if each.path.name == '__init__.py'}
     in_packages = package_cycles(graph, packages)
     checks, repeated = world_checks(sources), repeated_classes(sources)
+    blocks = repeated_blocks(sources)
     long = sorted((each for each in sources if each.lines > LONG), key=lambda each: -each.lines)
     values = (
         len(sources), sum(each.lines for each in sources),
         len(tests), sum(path.read_text(encoding='utf-8').count('\n') for path in tests),
         median(each.lines for each in sources), max(each.lines for each in sources), len(long),
         sum(map(len, in_files)), sum(map(len, in_packages)), len(checks),
-        planner_modules() if planner else None, len(repeated), models_mb(),
+        planner_modules() if planner else None, len(repeated), len(blocks), models_mb(),
         int(entered[-1].split()[-2]) if run else None,
     )  # fmt: skip
     details = {
@@ -291,6 +327,7 @@ def measure(planner: bool = True, run: bool = False) -> Report:
         'packages in import cycles': _separated(in_packages),
         'isinstance on a world outside tasks': checks,
         'class names used twice': repeated,
+        'repeated blocks of code': blocks,
         'files entered by one run': entered,
     }
     return Report(dict(zip(LIMITS, values, strict=True)), details)

@@ -43,6 +43,8 @@ FILES = {
     'd/e.py': 'import safegen_ros.f\nclass C: ...\n',
     'd/g.py': 'from safegen_ros.tasks import lamps as l\nx = isinstance(1, int | l.Dimmed)\n',
     'f.py': 'from safegen_ros.d.g import x\n',
+    'h.py': (lines := ''.join(f'y = {number}\n' for number in range(9))),
+    'd/h.py': f'import json\n\n{lines}',
 }
 
 
@@ -53,8 +55,8 @@ def test_what_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     report = house.measure(planner=False)
-    assert report.figures['source files'] == 9
-    assert report.figures['source lines'] == 15
+    assert report.figures['source files'] == 11
+    assert report.figures['source lines'] == 35
     assert report.details['files in import cycles'][1:] == [
         '  safegen_ros.a -> safegen_ros.b',
         '  safegen_ros.b -> safegen_ros.a',
@@ -67,4 +69,5 @@ def test_what_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         'safegen_ros/d/g.py:2: lamps.Dimmed'
     ]
     assert report.details['class names used twice'] == ['C: c d.e']
+    assert report.details['repeated blocks of code'] == ['safegen_ros/d/h.py:3 safegen_ros/h.py:1']
     assert report.figures['MB of tracked models'] is None
