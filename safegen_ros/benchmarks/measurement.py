@@ -107,12 +107,14 @@ class Report:
         settings: what it was asked, the seed among it.
         measurements: the figures, in order.
         details: what else is worth keeping, plain values for JSON.
+        verb: that takes it, where it is not `bench` with its name.
     """
 
     benchmark: str
     settings: Mapping[str, Any]
     measurements: tuple[Measurement, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
+    verb: str = ''
 
     def write(self, folder: Path) -> None:
         """Writes `<benchmark>.json` and `<benchmark>.csv`."""
@@ -144,7 +146,7 @@ class Report:
             )
             for m in self.measurements
         ]  # fmt: skip
-        title = f'safegen bench {self.benchmark} ({asked})'
+        title = f'safegen {self.verb or "bench " + self.benchmark} ({asked})'
         console.print(table(title, ('measured',), ('figure', 'target', 'reached'), rows))
         console.print(f'on {this_machine()}', markup=False, highlight=False, soft_wrap=True)
 

@@ -50,11 +50,18 @@ def draw_comparison(comparison: Comparison, folder: Path) -> Path:
     handles, labels = _legend(figure.axes)
     figure.legend(handles, labels, loc='outside lower center', ncols=6, fontsize=8)
     figure.suptitle(comparison.title, fontsize=10)
-    path = folder / f'{comparison.name}.png'
+    return save(figure, folder / f'{comparison.name}.png')
+
+
+def save(figure: Any, path: Path, dpi: int = 110) -> Path:
+    """Writes a figure of matplotlib, the same bytes for the same figure; returns the path.
+
+    Raises:
+        DatasetError: the file cannot be written.
+    """
     with writing(path):
-        folder.mkdir(parents=True, exist_ok=True)
-        # Without the version of the library, so that the same figures give the same bytes.
-        figure.savefig(path, dpi=110, metadata={'Software': None})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=dpi, metadata={'Software': None})  # not the library's version
     return path
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, app
 from safegen_ros.paths import data_path, runs_dir
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
     from safegen_ros.benchmarks.pddl3.figure6 import Side
@@ -59,14 +59,15 @@ def figure6(
 
 
 def _table(sides: tuple[Side, Side]) -> Table:
-    table = Table(title='Two plans for one goal, on the physics of the twin')
-    for head in ('plan', 'steps', 'validator', 'twin', 'unexpected contact', 'arm [s]', 'speed'):
-        table.add_column(head)
-    for side in sides:
-        went = side.rehearsal
-        table.add_row(
-            side.title, str(len(side.plan)), side.verdict.category.name, went.verdict.category.name,
-            side.hits[0] if side.hits else 'none', f'{went.simulated_s:.1f}',
-            f'{went.simulated_s / went.wall_s:.0f} x',
-        )  # fmt: skip
-    return table
+    rows = [
+        (
+            side.title, side.verdict.category.name, side.rehearsal.verdict.category.name,
+            side.hits[0] if side.hits else 'none', str(len(side.plan)),
+            f'{side.rehearsal.simulated_s:.1f}',
+            f'{side.rehearsal.simulated_s / side.rehearsal.wall_s:.0f} x',
+        )
+        for side in sides
+    ]  # fmt: skip
+    words = ('plan', 'validator', 'twin', 'unexpected contact')
+    title = 'Two plans for one goal, on the physics of the twin'
+    return table(title, words, ('steps', 'arm [s]', 'speed'), rows)

@@ -224,19 +224,9 @@ def speed(
     steps: Annotated[int, typer.Option(min=1000, help='of the world')] = 20_000, seed: Seed = 0
 ) -> None:
     """Print how fast the world is, and a sweep over the 25 tasks."""
-    from safegen_ros.benchmarks.household.speed import measure_speed
+    from safegen_ros.benchmarks.household.speed import measure
 
-    found = measure_speed(steps, seed)
-    console = Console()
-    _say(
-        console,
-        f'{found.steps_per_s:,.0f} steps of the world per second, {found.done_per_s:,.0f} of them '
-        'not refused',
-    )
-    _say(
-        console,
-        f'{found.sweep_s:.1f} s for the 25 tasks by the oracle, {found.actions:.1f} actions each',
-    )
+    measure(steps, seed).print(Console())
 
 
 def _options(

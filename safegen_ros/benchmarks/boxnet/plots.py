@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.failures import writing
+from safegen_ros.benchmarks.plots import save
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
@@ -71,9 +71,7 @@ def _draw(task: Task, panels: list[tuple[State, Step, Fault | None, str]], path:
         axes = figure.add_subplot(rows, columns, place, xlim=view[0], ylim=view[1])
         _panel(axes, task, state, step, fault)
         axes.set_title(title, fontsize=8)
-    with writing(path):
-        # Without the version of the library, so that the same steps give the same bytes.
-        figure.savefig(path, dpi=110, metadata={'Software': None})
+    save(figure, path)
 
 
 def _view(

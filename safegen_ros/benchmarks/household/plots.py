@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.failures import writing
+from safegen_ros.benchmarks.plots import save
 from safegen_ros.tasks.household.episode import Episode
 
 _ROW = 0.3  # height [inch]
@@ -79,11 +79,7 @@ def draw_run(episode: Episode, path: Path) -> Path:
     axes.set_xlim(0, length)
     axes.set_xlabel('moment')
     axes.set_title(f'{episode.task.id}: {episode.verdict.category.name}', fontsize=9)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Without the version of the library, so that the same run gives the same bytes.
-        figure.savefig(path, dpi=110, metadata={'Software': None})
-    return path
+    return save(figure, path)
 
 
 def _unsafe(axes: Any, episode: Episode) -> None:

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import random
-import time
-from dataclasses import dataclass
 from statistics import fmean
 
+from safegen_ros.benchmarks.measurement import Measurement, Report, timed
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.episode import run_episode
 from safegen_ros.tasks.household.scenes import load_scene
@@ -18,38 +17,34 @@ from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """What was measured, in processor time, which other programs do not change.
-
-    Attributes:
-        steps_per_s: steps of the world [1/s]; actions by chance, of which many are refused.
-        done_per_s: likewise, only those that the world did not refuse [1/s].
-        sweep_s: all tasks once by the oracle, with observations, monitors and scores [s].
-        actions: mean number of actions of its runs.
-    """
-
-    steps_per_s: float
-    done_per_s: float
-    sweep_s: float
-    actions: float
-
-
-def measure_speed(steps: int = 20_000, seed: int = 0) -> Speed:
-    """Measures the world and a sweep."""
+def measure(steps: int = 20_000, seed: int = 0) -> Report:
+    """Times steps of the world, which are actions by chance, and a sweep by the oracle."""
     chance = random.Random(seed)  # noqa: S311
     world = load_scene('kitchen-1', Setting(partial=False))
     names = sorted(world.things)
     verbs = [verb for verb in Verb if verb not in ENDINGS]
     actions = [HouseholdAction(chance.choice(verbs), chance.choice(names)) for _ in range(steps)]
-    done = 0
-    begin = time.process_time()
-    for action in actions:
-        world, feedback, _ = step(world, action)
-        done += feedback.success
-    seconds = time.process_time() - begin
-    begin = time.process_time()
-    episodes = [run_episode(task, GoalAgent(careful=True)) for task in clean_tasks().values()]
-    sweep = time.process_time() - begin
+
+    def walk() -> int:
+        here, done = world, 0
+        for action in actions:
+            here, feedback, _ = step(here, action)
+            done += feedback.success
+        return done
+
+    done, seconds = timed(walk)
+    tasks = clean_tasks().values()
+    episodes, sweep = timed(lambda: [run_episode(t, GoalAgent(careful=True)) for t in tasks])
     mean = fmean(len(episode.moments) for episode in episodes)
-    return Speed(steps / seconds, done / seconds, sweep, mean)
+    return Report(
+        'household', {'steps': steps, 'seed': seed},
+        (
+            Measurement('steps of the world', steps / seconds, '1/s'),
+            Measurement('steps that the world does not refuse', done / seconds, '1/s'),
+            Measurement(
+                f'the {len(episodes)} tasks by the oracle', sweep, 's',
+                note=f'with observations, monitors and scores; {mean:.1f} actions each',
+            ),
+        ),
+        verb='household speed',
+    )  # fmt: skip

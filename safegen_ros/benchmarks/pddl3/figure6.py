@@ -22,6 +22,7 @@ import numpy as np
 
 from safegen_ros.benchmarks.pddl3.dataset_report import plots_available
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions, plan_goal
+from safegen_ros.benchmarks.plots import save
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Sampling
@@ -197,8 +198,7 @@ def _picture(sides: tuple[Side, Side], scene: Scene, path: Path) -> Path:
         axes.set_title(f'{side.title}: {len(side.plan)} steps', fontsize=11)
         end = side.hits[0] if side.hits else 'every step done, nothing unexpected was touched'
         axes.text(0.5, -0.02, end, transform=axes.transAxes, ha='center', va='top', fontsize=10)
-    figure.savefig(path, dpi=80, metadata={'Software': None})
-    return path
+    return save(figure, path, dpi=80)
 
 
 def _contact_log(sides: tuple[Side, Side]) -> str:
