@@ -249,6 +249,6 @@ def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bo
 
 def _show(folder: Path, console: Console) -> None:
     from safegen_ros.benchmarks.planetarium.score import print_statistics
-    from safegen_ros.datasets.planetarium.statistics import load_statistics
+    from safegen_ros.datasets.planetarium.build import load_statistics
 
     print_statistics(load_statistics(folder), console)

@@ -9,14 +9,16 @@ its description is understood to mean the problem.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import read_row
-from safegen_ros.datasets.manifest import STATISTICS, check_files
+from safegen_ros.datasets.manifest import STATISTICS, check_files, read_statistics
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
@@ -33,7 +35,6 @@ from safegen_ros.datasets.planetarium.recipe import (
     load_recipe,
     plan_items,
 )
-from safegen_ros.datasets.planetarium.statistics import Statistics
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
@@ -42,6 +43,8 @@ from safegen_ros.tasks.planetarium.description_parser import DescriptionError, p
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.planner import find_plan
+
+_COUNTED = ('split', 'abstraction', 'size', 'placeholder', 'fold', 'task')
 
 
 def check_description(text: str, problem: Problem, placeholder: bool) -> None:
@@ -160,10 +163,31 @@ def _blocks(recipe: Recipe) -> dict[str, list[tuple[Recipe, list[Item]]]]:
 
 
 def _statistics(lines: Iterator[tuple[str, str]]) -> dict[str, str]:
-    statistics = Statistics()
+    """The file that counts the rows of each domain by each of `_COUNTED`."""
+    counts = {domain: {name: Counter[str]() for name in _COUNTED} for domain in kits()}
     for line, place in lines:
-        statistics.add(read_row(Pair, json.loads(line), place))
-    return {STATISTICS: statistics.to_json()}
+        pair = read_row(Pair, json.loads(line), place)
+        values = {**asdict(pair), 'task': f'{pair.start}_to_{pair.goal}'}
+        for name in _COUNTED:
+            counts[pair.domain][name][str(values[name])] += 1
+    sorted_counts = {
+        domain: {name: dict(sorted(found.items())) for name, found in of_domain.items()}
+        for domain, of_domain in counts.items()
+        if of_domain['split']
+    }
+    return {STATISTICS: json.dumps(sorted_counts, indent=1) + '\n'}
+
+
+def load_statistics(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """The values of the statistics of a dataset.
+
+    Raises:
+        DatasetError: there are none, or they are unreadable.
+    """
+    values = read_statistics(folder)
+    if any(set(v) != set(_COUNTED) for v in values.values()):
+        raise DatasetError(f'{folder / STATISTICS}: holds no statistics: build the dataset again')
+    return values
 
 
 build = Builder(

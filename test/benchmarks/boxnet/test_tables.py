@@ -22,6 +22,7 @@ from safegen_ros.benchmarks.boxnet.tables import (
     stages_to_ask,
     tables,
 )
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE
 from safegen_ros.datasets.boxnet.recipe import Block, Split
@@ -80,10 +81,6 @@ def study(tmp_path: Path) -> BoxnetStudy:
     return BoxnetStudy(tmp_path, tmp_path / 'runs', Sampling(seed=0), trials=2, rows=0, at_once=2)
 
 
-def ignore(what: str, done: int, total: int) -> None:
-    del what, done, total
-
-
 @pytest.mark.parametrize(
     ('served', 'besides'),
     [
@@ -116,7 +113,7 @@ def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: BoxnetSt
         Asked('mini', Right(), style, MEASURED),
         Asked(UNTRAINED, ScriptedPlanner(lambda *_: 'so so'), style, {SPLITS[0]: ('plain',)}),
     ]
-    every, by_objects = tables(models, study, 'DATA', ('a fact',), ignore)
+    every, by_objects = tables(models, study, 'DATA', ('a fact',), silent)
     success = {(line.group, line.case, line.whose): line.figures.success for line in every.lines}
     for split in SPLITS[:-1]:
         assert success[split, 'FULLPLAN, plain', 'mini'] == 0
@@ -142,7 +139,7 @@ def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: BoxnetSt
 def test_runs_that_are_kept_are_not_made_again(study: BoxnetStudy) -> None:
     backend = Right()
     models = [Asked('mini', backend, MapStyle({*KNOWN, 'next'}), MEASURED)]
-    before = tables(models, study, 'DATA', (), ignore)
+    before = tables(models, study, 'DATA', (), silent)
     asked = len(backend.asked)
-    assert tables(models, study, 'DATA', (), ignore)[0].lines == before[0].lines
+    assert tables(models, study, 'DATA', (), silent)[0].lines == before[0].lines
     assert len(backend.asked) == asked

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.boxnet.build import build, check
 from safegen_ros.datasets.boxnet.recipe import Recipe, blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import read_rows
@@ -36,14 +37,10 @@ def workers() -> Iterator[Workers]:
         yield found
 
 
-def ignore(what: str, done: int, total: int) -> None:
-    del what, done, total
-
-
 @pytest.fixture(scope='module')
 def built(tmp_path_factory: pytest.TempPathFactory, workers: Workers) -> Path:
     out = tmp_path_factory.mktemp('boxnet') / 'out'
-    assert build(out, small(), workers, ignore)
+    assert build(out, small(), workers, silent)
     return out
 
 
@@ -60,7 +57,7 @@ def test_the_recipe_of_the_paper_has_its_sizes() -> None:
 def test_a_dataset_is_built_again_bit_for_bit_after_a_kill(
     built: Path, tmp_path: Path, workers: Workers
 ) -> None:
-    assert not build(built, small(), workers, ignore)
+    assert not build(built, small(), workers, silent)
     count = 0
 
     def killed(what: str, done: int, total: int) -> None:
@@ -76,7 +73,7 @@ def test_a_dataset_is_built_again_bit_for_bit_after_a_kill(
     counting = Workers(
         1, lambda function, *given: made.append(given) or workers.submit(function, *given)
     )
-    assert build(out, small(), counting, ignore)
+    assert build(out, small(), counting, silent)
     total = sum(len(list(blocks(split))) for split in small().splits)
     assert 0 < len(made) < total
     assert (out / MANIFEST).read_bytes() == (built / MANIFEST).read_bytes()
@@ -88,7 +85,7 @@ def test_the_bytes_are_those_of_earlier_releases(built: Path) -> None:
 
 
 def test_rows_hold_plans_and_proofs(built: Path, workers: Workers) -> None:
-    assert check(built, workers, ignore) >= 20
+    assert check(built, workers, silent) >= 20
     test = list(read_rows(built / 'test.jsonl'))
     assert all(row.plan for row in test)
     assert any(row.paper_steps for row in test)
@@ -122,12 +119,12 @@ def test_a_row_that_is_not_what_it_promises_is_found(
             (spoilt / path.name).write_bytes(path.read_bytes())
     (spoilt / 'test.jsonl').write_text(lines)
     with pytest.raises(DatasetError, match='is not what the manifest says'):
-        check(spoilt, workers, ignore)
+        check(spoilt, workers, silent)
     manifest = json.loads((spoilt / MANIFEST).read_text())
     manifest['files']['test.jsonl'] = sha256(lines.encode()).hexdigest()
     (spoilt / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(DatasetError, match=words):
-        check(spoilt, workers, ignore)
+        check(spoilt, workers, silent)
 
 
 @pytest.mark.parametrize(

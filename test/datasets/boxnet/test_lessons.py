@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.boxnet.build import build
 from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, is_held_out, tasks
 from safegen_ros.datasets.boxnet.lessons import LessonRecipe, load_lessons, write_lessons
@@ -48,10 +49,6 @@ def planned(task: Task) -> Plan:
 def workers() -> Iterator[Workers]:
     with local_workers(1) as found:
         yield found
-
-
-def ignore(what: str, done: int, total: int) -> None:
-    del what, done, total
 
 
 def few() -> LessonRecipe:
@@ -136,7 +133,7 @@ def test_a_step_that_brings_nothing_closer_earns_its_form_alone() -> None:
 
 
 def test_lessons_are_right_and_none_is_a_test_task(tmp_path: Path, workers: Workers) -> None:
-    count = write_lessons(tmp_path / 'a', few(), workers, ignore)
+    count = write_lessons(tmp_path / 'a', few(), workers, silent)
     train, test = (lines(tmp_path / 'a' / f'{name}.jsonl') for name in ('train', 'test'))
     assert (len(train) + len(test), bool(test)) == (count, True)
     assert {row['group'] for row in train} == {'full', 'next', 'refusal'}
@@ -144,7 +141,7 @@ def test_lessons_are_right_and_none_is_a_test_task(tmp_path: Path, workers: Work
         assert word_reward(row['task'], row['completion']) == pytest.approx(1.1), row
     starts = [row for row in train if row['group'] == 'full' and row['task']['steps']]
     assert len({row['prompt'] for row in starts}) > len(starts) / 2
-    write_lessons(tmp_path / 'b', few(), workers, ignore)
+    write_lessons(tmp_path / 'b', few(), workers, silent)
     for name in ('train', 'test'):
         made = [(tmp_path / folder / f'{name}.jsonl').read_bytes() for folder in 'ab']
         assert made[0] == made[1]
@@ -180,7 +177,7 @@ def test_a_dataset_becomes_prompts_thoughts_and_answers(tmp_path: Path, workers:
         for s in recipe.splits
         if s.name in ('train', 'test', 'train_unsolvable')
     )
-    build(tmp_path / 'd', replace(recipe, splits=tuple(small)), workers, ignore)
+    build(tmp_path / 'd', replace(recipe, splits=tuple(small)), workers, silent)
     found = {each.name: each for each in write_traces(tmp_path / 'd')}
     assert found['traces/full/train.jsonl'].count == 6
     assert found['traces/full/test.jsonl'].count == 3

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.builder import WORK
 from safegen_ros.datasets.failures import DatasetError, RecipeError
-from safegen_ros.datasets.planetarium.build import build, check
+from safegen_ros.datasets.planetarium.build import build, check, load_statistics
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
 from safegen_ros.datasets.planetarium.recipe import (
     PAPER,
@@ -24,7 +25,6 @@ from safegen_ros.datasets.planetarium.recipe import (
     recipe_of,
     scaled,
 )
-from safegen_ros.datasets.planetarium.statistics import load_statistics
 from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.paths import data_path
 
@@ -36,10 +36,6 @@ SMALL = Recipe(
     },
     block_size=5,
 )
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 @pytest.fixture(scope='module')
