@@ -61,7 +61,7 @@ def calibrate(
 
     source = scene or default_scene_path()
     nominal = load_scene(source)
-    arm: Arm = _twin(nominal) if dry_run else _real(argument_values(arguments or ()))
+    arm: Arm = _twin(nominal) if dry_run else _real(nominal, argument_values(arguments or ()))
     try:
         table, blocks = _touches(arm, nominal)
     finally:
@@ -165,13 +165,13 @@ def _twin(scene: Scene) -> MujocoTwin:
     return MujocoTwin(scene, {slot.name: scene.slot_pose(slot) for slot in scene.slots})
 
 
-def _real(values: dict[str, str]) -> Arm:
+def _real(scene: Scene, values: dict[str, str]) -> Arm:
     from safegen_ros.robot.cell.real import connect_arm
     from safegen_ros.robot.cell.settings import ArmSettings, settings_of
 
     specs = {spec.name: spec for spec in node_specs('mycobot', values)}
     settings = settings_of(ArmSettings, parameters(specs['executor']))
-    arm = connect_arm(settings, lambda sample: None)
+    arm = connect_arm(settings, scene.arm, lambda sample: None)
     try:
         _release(arm)
     except BaseException:

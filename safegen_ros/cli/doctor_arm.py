@@ -92,10 +92,13 @@ class _Arm:
     def connected(self) -> str:
         """Connects as the executor does: power, servos and error code are looked at."""
         from safegen_ros.robot.cell.real import connect_arm
+        from safegen_ros.robot.scene import load_scene
 
         if not self._answers:
             raise NotTried('there is no way to it')
-        self._arm = connect_arm(self._settings, lambda sample: None)
+        self._arm = connect_arm(
+            self._settings, load_scene(self._scene_file).arm, lambda sample: None
+        )
         self._arm.rearm()
         return f'ready, over {self._settings.transport}'
 

@@ -71,7 +71,7 @@ class RealArm:
         self._perception = self._open_perception(values) if perceived else None
         cell = MyCobotCell(
             scene,
-            lambda tell: connect_arm(settings, tell),
+            lambda tell: connect_arm(settings, scene.arm, tell),
             perception=self._perception,
             sample=sample,
         )

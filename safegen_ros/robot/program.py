@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import Arm, ContactPair
-from safegen_ros.robot.arms.model import Joints, check_speed
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
 from safegen_ros.robot.strict_json import FieldError, Fields, read_object
 from safegen_ros.sync import Closing
 
@@ -73,20 +72,21 @@ ProgramStep = Move | ToolSwitch | Wait
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Steps in their order, every one within the limits.
+    """Steps in their order, every one within the limits of an arm.
 
     Raises:
         RobotError: a step is not; `LIMIT_VIOLATION` for a move.
     """
 
     steps: tuple[ProgramStep, ...]
+    arm: ArmModel
 
     def __post_init__(self) -> None:
         if len(self.steps) > MAX_STEPS:
             raise RobotError(f'a program of {len(self.steps)} steps: at most {MAX_STEPS} are taken')
         for index, step in enumerate(self.steps):
             try:
-                _check(step)
+                _check(step, self.arm)
             except RobotError as error:
                 raise RobotError(f'step {index + 1}: {error.message}', error.code) from error
 
@@ -103,8 +103,8 @@ class Program:
         return json.dumps({'version': VERSION, 'steps': steps}).encode('ascii')
 
 
-def parse_program(data: bytes) -> Program:
-    """Reads a program.
+def parse_program(data: bytes, arm: ArmModel) -> Program:
+    """Reads a program for an arm.
 
     Raises:
         RobotError: it is not JSON as `Program.to_json` writes it, too long, or a step is outside
@@ -119,7 +119,7 @@ def parse_program(data: bytes) -> Program:
         fields.end()
     except FieldError as error:
         raise RobotError(f'the program: {error}: nothing of it is carried out') from error
-    return Program(steps)
+    return Program(steps, arm)
 
 
 def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
@@ -137,7 +137,8 @@ def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda c
 class Recorder(Closing, Arm):
     """An arm that arrives at once and writes down what it is told."""
 
-    def __init__(self, joints: Joints, tool_on: bool) -> None:
+    def __init__(self, joints: Joints, tool_on: bool, model: ArmModel) -> None:
+        self._model = model
         self._joints = np.array(joints, dtype=np.float64)
         self._tool_on = tool_on
         self._steps: list[ProgramStep] = []
@@ -145,7 +146,7 @@ class Recorder(Closing, Arm):
     @property
     def program(self) -> Program:
         """All that was told so far."""
-        return Program(tuple(self._steps))
+        return Program(tuple(self._steps), self._model)
 
     def joint_positions(self) -> Joints:
         """The last target, shape (6,) [rad]."""
@@ -153,7 +154,7 @@ class Recorder(Closing, Arm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Writes a move down; see `Arm.move_joints`."""
-        self._joints = MYCOBOT_280.check_joints(target)
+        self._joints = self._model.check_joints(target)
         joints = tuple(float(each) for each in self._joints)
         self._steps.append(Move(joints, check_speed(speed)))
 
@@ -189,9 +190,9 @@ class Recorder(Closing, Arm):
         """Nothing is held."""
 
 
-def _check(step: ProgramStep) -> None:
+def _check(step: ProgramStep, arm: ArmModel) -> None:
     if isinstance(step, Move):
-        MYCOBOT_280.check_joints(step.target)
+        arm.check_joints(step.target)
         check_speed(step.speed)
     elif isinstance(step, Wait) and not (
         math.isfinite(step.seconds) and 0.0 <= step.seconds <= MAX_WAIT

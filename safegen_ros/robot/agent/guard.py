@@ -23,7 +23,6 @@ from dataclasses import asdict
 from types import FrameType
 
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, ArmPort, SerialPort, port_of
-from safegen_ros.robot.mycobot.frames import Command, Frame
 from safegen_ros.robot.strict_json import read_object
 from safegen_ros.sync import Deadline
 
@@ -41,9 +40,9 @@ END_S = 8.0
 ALIVE = b'\n'
 
 
-def taken(port: ArmPort) -> bytes:
-    """The line that tells that the watched process has this port."""
-    return json.dumps(asdict(port)).encode('ascii') + b'\n'
+def taken(port: ArmPort, stop: bytes) -> bytes:
+    """The line that tells that the watched process has this port, and what makes the arm hold."""
+    return json.dumps({**asdict(port), 'stop': stop.hex()}).encode('ascii') + b'\n'
 
 
 def released() -> bytes:
@@ -71,6 +70,7 @@ class Guard:
         os.set_blocking(self._end, False)
         self._told_at: float | None = None
         self._port: ArmPort | None = None
+        self._stop = b''
         module = [sys.executable, '-m', 'safegen_ros.robot.agent.serve']
         # A session of its own: what a terminal sends to its processes comes here only.
         self._process = subprocess.Popen(
@@ -92,7 +92,7 @@ class Guard:
         status = self._process.wait()
         if self._port is not None:
             try:
-                hold(self._port)
+                hold(self._port, self._stop)
             except OSError as error:
                 _say(f'the arm may still move, and cannot be told to hold: {error}: cut its power')
                 return 1
@@ -117,7 +117,7 @@ class Guard:
                 heard.restart()
                 *lines, rest = (rest + data).split(b'\n')
                 for line in filter(None, lines):
-                    self._port = None if line == b'null' else port_of(read_object(line))
+                    self._take(line)
                 if isinstance(self._port, SerialPort):
                     import serial  # noqa: F401 (so that it is there at once when it is needed)
             hangs = self._port is not None and (held_up or heard.over)
@@ -126,21 +126,28 @@ class Guard:
                 self._process.kill()
                 return
 
+    def _take(self, line: bytes) -> None:
+        if line == b'null':
+            self._port = None
+            return
+        fields = read_object(line)
+        self._stop, self._port = bytes.fromhex(fields.text('stop')), port_of(fields)
+
     def _tell(self, number: int, frame: FrameType | None) -> None:
         if self._told_at is None:
             self._told_at = time.monotonic()
             os.close(self._end)
 
 
-def hold(port: ArmPort) -> None:
-    """Sends the firmware on a port the stop, which makes it hold where it is.
+def hold(port: ArmPort, stop: bytes) -> None:
+    """Sends the firmware on a port its stop, which makes it hold where it is.
 
     More than once: the dead process may have left half a frame, and what follows is taken for the
     rest of it.
     """
     with _opened(port) as write:
         for _ in range(_STOPS):
-            write(Frame(Command.STOP).encode())
+            write(stop)
             time.sleep(_STOP_PAUSE_S)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from safegen_ros.robot.strict_json import FieldError, Fields, NotJsonError, read_object
 
-VERSION = 2
+VERSION = 3
 #: Longest line, its end included [bytes]: a motion program is one, with the longest text.
 MAX_LINE = 1 << 18
 #: Both sides send a heartbeat this often [s].
@@ -112,7 +112,6 @@ class Ask:
 
 Request = Open | Beat | Run | Switch | Ask
 ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
-ARMS = ('mycobot', 'twin')
 TOOLS = ('gpio-pump', 'basic-pump', 'gripper')
 
 
@@ -151,8 +150,6 @@ def _request(op: str, number: int, fields: Fields) -> Request:
         return Ask(number, op)
     if op == 'open':
         arm, tool = fields.text('arm'), fields.text('tool')
-        if arm not in ARMS:
-            raise fields.fail('arm', f'must be one of {" ".join(ARMS)}')
         if tool not in TOOLS:
             raise fields.fail('tool', f'must be one of {" ".join(TOOLS)}')
         return Open(number, arm, port_of(fields), tool)

@@ -10,14 +10,18 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.agent import guard
 from safegen_ros.robot.agent.messages import Open, SerialPort
 from safegen_ros.robot.agent.session import Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
+from safegen_ros.robot.arms.model import ArmModel
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import effector_of
+from safegen_ros.robot.mycobot.frames import STOP
 from safegen_ros.robot.mycobot.link import open_serial, open_tcp
 from safegen_ros.robot.mycobot.owner import Robot
 
@@ -29,6 +33,13 @@ PORT_PATIENCE_S = 8.0
 Tell = Callable[[bytes], None]
 
 
+class Driver(NamedTuple):
+    """A kind of arm that a client may ask for, and what opens it, which may raise `RobotError`."""
+
+    model: ArmModel
+    open: Callable[[Open, Sampler, Tell], Arm]
+
+
 def _open_mycobot(request: Open, sample: Sampler, tell: Tell) -> Arm:
     effector, at = effector_of(request.tool), request.at
     robot: Robot
@@ -37,7 +48,7 @@ def _open_mycobot(request: Open, sample: Sampler, tell: Tell) -> Arm:
     else:
         robot = open_tcp(at.host, at.tcp_port)
     # Not before it is ours: the guard of a process that dies waiting must not stop another's arm.
-    tell(guard.taken(at))
+    tell(guard.taken(at, STOP))
     try:
         return MyCobot(robot, effector, sample=sample)
     except BaseException:
@@ -55,8 +66,10 @@ def _open_twin(request: Open, sample: Sampler, tell: Tell) -> Arm:
     return MujocoTwin(load_scene(), real_time_factor=1.0, sample=sample)
 
 
-#: How each arm of `messages.ARMS` is opened; each may raise `RobotError`.
-OPENERS = {'mycobot': _open_mycobot, 'twin': _open_twin}
+DRIVERS = {
+    MYCOBOT_280.driver: Driver(MYCOBOT_280, _open_mycobot),
+    'twin': Driver(MYCOBOT_280, _open_twin),
+}
 
 
 def serve(news: int, end: int, link_timeout_s: float) -> int:
@@ -75,7 +88,8 @@ def serve(news: int, end: int, link_timeout_s: float) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     session = Session(
         Link(sys.stdin.fileno(), sink, end),
-        lambda request, sample: OPENERS[request.arm](request, sample, tell),
+        lambda request, sample: DRIVERS[request.arm].open(request, sample, tell),
+        {name: driver.model for name, driver in DRIVERS.items()},
         link_timeout_s=link_timeout_s,
         alive=lambda: tell(guard.ALIVE),
     )

@@ -13,7 +13,7 @@ import hashlib
 import os
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from safegen_ros.robot.agent.messages import (
     Switch,
 )
 from safegen_ros.robot.arm import Arm, Sample
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.model import ArmModel
 from safegen_ros.robot.program import carry_out, parse_program
 from safegen_ros.sync import Deadline
 
@@ -76,6 +76,7 @@ class Session:
     Args:
         link: where it is.
         open_arm: opens what the client asks for, which tells its readings; may raise.
+        models: the arms that it may ask for.
         link_timeout_s: silence after which the arm is held [s]; also when it was this process that
             did not run for so long.
         alive: called again and again by the thread that watches the link.
@@ -88,12 +89,15 @@ class Session:
         self,
         link: Link,
         open_arm: Callable[[Open, Sampler], Arm],
+        models: Mapping[str, ArmModel],
         *,
         link_timeout_s: float = messages.LINK_TIMEOUT_S,
         alive: Callable[[], None] = lambda: None,
     ) -> None:
         self._link = link
         self._open_arm = open_arm
+        self._models = models
+        self._kind = ''
         self._timeout = link_timeout_s
         self._watched = Deadline(link_timeout_s)
         self._alive = alive
@@ -115,7 +119,7 @@ class Session:
             {
                 'event': 'hello',
                 'version': messages.VERSION,
-                'limits': MYCOBOT_280.bounds.tolist(),
+                'limits': {name: arm.bounds.tolist() for name, arm in self._models.items()},
             }
         )
         reason = 'the agent has failed'
@@ -191,10 +195,14 @@ class Session:
             self._writer.refuse(error)
 
     def _open(self, request: Open) -> None:
+        if request.arm not in self._models:
+            known = ' '.join(self._models)
+            raise AgentError('bad_field', f'arm: must be one of {known}')
         if self._arm is not None or self._motion.busy:
             raise AgentError('already_open', 'the arm is open: close the session to open another')
 
         def work() -> None:
+            self._kind = request.arm
             arm = self._open_arm(request, self._sample)
             with self._lock:
                 stop, close = self._stop_first, self._ending
@@ -247,7 +255,7 @@ class Session:
         data = request.program.encode('utf-8')
         if hashlib.sha256(data).hexdigest() != request.sha256:
             raise AgentError('digest_mismatch', 'the program is not what was meant: send it again')
-        program = parse_program(data)
+        program = parse_program(data, self._models[self._kind])
 
         def done(count: int) -> None:
             self._writer.say({'event': 'step', 'id': request.id, 'done': count})

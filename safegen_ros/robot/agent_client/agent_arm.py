@@ -24,7 +24,7 @@ from safegen_ros.robot.agent.messages import ArmPort
 from safegen_ros.robot.agent_client.agent_link import AgentLink
 from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 from safegen_ros.robot.arm import ContactPair, Sample
-from safegen_ros.robot.arms.model import Joints, check_speed
+from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
@@ -51,8 +51,6 @@ STOP_TIMEOUT_S = 0.5
 #: But never longer than this [s]: whoever has called stop must hear in time whether the arm has
 #: confirmed it, and the agent holds it by itself once the link is dead.
 LONGEST_STOP_S = 2.0
-#: No joint can be read farther from 0 [rad].
-_FARTHEST = float(np.abs(MYCOBOT_280.bounds).max()) + LIMIT_MARGIN
 #: Fingers are measured this far beyond their way [m].
 _SLACK_M = 0.005
 #: Longest time of one step beside what it waits [s]; the arm's driver has shorter ones.
@@ -66,12 +64,14 @@ class RemoteArm:
     Attributes:
         at: its port, as the computer of the agent sees it.
         tool: 'gpio-pump' at the pins of a Pi, 'basic-pump' at those of an M5 base, or 'gripper'.
-        arm: 'mycobot', or 'twin' to try the connection out where there is no arm.
+        model: its description.
+        twin: whether a twin answers in its place, to try the connection out where there is no arm.
     """
 
     at: ArmPort
     tool: str = 'basic-pump'
-    arm: str = 'mycobot'
+    model: ArmModel = MYCOBOT_280
+    twin: bool = False
 
 
 class AgentArm(Closing, ProgramArm):
@@ -114,7 +114,7 @@ class AgentArm(Closing, ProgramArm):
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad], asked for now."""
-        return self._asked('joints', _joints)
+        return self._asked('joints', self._joints)
 
     def tool_on(self) -> bool:
         """Whether the tool is on, as the agent has switched it, or one before it has left it."""
@@ -126,8 +126,8 @@ class AgentArm(Closing, ProgramArm):
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to an absolute target, as a program of one step; see `Arm.move_joints`."""
-        joints = tuple(float(each) for each in MYCOBOT_280.check_joints(target))
-        self.run_program(Program((Move(joints, check_speed(speed)),)))
+        joints = tuple(float(each) for each in self.remote.model.check_joints(target))
+        self.run_program(Program((Move(joints, check_speed(speed)),), self.remote.model))
 
     def set_tool(self, on: bool) -> None:
         """Switches the tool; see `Arm.set_tool`."""
@@ -157,7 +157,7 @@ class AgentArm(Closing, ProgramArm):
         """
         self._check_ready()
         steps = tuple(self._limited(step) for step in program.steps)
-        data = Program(steps).to_json()
+        data = Program(steps, self.remote.model).to_json()
         digest = hashlib.sha256(data).hexdigest()
         run = {'op': 'run', 'program': data.decode('ascii'), 'sha256': digest}
         try:
@@ -256,16 +256,18 @@ class AgentArm(Closing, ProgramArm):
         """A link to a new agent that has opened the arm."""
         link = AgentLink(self.address, self._on_sample)
         try:
-            limits = np.asarray(link.hello.get('limits'))
-            if limits.shape != MYCOBOT_280.bounds.shape or not np.allclose(
-                limits, MYCOBOT_280.bounds
-            ):
+            model, driver = (
+                self.remote.model,
+                'twin' if self.remote.twin else self.remote.model.driver,
+            )
+            limits = np.asarray(dict(link.hello['limits']).get(driver))
+            if limits.shape != model.bounds.shape or not np.allclose(limits, model.bounds):
                 raise RobotError(
                     f'{self.address}: its agent has other joint limits: install the same version '
                     'there'
                 )
             remote = self.remote
-            request = {'op': 'open', 'arm': remote.arm, 'tool': remote.tool, **asdict(remote.at)}
+            request = {'op': 'open', 'arm': driver, 'tool': remote.tool, **asdict(remote.at)}
             link.ask(request, OPEN_TIMEOUT_S)
         except BaseException:
             link.close()
@@ -297,17 +299,18 @@ class AgentArm(Closing, ProgramArm):
                 ErrorCode.EXECUTION_CANCELED,
             )
 
+    def _joints(self, fields: Fields) -> Joints:
+        """The reading in a field `joints`, shape (6,) [rad]."""
+        bounds = self.remote.model.bounds
+        farthest = float(np.abs(bounds).max()) + LIMIT_MARGIN
+        return np.array(fields.numbers('joints', len(bounds), -farthest, farthest))
+
     def _on_sample(self, fields: Fields) -> None:
-        joints, tool_on = _joints(fields), fields.flag('tool_on')
+        joints, tool_on = self._joints(fields), fields.flag('tool_on')
         self._last_on = tool_on = tool_on or self._left_on
         sample = Sample(time.time(), joints, {}, tool_on, _opening(fields))
         if self.sample is not None:
             self.sample(sample)
-
-
-def _joints(fields: Fields) -> Joints:
-    """The reading in a field `joints`, shape (6,) [rad]."""
-    return np.array(fields.numbers('joints', 6, -_FARTHEST, _FARTHEST), dtype=np.float64)
 
 
 def _opening(fields: Fields) -> float | None:

@@ -96,6 +96,7 @@ class ArmModel:
         base_radius: the base covers the table up to here [m].
         slot_pitch: least distance of two slots, for the wrist beside a full tower [m].
         table: half the edge of the table in pictures [m].
+        driver: of the real arm, by its name in `robot.agent.serve.DRIVERS`; empty for none.
     """
 
     name: str
@@ -113,6 +114,7 @@ class ArmModel:
     base_radius: float
     slot_pitch: float
     table: float
+    driver: str = ''
 
     # Limits
 

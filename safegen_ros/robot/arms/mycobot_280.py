@@ -44,6 +44,7 @@ MYCOBOT_280 = ArmModel(
     base_radius=0.080,
     slot_pitch=0.060,
     table=0.36,
+    driver='mycobot',
 )
 
 CELL = ArmFamily(

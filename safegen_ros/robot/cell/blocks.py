@@ -205,7 +205,7 @@ class BlocksworldCell(Closing):
         if not isinstance(self.arm, ProgramArm):
             skill(self.arm)
             return
-        recorder = Recorder(self.arm.joint_positions(), self.arm.tool_on())
+        recorder = Recorder(self.arm.joint_positions(), self.arm.tool_on(), self.scene.arm)
         skill(recorder)
         self.arm.run_program(recorder.program)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.arm import Arm, Sample, World
+from safegen_ros.robot.arms.model import ArmModel
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import EXACT, ground
 from safegen_ros.robot.cell.observed import NOWHERE, STILL_HOLDS, AssumedWorld, PerceivedWorld
@@ -116,11 +117,21 @@ class MyCobotCell(BlocksworldCell):
         self._tell(replace(sample, poses=dict(seen)))
 
 
-def connect_arm(settings: ArmSettings, sample: Callable[[Sample], None]) -> Arm:
-    """Opens the arm that the settings name; it holds until `rearm` and `reset_stop`."""
+def connect_arm(settings: ArmSettings, model: ArmModel, sample: Callable[[Sample], None]) -> Arm:
+    """Opens the arm that the settings name; it holds until `rearm` and `reset_stop`.
+
+    Raises:
+        RobotError: there is no driver for that kind of arm (`UNSUPPORTED_SCENE`), or no such arm.
+    """
+    if not model.driver:
+        raise RobotError(
+            f'there is no driver for the {model.name} of the scene: use cell twin, or a scene_file '
+            'of the arm that is connected',
+            ErrorCode.UNSUPPORTED_SCENE,
+        )
     from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 
-    remote = RemoteArm(arm_port(settings), settings.tool)
+    remote = RemoteArm(arm_port(settings), settings.tool, model)
     return AgentArm(
         agent_address(settings), remote, speed_limit=settings.speed_limit, sample=sample
     )

@@ -173,3 +173,7 @@ def unpack(payload: bytes) -> list[int]:
     """The signed 16-bit numbers of a payload; an odd last byte is passed over."""
     count = len(payload) // 2
     return list(struct.unpack(f'>{count}h', payload[: 2 * count]))
+
+
+STOP = Frame(Command.STOP).encode()
+"""What makes the firmware hold the arm where it is."""

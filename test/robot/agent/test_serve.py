@@ -11,7 +11,8 @@ import pytest
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent import serve
-from safegen_ros.robot.agent.messages import ARMS, Open, SerialPort
+from safegen_ros.robot.agent.messages import Open, SerialPort
+from safegen_ros.robot.arms.known import ARMS
 
 
 def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(
@@ -24,12 +25,13 @@ def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(
     fcntl.flock(slave, fcntl.LOCK_EX)
     request = Open(1, 'mycobot', SerialPort(os.ttyname(slave), 115200), 'basic-pump')
     with pytest.raises(RobotError, match='another program uses it') as caught:
-        serve.OPENERS[request.arm](request, lambda sample: None, told.append)
+        serve.DRIVERS[request.arm].open(request, lambda sample: None, told.append)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
     assert told == []
     for descriptor in (master, slave):
         os.close(descriptor)
 
 
-def test_every_arm_that_a_client_may_name_can_be_opened() -> None:
-    assert tuple(serve.OPENERS) == ARMS
+def test_every_driver_that_an_arm_names_opens_that_arm() -> None:
+    named = {arm.driver: arm for arm in ARMS.values() if arm.driver}
+    assert {name: serve.DRIVERS[name].model for name in named} == named

@@ -26,6 +26,7 @@ from safegen_ros.robot.agent.messages import MAX_LINE, Open
 from safegen_ros.robot.agent.session import MAX_BAD_LINES, Link, Sampler, Session
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.model import Joints
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, Move, Program, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
@@ -40,7 +41,7 @@ PATIENT = 120.0
 def away(joints: Joints, degrees: float, speed: float) -> Program:
     """A turn of joint 1."""
     target = joints + np.radians([degrees, 0, 0, 0, 0, 0])
-    return Program((Move(tuple(float(each) for each in target), speed),))
+    return Program((Move(tuple(float(each) for each in target), speed),), MYCOBOT_280)
 
 
 def run(program: Program) -> dict[str, Any]:
@@ -62,7 +63,11 @@ class Client:
         self.from_agent, sink = os.pipe()
         end, self.end = os.pipe()
         self._session = Session(
-            Link(source, sink, end), self._open, link_timeout_s=PATIENT, alive=alive
+            Link(source, sink, end),
+            self._open,
+            {'twin': MYCOBOT_280},
+            link_timeout_s=PATIENT,
+            alive=alive,
         )
         self._rest = b''
         self._numbers = iter(range(1, 10_000))
@@ -153,7 +158,7 @@ def opened(client: Client) -> Client:
 def test_a_program_is_carried_out_and_told_step_by_step(opened: Client) -> None:
     begin = opened.twin.joint_positions()
     steps = (*away(begin, 5.0, 1.0).steps, ToolSwitch(True), Wait(0.05))
-    number = opened.request(run(Program(steps)))
+    number = opened.request(run(Program(steps, MYCOBOT_280)))
     heard = []
     for message in opened.messages():
         heard.append(message)
@@ -186,7 +191,7 @@ def test_nothing_incomplete_is_carried_out(opened: Client) -> None:
 
 def test_the_longest_program_fits_into_a_line(opened: Client) -> None:
     here = tuple(float(each) - 1e-16 for each in np.full(6, -0.123456789012345678))
-    program = Program((Move(here, 0.30000000000000004),) * MAX_STEPS)
+    program = Program((Move(here, 0.30000000000000004),) * MAX_STEPS, MYCOBOT_280)
     assert len(program.to_json()) < MAX_BYTES
     number = opened.request(run(program))
     assert opened.ask({'op': 'stop'})['ok']
@@ -206,7 +211,7 @@ def test_requests_out_of_place_are_refused(client: Client) -> None:
     assert client.ask(OPEN)['ok']
     assert client.ask(OPEN)['code'] == 'already_open'
     client.move_slowly()
-    for op in (run(Program(())), {'op': 'switch', 'on': True}, {'op': 'reset'}):
+    for op in (run(Program((), MYCOBOT_280)), {'op': 'switch', 'on': True}, {'op': 'reset'}):
         assert client.ask(op)['code'] == 'busy'
     assert client.openings == 2
 
@@ -284,7 +289,7 @@ def test_a_program_that_nobody_has_watched_does_not_go_on(
     steps = (Wait(0.2), *away(begin, 5.0, 1.0).steps)
     stalled = SimpleNamespace(over=False, restart=lambda: None)
     monkeypatch.setattr(opened._session, '_watched', stalled)
-    number = opened.request(run(Program(steps)))
+    number = opened.request(run(Program(steps, MYCOBOT_280)))
     # Only for the thread of the motion, as if the reader had not run yet.
     main = opened._thread
     over = property(lambda self: threading.current_thread() is not main)

@@ -22,6 +22,8 @@ from safegen_ros.robot.agent.messages import SerialPort
 from safegen_ros.robot.agent_client import agent_arm
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.arm import Arm, Sample
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.ur5e import UR5E
 from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
 from safegen_ros.robot.cell.settings import ArmSettings
 from safegen_ros.robot.emulator.emulator import Emulator
@@ -74,14 +76,14 @@ def test_it_is_an_arm(arm: AgentArm, bench: Bench, readings: list[Sample]) -> No
 
 
 def test_a_skill_is_one_program(arm: AgentArm, bench: Bench) -> None:
-    recorder = Recorder(arm.joint_positions(), tool_on=False)
+    recorder = Recorder(arm.joint_positions(), False, MYCOBOT_280)
     block = Pose.upright(SCENE.home.x, SCENE.home.y, 0.15, SCENE.home.azimuth)
     skills.pick(recorder, SCENE, Target('b1', block, '<table>'), [])
     assert sum(isinstance(step, Move) for step in recorder.program.steps) >= 3
     arm.run_program(recorder.program)
     assert np.allclose(arm.joint_positions(), recorder.joint_positions(), atol=0.03)
     assert bench.twin.tool_on()
-    arm.run_program(Program((ToolSwitch(False), Wait(0.01))))
+    arm.run_program(Program((ToolSwitch(False), Wait(0.01)), MYCOBOT_280))
 
 
 def test_a_gripper_picks_a_block_and_its_opening_is_heard_of(bench: Bench) -> None:
@@ -176,7 +178,7 @@ def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: AgentArm, be
 def test_half_a_program_is_not_carried_out(arm: AgentArm, bench: Bench) -> None:
     last = bench.emulator.last_motion
     here = tuple(float(each) for each in arm.joint_positions())
-    text = Program((Move(here, 1.0),)).to_json().decode()
+    text = Program((Move(here, 1.0),), MYCOBOT_280).to_json().decode()
     with pytest.raises(RobotError, match='not what was meant'):
         arm._link.ask({'op': 'run', 'program': text[:-5], 'sha256': '0' * 64}, 5.0)
     assert bench.emulator.last_motion == last
@@ -235,8 +237,14 @@ def test_a_fault_of_a_joint_that_the_move_did_not_need_is_told(arm: AgentArm, be
 )
 def test_wrong_settings_are_named(settings: ArmSettings, says: str) -> None:
     with pytest.raises(RobotError) as caught:
-        connect_arm(settings, lambda sample: None)
+        connect_arm(settings, MYCOBOT_280, lambda sample: None)
     assert says in caught.value.message
+
+
+def test_an_arm_without_a_driver_is_not_taken_for_another_one() -> None:
+    with pytest.raises(RobotError, match='there is no driver for the ur5e of the scene') as caught:
+        connect_arm(ArmSettings(), UR5E, lambda sample: None)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_SCENE
 
 
 def test_an_agent_without_the_libraries_of_the_arm_says_so(
@@ -245,5 +253,5 @@ def test_an_agent_without_the_libraries_of_the_arm_says_so(
     monkeypatch.setenv('PYTHONPATH', str(tmp_path))
     (tmp_path / 'pymycobot.py').write_text('raise ModuleNotFoundError("no pymycobot here")')
     with pytest.raises(RobotError, match=r'no pymycobot here.*pip install') as caught:
-        connect_arm(ArmSettings(), lambda sample: None)
+        connect_arm(ArmSettings(), MYCOBOT_280, lambda sample: None)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
