@@ -53,7 +53,7 @@ class NotReadyError(SafegenError):
 
 
 @dataclass(frozen=True, slots=True)
-class StackEvent:
+class SupervisorEvent:
     """Something that a screen may want to show.
 
     Attributes:

@@ -33,7 +33,7 @@ from safegen_ros.bringup.events import (
     ExitCode,
     NodeDiedError,
     NotReadyError,
-    StackEvent,
+    SupervisorEvent,
 )
 from safegen_ros.bringup.process import ManagedProcess, child_environment
 from safegen_ros.bringup.profiles import NodeSpec
@@ -62,7 +62,7 @@ SAME_KEYSTROKE_S = 0.5
 BEAT_S = 0.25
 """Time between two signs that the supervisor runs [s]."""
 
-__all__ = ['ExitCode', 'NodeDiedError', 'NotReadyError', 'StackEvent', 'Supervisor', 'up']
+__all__ = ['ExitCode', 'NodeDiedError', 'NotReadyError', 'Supervisor', 'SupervisorEvent', 'up']
 
 
 class Supervisor:
@@ -75,7 +75,7 @@ class Supervisor:
         log_dir: Path | None = None,
         screen: bool = False,
         environment: Mapping[str, str] | None = None,
-        on_event: Callable[[StackEvent], None] | None = None,
+        on_event: Callable[[SupervisorEvent], None] | None = None,
     ) -> None:
         """Prepare; nothing starts before `start` or `with`.
 
@@ -161,7 +161,7 @@ class Supervisor:
             self._news.put,
         )
         self._children.append(child)
-        self._on_event(StackEvent('started', spec.full_name, f'process {child.pid}'))
+        self._on_event(SupervisorEvent('started', spec.full_name, f'process {child.pid}'))
         self._write_state(self._status)
 
     def wait_ready(self) -> None:
@@ -209,7 +209,7 @@ class Supervisor:
 
     def _tell_ready(self, child: ManagedProcess) -> None:
         seconds = time.monotonic() - child.started
-        self._on_event(StackEvent('ready', child.spec.full_name, f'{seconds:.1f} s'))
+        self._on_event(SupervisorEvent('ready', child.spec.full_name, f'{seconds:.1f} s'))
 
     def _is_late(self, child: ManagedProcess) -> bool:
         """Whether its time is over, which is an error for a required node."""
@@ -229,7 +229,7 @@ class Supervisor:
         for due in [entry for entry in self._due if entry[0] <= now]:
             self._due.remove(due)
             self._spawn(due[1])
-            self._on_event(StackEvent('respawned', due[1].full_name, ''))
+            self._on_event(SupervisorEvent('respawned', due[1].full_name, ''))
         return self._died
 
     def check(self) -> None:
@@ -255,7 +255,7 @@ class Supervisor:
             return
         self._children.remove(child)
         spec = child.spec
-        self._on_event(StackEvent('died', spec.full_name, describe_exit(code)))
+        self._on_event(SupervisorEvent('died', spec.full_name, describe_exit(code)))
         if spec.required:
             if self._died is None:
                 self._reason = f'{spec.full_name} ended with {describe_exit(code)}'
@@ -298,7 +298,7 @@ class Supervisor:
         for child in alive:
             kind = 'killed' if number is signal.SIGKILL else 'stopping'
             self.killed = self.killed or kind == 'killed'
-            self._on_event(StackEvent(kind, child.spec.full_name, number.name))
+            self._on_event(SupervisorEvent(kind, child.spec.full_name, number.name))
             child.signal_group(number)
         return bool(alive)
 

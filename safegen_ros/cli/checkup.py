@@ -52,7 +52,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """What a check found: `state` is `OK`, `WRONG` or `NOT_TRIED`."""
 
     name: str
@@ -61,10 +61,10 @@ class Finding:
     cure: str = ''
 
 
-def examine(checks: Sequence[Check], timeout_s: float = CHECK_TIMEOUT_S) -> Iterator[Finding]:
+def examine(checks: Sequence[Check], timeout_s: float = CHECK_TIMEOUT_S) -> Iterator[CheckFinding]:
     """Looks at one thing after the other; none can take longer than `timeout_s` [s]."""
     for check in checks:
-        results: queue.Queue[Finding] = queue.Queue()
+        results: queue.Queue[CheckFinding] = queue.Queue()
         thread = threading.Thread(
             target=lambda each, into: into.put(_finding(each)), args=(check, results), daemon=True
         )
@@ -73,33 +73,33 @@ def examine(checks: Sequence[Check], timeout_s: float = CHECK_TIMEOUT_S) -> Iter
             yield results.get(timeout=timeout_s)
         except queue.Empty:
             found = f'nothing was found within {timeout_s:g} s'
-            yield Finding(check.name, WRONG, found, check.cure)
+            yield CheckFinding(check.name, WRONG, found, check.cure)
 
 
-def _finding(check: Check) -> Finding:
+def _finding(check: Check) -> CheckFinding:
     try:
-        return Finding(check.name, OK, check.look())
+        return CheckFinding(check.name, OK, check.look())
     except NotTried as reason:
-        return Finding(check.name, NOT_TRIED, reason.message)
+        return CheckFinding(check.name, NOT_TRIED, reason.message)
     except Wrong as wrong:
-        return Finding(check.name, WRONG, wrong.found, wrong.cure)
+        return CheckFinding(check.name, WRONG, wrong.found, wrong.cure)
     except SafegenError as error:
-        return Finding(check.name, WRONG, error.message, check.cure)
+        return CheckFinding(check.name, WRONG, error.message, check.cure)
     except Exception as error:
-        return Finding(check.name, WRONG, f'{type(error).__name__}: {error}', check.cure)
+        return CheckFinding(check.name, WRONG, f'{type(error).__name__}: {error}', check.cure)
 
 
-def to_json(findings: Sequence[Finding]) -> dict[str, Any]:
+def to_json(findings: Sequence[CheckFinding]) -> dict[str, Any]:
     """The findings for a program."""
     return {'ok': healthy(findings), 'checks': [asdict(each) for each in findings]}
 
 
-def healthy(findings: Sequence[Finding]) -> bool:
+def healthy(findings: Sequence[CheckFinding]) -> bool:
     """Whether nothing is wrong."""
     return all(each.state != WRONG for each in findings)
 
 
-def show(findings: Sequence[Finding], console: Console) -> None:
+def show(findings: Sequence[CheckFinding], console: Console) -> None:
     """Prints the findings as a table, and below it the cures, whole, to be copied."""
     table = Table(show_edge=False, pad_edge=False)
     for heading in ('', 'what', 'found'):

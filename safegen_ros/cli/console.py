@@ -38,12 +38,12 @@ def console(
     keep_compact()  # before numpy begins threads
     from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.console.access import read_token
-    from safegen_ros.console.console import Console, Settings
+    from safegen_ros.console.console import OperatorConsole, Settings
 
     token = read_token(token_file) if token_file is not None else ''
     place = absolute_namespace(namespace)
     settings = Settings(host, port, token, read_only, place, scene_file, dark)
-    with Console(settings) as served:
+    with OperatorConsole(settings) as served:
         query = '?token=…' if token else ''
         print(f'console: {served.url}{query}  (Ctrl-C ends it)', flush=True)
         served.wait()

@@ -14,7 +14,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from safegen_ros.bringup.events import StackEvent
+from safegen_ros.bringup.events import SupervisorEvent
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -255,8 +255,8 @@ def _not_cancelled(error: SafegenError) -> SafegenError:
     )
 
 
-def _stack_event(display: RunDisplay) -> Callable[[StackEvent], None]:
-    def show(event: StackEvent) -> None:
+def _stack_event(display: RunDisplay) -> Callable[[SupervisorEvent], None]:
+    def show(event: SupervisorEvent) -> None:
         if event.kind == 'ready':
             display.line(f'  [dim]{event.node.strip("/")} is up after {event.text}[/]')
         elif event.kind in ('died', 'killed'):

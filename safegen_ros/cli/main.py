@@ -27,7 +27,7 @@ from safegen_ros.terminal import guard
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class VerbSpec:
     """A verb, or a group of verbs, of `safegen`.
 
     Attributes:
@@ -45,131 +45,131 @@ class Verb:
 _HOUSEHOLD = 'Household tasks, one action after the other, with safety constraints (SAPO).'
 
 VERBS = {
-    'demo': Verb(
+    'demo': VerbSpec(
         'goal_verbs:app',
         'Bring the stack up, plan, prove and execute one task in simulation, and keep a record.',
     ),
-    'run': Verb(
+    'run': VerbSpec(
         'goal_verbs:app', 'Send one task to a stack that is already up, and show what happens.'
     ),
-    'plan': Verb(
+    'plan': VerbSpec(
         'goal_verbs:app', 'Ask a stack that is up for a proved plan, and print it; nothing moves.'
     ),
-    'execute': Verb(
+    'execute': VerbSpec(
         'goal_verbs:app',
         'Have a plan of your own executed by a stack that is up; it is refused unless proved safe.',
     ),
-    'up': Verb(
+    'up': VerbSpec(
         'goal_verbs:app', 'Start the nodes of a profile and keep them running until Ctrl-C.'
     ),
-    'down': Verb(
+    'down': VerbSpec(
         'goal_verbs:app', 'Stop the stack that is up in this ROS_DOMAIN_ID and namespace.'
     ),
-    'validate': Verb('validate:validate', 'Print the verdict on plans.'),
-    'solve': Verb('solve:solve', 'Print a safe plan of the search planner; no model is asked.'),
-    'step': Verb(
+    'validate': VerbSpec('validate:validate', 'Print the verdict on plans.'),
+    'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner; no model is asked.'),
+    'step': VerbSpec(
         'step:step',
         'Work on one task step by step: observe, choose, prove, take one step, observe again.',
     ),
-    'rules': Verb(
+    'rules': VerbSpec(
         'rules:rules', 'Say what rules in plain words mean for a problem, and add them to it.'
     ),
-    'history': Verb('kept_runs:history', 'List the runs that are kept, newest first.'),
-    'show': Verb(
+    'history': VerbSpec('kept_runs:history', 'List the runs that are kept, newest first.'),
+    'show': VerbSpec(
         'kept_runs:show',
         'Print everything that is known of one run: task, attempts, plan, steps, end and events.',
     ),
-    'replay': Verb(
+    'replay': VerbSpec(
         'kept_runs:replay',
         'Find every recorded verdict anew, carry the plan out again, and name each difference.',
     ),
-    'share': Verb(
+    'share': VerbSpec(
         'kept_runs:share',
         'Write one run as one HTML file that anybody can read, without a network and without a '
         'script.',
     ),
-    'stop': Verb(
+    'stop': VerbSpec(
         'operate:stop',
         'Stop the arm and end every goal, until a reset. This is not a hardware emergency stop.',
     ),
-    'reset': Verb(
+    'reset': VerbSpec(
         'operate:reset',
         'Allow goals again after a stop. Nothing moves by that; look at the cell first.',
     ),
-    'release': Verb(
+    'release': VerbSpec(
         'operate:release',
         'Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs.',
     ),
-    'blocks-set-up': Verb(
+    'blocks-set-up': VerbSpec(
         'operate:blocks_set_up',
         'Say that the blocks of a real table stand as the next goal begins. Look at them first.',
     ),
-    'status': Verb(
+    'status': VerbSpec(
         'operate:status',
         'Show the nodes, whether the stack is stopped and why, and the goals under way.',
     ),
-    'approve': Verb(
+    'approve': VerbSpec(
         'approve:approve', 'Show the plan that waits for approval, and allow or refuse it.'
     ),
-    'console': Verb(
+    'console': VerbSpec(
         'console:console',
         "Serve a page that shows the plan, the proof and the arm, and takes an operator's word.",
     ),
-    'policy': Verb(
+    'policy': VerbSpec(
         'policy:policy',
         'Print the SROS2 policy of the nodes: what each of them may publish, call and execute.',
     ),
-    'doctor': Verb(
+    'doctor': VerbSpec(
         'doctor:doctor',
         'Look at everything that a profile needs, and say what mends it. Nothing moves.',
     ),
-    'calibrate': Verb(
+    'calibrate': VerbSpec(
         'calibrate:calibrate',
         'Measure the tool and the slots by touching them, and write a scene that fits this table.',
     ),
-    'domains': Verb(
+    'domains': VerbSpec(
         'domains:domains',
         'List the domains with their sizes and families of safety constraints, as tables.',
     ),
-    'new-domain': Verb(
+    'new-domain': VerbSpec(
         'domains:new_domain',
         'Make a domain folder that works as it stands, to change it into a domain of your own.',
     ),
-    'check-domain': Verb(
+    'check-domain': VerbSpec(
         'domains:check_domain',
         'Look whether domain folders contradict themselves, and draw problems from them.',
     ),
-    'bench': Verb(
+    'bench': VerbSpec(
         'bench:app',
         'Measure the validator and the planner beside others, in one run, against their targets.',
     ),
-    'dataset': Verb(
+    'dataset': VerbSpec(
         'dataset:app',
         'Problems with safety constraints and proved plans, for training and for measuring.',
     ),
-    'emulate': Verb(
+    'emulate': VerbSpec(
         'emulate:app',
         "An emulated arm at a real port, for this stack and for the vendor's own programs.",
     ),
-    'operator': Verb('operator_keys:app', 'Keys of operators, and signed commands to a node.'),
-    'train': Verb(
+    'operator': VerbSpec('operator_keys:app', 'Keys of operators, and signed commands to a node.'),
+    'train': VerbSpec(
         'learning:train_app',
         'Train a model: supervised (sft), then by reinforcement with verified plans (grpo).',
     ),
-    'evaluate': Verb(
+    'evaluate': VerbSpec(
         'figure6:app',  # that of `evaluation`, to which it adds one
         'Measure models on problems that training never saw, beside the figures of the paper.',
     ),
-    'planetarium': Verb(
+    'planetarium': VerbSpec(
         'planetarium:app',
         'Problems in plain words with their PDDL: a dataset, and the score of answers.',
     ),
-    'boxnet': Verb(
+    'boxnet': VerbSpec(
         'boxnet:app',
         'Many arms on a grid carry objects to their targets: reach, collisions, plans.',
     ),
-    'household': Verb('household:app', _HOUSEHOLD),
-    'sapo': Verb('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
+    'household': VerbSpec('household:app', _HOUSEHOLD),
+    'sapo': VerbSpec('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
 }
 
 

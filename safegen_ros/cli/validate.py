@@ -40,7 +40,7 @@ STDIN = '-'
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ValidateOptions:
     """How plans are judged.
 
     Attributes:
@@ -77,7 +77,7 @@ class Judgement:
     ranking: Ranking | None = None
 
 
-def judge(task: Pddl3Task, text: str, options: Options) -> Judgement:
+def judge(task: Pddl3Task, text: str, options: ValidateOptions) -> Judgement:
     """Judges one plan text."""
     extraction = None
     try:
@@ -144,7 +144,7 @@ class JsonLines:
         print(json.dumps(values), flush=True)
 
 
-class Text:
+class TextOutput:
     """Text for a person: verdicts on standard output, errors on the other.
 
     Args:
@@ -211,8 +211,8 @@ def validate(
     Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; with
     several plans the highest of theirs.
     """
-    shown: Shown = JsonLines() if as_json else Text(Console(), len(plans) > 1)
-    options = Options(lenient, second_opinion)
+    shown: Shown = JsonLines() if as_json else TextOutput(Console(), len(plans) > 1)
+    options = ValidateOptions(lenient, second_opinion)
 
     def whole() -> int:
         if plans.count(STDIN) > 1:

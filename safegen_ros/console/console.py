@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from safegen_ros.client import Client
 from safegen_ros.console.access import LOOPBACK, Gate
 from safegen_ros.console.history_tab import HistoryTab
-from safegen_ros.console.link import Link
+from safegen_ros.console.link import StackLink
 from safegen_ros.console.operator_panel import OperatorPanel
-from safegen_ros.console.rehearsed import Motion
+from safegen_ros.console.rehearsed import RehearsedMotion
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
 from safegen_ros.console.shown import goal_html, panel, stack_html
@@ -71,7 +71,7 @@ class Settings:
     stamped: bool = False
 
 
-class Console(Closing):
+class OperatorConsole(Closing):
     """Serves the page from its construction until it is closed.
 
     Args:
@@ -94,7 +94,7 @@ class Console(Closing):
         self._ended = threading.Event()
         self._server = serve(gate, settings.port)
         self._client = Client(settings.namespace)
-        link = Link(self._client, self.state)
+        link = StackLink(self._client, self.state)
         self._link = link
         self._sender = Sender(self._client, link, cell, self.tell)
         self._stage = Stage(self._server, cell)
@@ -158,7 +158,7 @@ class Console(Closing):
         return f'http://{shown}:{self._server.get_port()}/'
 
     def reset(self) -> str:
-        """Allows motion again, as the button of the page does; raises as `Link.reset`."""
+        """Allows motion again, as the button of the page does; raises as `StackLink.reset`."""
         return self._link.reset()
 
     @property
@@ -167,7 +167,7 @@ class Console(Closing):
         return self._sender.busy
 
     @property
-    def rehearsed(self) -> Motion | None:
+    def rehearsed(self) -> RehearsedMotion | None:
         """The motion of the plan that is shown; None while it is not rehearsed."""
         return self._stage.motion
 

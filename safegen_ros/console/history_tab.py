@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.console.motion import Motion, load_motion
+from safegen_ros.console.motion import RecordedMotion, load_motion
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, put
@@ -23,7 +23,7 @@ from safegen_ros.record.present.cards import attempt_html, task_html
 from safegen_ros.record.present.compare import compare, compare_html
 from safegen_ros.record.present.pictures import film_html
 from safegen_ros.record.present.runs import (
-    Frame,
+    WorldFrame,
     download,
     frames,
     problem_of,
@@ -52,9 +52,9 @@ class _Open:
     folder: Path
     kept: KeptRun
     problem: Problem | None
-    frames: tuple[Frame, ...]
+    frames: tuple[WorldFrame, ...]
     films: tuple[str, ...]
-    motion: Motion | None
+    motion: RecordedMotion | None
 
     @property
     def length(self) -> float:

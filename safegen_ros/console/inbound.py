@@ -55,13 +55,13 @@ class Update(_Message, tag='GuiUpdateMessage'):
     updates: Value
 
 
-class Command(_Message, tag='CommandTriggerMessage'):
+class Hotkey(_Message, tag='CommandTriggerMessage'):
     """A hotkey."""
 
     uuid: str
 
 
-_DECODER = msgspec.msgpack.Decoder(Camera | Update | Command)
+_DECODER = msgspec.msgpack.Decoder(Camera | Update | Hotkey)
 
 
 class Inbound:
@@ -82,7 +82,7 @@ class Inbound:
             return False
         if isinstance(message, Camera):
             return _finite(message)
-        if isinstance(message, Command):
+        if isinstance(message, Hotkey):
             return True
         for gui in self.guis():
             handle = gui._gui_input_handle_from_uuid.get(message.uuid)

@@ -47,7 +47,7 @@ from safegen_ros.ros import (
 )
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.liveness import Instance
+from safegen_ros.ros.liveness import NodeInstance
 from safegen_ros.stages import GoalStage
 
 ANSWER_S = 10.0
@@ -62,7 +62,7 @@ THERE_S = 1.0
 NODES = ('validator', 'executor', 'planner')
 
 
-class Link:
+class StackLink:
     """Fills a state from the topics of the stack, and calls its services.
 
     Args:
@@ -171,7 +171,7 @@ class Link:
         }
         self._state.change(lambda p: replace(p, parts={**p.parts, **parts}))
 
-    def _beat(self, instance: Instance) -> None:
+    def _beat(self, instance: NodeInstance) -> None:
         if instance.sent:
             self._state.set(beat=time.monotonic())
 

@@ -23,12 +23,12 @@ _JOINTS, _WORLD, _PROGRESS = 'joint_states', 'world_state', 'executor/progress'
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class RecordedSample:
     """The cell at a moment.
 
     Attributes:
         at: since the beginning of the recording of the motion [s].
-        joints: in the order of `Motion.joint_names` [rad].
+        joints: in the order of `RecordedMotion.joint_names` [rad].
         blocks: the pose of each object that was measured, by its name.
         step: how many steps were done.
     """
@@ -40,7 +40,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class RecordedMotion:
     """What was recorded.
 
     Attributes:
@@ -50,7 +50,7 @@ class Motion:
     """
 
     joint_names: tuple[str, ...]
-    samples: tuple[Sample, ...]
+    samples: tuple[RecordedSample, ...]
     whole: bool
 
     @property
@@ -58,20 +58,20 @@ class Motion:
         """How long it lasts [s]."""
         return self.samples[-1].at
 
-    def at(self, time: float) -> Sample:
+    def at(self, time: float) -> RecordedSample:
         """The last sample that is not after a time [s]; the first one before all of them."""
         index = bisect_right(self.samples, time, key=lambda sample: sample.at)
         return self.samples[max(0, index - 1)]
 
 
-def load_motion(path: Path) -> Motion:
+def load_motion(path: Path) -> RecordedMotion:
     """Reads the motion in a recording, from the first progress of an execution on.
 
     Raises:
         RecordError: it is no recording, or no arm moved in it.
     """
     names: tuple[str, ...] = ()
-    samples: list[Sample] = []
+    samples: list[RecordedSample] = []
     blocks: dict[str, Pose] = {}
     step, begun, whole = 0, -1, True
     try:
@@ -92,12 +92,12 @@ def load_motion(path: Path) -> Motion:
                 names = names or tuple(content.name)
                 if tuple(content.name) != names:
                     raise RecordError(f'{path}: the joints change from {names} to {content.name}')
-                samples.append(Sample(max(0.0, at), tuple(content.position), blocks, step))
+                samples.append(RecordedSample(max(0.0, at), tuple(content.position), blocks, step))
     except OSError as error:
         raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
     if not samples:
         raise RecordError(f'{path}: no motion is recorded there')
-    return Motion(names, tuple(samples), whole)
+    return RecordedMotion(names, tuple(samples), whole)
 
 
 def _pose(pose: Any) -> Pose:

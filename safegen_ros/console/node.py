@@ -23,7 +23,7 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from safegen_ros.console.access import LOOPBACK, read_token
-from safegen_ros.console.console import PORT, Console, Settings
+from safegen_ros.console.console import PORT, OperatorConsole, Settings
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros.discovery import use_stack_discovery
@@ -64,7 +64,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     keep_compact()  # before the threads of the middleware
     try:
-        with Console(read_settings()) as served, contextlib.suppress(KeyboardInterrupt):
+        with OperatorConsole(read_settings()) as served, contextlib.suppress(KeyboardInterrupt):
             print(f'console: {served.url}', flush=True)
             served.wait()
     except SafegenError as error:

@@ -46,7 +46,7 @@ class Posture:
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class RehearsedMotion:
     """A rehearsed motion.
 
     Attributes:
@@ -65,7 +65,7 @@ class Motion:
         return rest[int(seconds * 25 / _KEPT_EVERY) % len(rest)] if rest else None
 
 
-class Rehearser(Closing):
+class PlanPreview(Closing):
     """Rehearses one plan after another; what a newer one takes the place of is left out.
 
     Args:
@@ -77,7 +77,7 @@ class Rehearser(Closing):
         self._pool: ProcessPoolExecutor | None = None
         self._wanted: tuple[str, ...] = ()
         self._problem: Problem | None = None
-        self._future: Future[Motion] | None = None
+        self._future: Future[RehearsedMotion] | None = None
 
     def want(self, problem: Problem, plan: Plan, poses: Mapping[str, Pose] | None) -> None:
         """Begins, unless it is this plan that is under way or done.
@@ -106,12 +106,12 @@ class Rehearser(Closing):
         self._wanted, self._future = (), None
 
     @property
-    def motion(self) -> Motion | None:
+    def motion(self) -> RehearsedMotion | None:
         """That of the last plan; None while there is none."""
         if self._future is None or not self._future.done() or self._future.cancelled():
             return None
         error = self._future.exception()
-        return Motion(self._wanted, (), str(error)) if error else self._future.result()
+        return RehearsedMotion(self._wanted, (), str(error)) if error else self._future.result()
 
     def close(self) -> None:
         """Ends the process."""
@@ -124,7 +124,9 @@ def _begin() -> None:
     os.nice(_NICENESS)  # the arm and the page come first
 
 
-def _rehearse(problem: Problem, plan: Plan, cell: Scene, poses: dict[str, Pose] | None) -> Motion:
+def _rehearse(
+    problem: Problem, plan: Plan, cell: Scene, poses: dict[str, Pose] | None
+) -> RehearsedMotion:
     from safegen_ros.robot.cell.rehearsal import rehearse
 
     found: list[Posture] = []
@@ -141,5 +143,7 @@ def _rehearse(problem: Problem, plan: Plan, cell: Scene, poses: dict[str, Pose] 
     try:
         outcome = rehearse(problem, plan, cell, poses=poses, sample=sample, time_limit_s=LIMIT_S)
     except SafegenError as error:
-        return Motion(steps, tuple(found), error.message)
-    return Motion(steps, tuple(found), '' if outcome.verdict.ok else outcome.verdict.reason)
+        return RehearsedMotion(steps, tuple(found), error.message)
+    return RehearsedMotion(
+        steps, tuple(found), '' if outcome.verdict.ok else outcome.verdict.reason
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from safegen_ros.client import Client, Options
 from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
-from safegen_ros.console.link import Link
+from safegen_ros.console.link import StackLink
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import check_facts, check_goal
 from safegen_ros.goals.recorder import RunRecorder, RunStage
@@ -42,7 +42,7 @@ class Sender(Closing):
     def __init__(
         self,
         client: Client,
-        link: Link,
+        link: StackLink,
         cell: Scene,
         tell: Callable[[str, bool], None],
     ) -> None:

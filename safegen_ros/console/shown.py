@@ -15,7 +15,7 @@ from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.record.present.html import PRESENT, macros
 from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.record.present.wording import (
-    Situation,
+    StackSituation,
     difference_words,
     ended_words,
     refusal_words,
@@ -35,19 +35,19 @@ FRESH_S = 2.0
 _STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
 
 
-def situation(snapshot: Snapshot) -> Situation:
+def situation(snapshot: Snapshot) -> StackSituation:
     """Where the stack stands, for `next_words`."""
     goal = snapshot.goal
     if not any(snapshot.nodes.values()):
-        return Situation('no stack')
+        return StackSituation('no stack')
     if snapshot.stop.stopped:
-        return Situation('stopped', reason=snapshot.stop.reason)
+        return StackSituation('stopped', reason=snapshot.stop.reason)
     if goal is None:
-        return Situation('idle')
+        return StackSituation('idle')
     if not goal.running:
         stopped = goal.code in _STOPPED and snapshot.stop.known
         outcome = 'The last goal was stopped; the stack was reset since.' if stopped else ''
-        return Situation('ended', outcome=outcome or outcome_words(goal))
+        return StackSituation('ended', outcome=outcome or outcome_words(goal))
     plan, problem = shown_plan(snapshot, goal)
     steps = steps_of(plan)
     words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
@@ -56,7 +56,7 @@ def situation(snapshot: Snapshot) -> Situation:
     stage = 'approval' if snapshot.waits else goal.stage
     if stage == 'executing' and not goal.moving and goal.step == 0:
         stage = 'preparing'
-    return Situation(
+    return StackSituation(
         stage,
         attempt=goal.attempt,
         max_attempts=goal.max_attempts,

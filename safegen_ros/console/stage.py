@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from safegen_ros.console.rehearsed import Motion, Posture, Rehearser
+from safegen_ros.console.rehearsed import PlanPreview, Posture, RehearsedMotion
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
 from safegen_ros.console.shown import shown_plan
 from safegen_ros.console.state import GoalView, Look, Snapshot
@@ -64,8 +64,8 @@ class Stage:
         self._replay_label: Any = None
         self._seen: Look | None = None
         self._stale = self._named = False
-        self._rehearser = Rehearser(cell)
-        self._motion: Motion | None = None
+        self._rehearser = PlanPreview(cell)
+        self._motion: RehearsedMotion | None = None
         self._posture: Posture | None = None
 
     def update(self, snapshot: Snapshot, now: float) -> None:
@@ -132,7 +132,7 @@ class Stage:
         return self._start[1]
 
     @property
-    def motion(self) -> Motion | None:
+    def motion(self) -> RehearsedMotion | None:
         """What was rehearsed of the plan that is shown; None while there is nothing."""
         return self._motion
 
@@ -174,7 +174,7 @@ def begins_here(goal: GoalView, look: Look) -> bool:
     return set(look.facts) == set(map(atom_text, goal.problem.init))
 
 
-def preview_words(motion: Motion | None) -> str:
+def preview_words(motion: RehearsedMotion | None) -> str:
     """What the preview of a plan that waits is, while it is no motion to look at."""
     if motion is None:
         return 'computing the preview of the motion …'

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.console.link import Link
+from safegen_ros.console.link import StackLink
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.errors import SafegenError
@@ -31,7 +31,7 @@ class Parts:
 
     gui: Any
     state: ConsoleState
-    link: Link
+    link: StackLink
     sender: Sender
     tell: Callable[[str, bool], None]
     operator: str

@@ -22,7 +22,7 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import GoalContext
 from safegen_ros.nodes.site_rules import require_same_site
-from safegen_ros.planning.loop import Deadline
+from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.ros import conversions, diagnostics, qos
 from safegen_ros.ros.actions import GoalSender, SentGoal
 from safegen_ros.ros.calls import answer_of, wait_for
@@ -151,7 +151,7 @@ class RemoteExecutor:
         self._sender.timeout_s = timeout_s
 
     @contextmanager
-    def turn(self, deadline: Deadline) -> Iterator[None]:
+    def turn(self, deadline: PlanningDeadline) -> Iterator[None]:
         """Waits until no other goal of this node is executed; its own may be inside of the block.
 
         A goal that comes here is done with planning, and leaves its room there to others.

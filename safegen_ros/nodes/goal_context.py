@@ -15,11 +15,11 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode, ServedGoal
-from safegen_ros.planning.loop import Attempt, Deadline
+from safegen_ros.planning.loop import Attempt, PlanningDeadline
 from safegen_ros.record.events import GoalEvent
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.stop_listener import StopListener
-from safegen_ros.ros.watchdog import Rules, Watch
+from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.stages import GoalStage
 from safegen_ros.sync import Closing
 
@@ -51,7 +51,7 @@ class GoalContext(ServedGoal, Closing):
             dropped='the client no longer waits for the goal',
             strict='the planner' if self.runs else '',
         )
-        self._client = Watch(
+        self._client = ProcessWatch(
             node.heartbeats, 'the client', lambda each: self.key in each.sent, rules
         )
 
@@ -65,7 +65,7 @@ class GoalContext(ServedGoal, Closing):
         self._time(conversions.budget_from_msg(self.request.time_budget, default_s, timeout))
 
     def _time(self, budget_s: float) -> None:
-        self.deadline = Deadline(budget_s, self._cancelled)
+        self.deadline = PlanningDeadline(budget_s, self._cancelled)
         self.watched = self.deadline.with_cancelled(lambda: self._cancelled() or bool(self.lost))
 
     @property

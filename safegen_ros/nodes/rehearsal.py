@@ -24,9 +24,9 @@ from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose, same_place
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of
-from safegen_ros.ros.liveness import Instance
+from safegen_ros.ros.liveness import NodeInstance
 from safegen_ros.ros.message_limits import check_texts
-from safegen_ros.ros.watchdog import ACTIVE, Rules, Watch
+from safegen_ros.ros.watchdog import ACTIVE, ProcessWatch, Rules
 from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
@@ -263,11 +263,11 @@ class RemoteRehearsal:
         """The answer of an executor that is active all the while."""
         executor = self._heartbeats.full_name('executor')
 
-        def active(instance: Instance) -> bool:
+        def active(instance: NodeInstance) -> bool:
             return instance.node == executor and instance.state == ACTIVE
 
         rules = Rules(timeout_s=_SILENCE_S, dropped='the executor is not active')
-        with Watch(self._heartbeats, 'the executor', active, rules) as watch:
+        with ProcessWatch(self._heartbeats, 'the executor', active, rules) as watch:
             return answer_of(
                 self._client,
                 request,

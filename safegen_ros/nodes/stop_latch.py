@@ -16,7 +16,7 @@ from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore,
 from safegen_ros.ros.liveness import (
     ALIVE_S,
     FINALIZED,
-    Instance,
+    NodeInstance,
     boottime,
 )
 
@@ -239,11 +239,11 @@ class SoleExecutor:
             )
         self._checked = True
 
-    def _others(self) -> list[Instance]:
+    def _others(self) -> list[NodeInstance]:
         alive = self._node.heartbeats.instances(self._node.get_fully_qualified_name())
         return [each for each in alive if each.id != self._node.heartbeat.instance]
 
-    def _hear(self, instance: Instance) -> None:
+    def _hear(self, instance: NodeInstance) -> None:
         name, own = self._node.get_fully_qualified_name(), self._node.heartbeat.instance
         another = instance.node == name and instance.id != own and instance.state != FINALIZED
         # Before its own check it has never moved anything, and will not where that fails.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.planning.loop import Deadline
+from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.sync import Places
 
 
@@ -77,7 +77,7 @@ class GoalQueue:
 
     @contextmanager
     def place(
-        self, deadline: Deadline, notify: Callable[[int], None] = lambda position: None
+        self, deadline: PlanningDeadline, notify: Callable[[int], None] = lambda position: None
     ) -> Iterator[None]:
         """As `entered`, and then as `turn`."""
         with self.entered(), self.turn(deadline, notify):
@@ -85,7 +85,7 @@ class GoalQueue:
 
     @contextmanager
     def turn(
-        self, deadline: Deadline, notify: Callable[[int], None] = lambda position: None
+        self, deadline: PlanningDeadline, notify: Callable[[int], None] = lambda position: None
     ) -> Iterator[None]:
         """Waits until a goal that is here may run, which it does inside of the block.
 

@@ -129,7 +129,7 @@ class UnsuitableTask(Skipped):
         super().__init__(message, ErrorCode.UNSUPPORTED_FEATURE, SEARCH)
 
 
-class Deadline:
+class PlanningDeadline:
     """The time that planning may take.
 
     Args:
@@ -147,9 +147,9 @@ class Deadline:
         """What is left of it [s]."""
         return self.start + self.seconds - time.monotonic()
 
-    def with_cancelled(self, cancelled: Callable[[], bool]) -> Deadline:
+    def with_cancelled(self, cancelled: Callable[[], bool]) -> PlanningDeadline:
         """The same time, with another answer to whether the caller wants to stop."""
-        same = Deadline(self.seconds, cancelled)
+        same = PlanningDeadline(self.seconds, cancelled)
         same.start = self.start
         return same
 
@@ -161,11 +161,11 @@ class Deadline:
 History = Sequence[Attempt]
 """The attempts so far; a level that goes on sees those that were added meanwhile."""
 
-Proposals = Callable[[History, Deadline], Generator[str, None, None]]
+Proposals = Callable[[History, PlanningDeadline], Generator[str, None, None]]
 """Yields plan texts, one for each attempt, and is closed when no more are wanted.
 
 Raises `Skipped` where it cannot propose anything, `BackendError` when the model does not answer, so
-that the search planner is asked next, and `Canceled` soon after `Deadline.over` turned true.
+that the search planner is asked next, and `Canceled` soon after `PlanningDeadline.over` is true.
 """
 
 
@@ -232,7 +232,9 @@ def plan_with_levels(
     Returns:
         The outcome; failures are in its error code and message, with all attempts kept.
     """
-    return _Loop(levels, verify, Deadline(time_budget_s, cancelled), notify, rehearse, read).run()
+    return _Loop(
+        levels, verify, PlanningDeadline(time_budget_s, cancelled), notify, rehearse, read
+    ).run()
 
 
 def first_proof(
@@ -248,7 +250,7 @@ def first_proof(
         Canceled: `cancelled` said so, or the time is up.
         SafegenError: no level has a plan that is proved.
     """
-    return _Loop(levels, verify, Deadline(time_budget_s, cancelled)).first_proof()
+    return _Loop(levels, verify, PlanningDeadline(time_budget_s, cancelled)).first_proof()
 
 
 class _Loop:
@@ -258,7 +260,7 @@ class _Loop:
         self,
         levels: Sequence[Level],
         verify: Verify,
-        deadline: Deadline,
+        deadline: PlanningDeadline,
         notify: Callable[[Progress], None] = lambda progress: None,
         rehearse: Rehearse | None = None,
         read: Callable[[str], Steps] = read_plan,

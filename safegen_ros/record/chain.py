@@ -51,7 +51,7 @@ class Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainEnd:
     """The end of a chain.
 
     Attributes:
@@ -97,10 +97,10 @@ class ChainWriter:
         except OSError as error:
             raise RecordError(f'{path}: the journal cannot be signed: {error}') from error
 
-    def link(self, digest: str) -> Link:
+    def link(self, digest: str) -> ChainEnd:
         """The digest of an entry with its signature."""
         signature = self._key.sign(_signed_bytes(digest)).hex()
-        return Link(digest, self._key.public.text, signature)
+        return ChainEnd(digest, self._key.public.text, signature)
 
     def keep_head(self, first: str, number: int, digest: str) -> None:
         """Replaces the head. It is not synced: after a power cut an older head may be there.
@@ -188,7 +188,7 @@ def find_head(path: Path, first: object) -> Head | None:
         raise RecordError(f'{path}: its digest in {folder / name} is damaged') from error
 
 
-def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head | None) -> Link:
+def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head | None) -> ChainEnd:
     """The end of a whole chain.
 
     Args:
@@ -200,12 +200,12 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     Raises:
         RewrittenError: it is not whole; the message names the entry.
     """
-    link, links = Link(), []
+    link, links = ChainEnd(), []
     for expected, (number, *texts) in enumerate(rows):
         whole = number == expected and all(isinstance(each, str) for each in texts)
         if not whole or link.digest_of(version, number, *texts[:3]) != texts[3]:
             raise RewrittenError(path, expected, 'it is missing or is not what was written')
-        link = Link(*texts[3:])
+        link = ChainEnd(*texts[3:])
         links.append(link)
     if version > 1:
         _verify_signatures(path, links)
@@ -221,7 +221,7 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     return link
 
 
-def _verify_signatures(path: Path, links: Sequence[Link]) -> None:
+def _verify_signatures(path: Path, links: Sequence[ChainEnd]) -> None:
     """Each signature is in the digest of the next entry, so that the last one vouches for all."""
     for number, link in enumerate(links):
         if link.key != links[0].key:
@@ -232,7 +232,7 @@ def _verify_signatures(path: Path, links: Sequence[Link]) -> None:
     raise RewrittenError(path, wrong, 'its signature is not one of its key')
 
 
-def _signed(link: Link) -> bool:
+def _signed(link: ChainEnd) -> bool:
     try:
         return PublicKey(link.key).verifies(
             _signed_bytes(link.digest), bytes.fromhex(link.signature)
@@ -241,7 +241,7 @@ def _signed(link: Link) -> bool:
         return False
 
 
-def signer_of(link: Link) -> Signer:
+def signer_of(link: ChainEnd) -> Signer:
     """Who signed a verified chain."""
     if not link.key:
         return Signer()

@@ -24,7 +24,7 @@ from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
-from safegen_ros.record.chain import ChainWriter, Link, Signer, find_head, signer_of, verify
+from safegen_ros.record.chain import ChainEnd, ChainWriter, Signer, find_head, signer_of, verify
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.sync import Closing
 
@@ -338,7 +338,9 @@ def _first(database: sqlite3.Connection) -> Any:
     return row[0] if row else ''
 
 
-def _read(database: sqlite3.Connection, path: Path) -> tuple[int, tuple[JournalEntry, ...], Link]:
+def _read(
+    database: sqlite3.Connection, path: Path
+) -> tuple[int, tuple[JournalEntry, ...], ChainEnd]:
     """The format, the events and the end of their chain, verified."""
     with _named(path):
         (application,) = database.execute('PRAGMA application_id').fetchone()

@@ -36,7 +36,7 @@ class VideoError(SafegenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class VideoSample:
     """The cell at one moment.
 
     Attributes:
@@ -71,7 +71,7 @@ class Video:
     speed: float
 
 
-def samples_of(messages: Iterable[Recorded]) -> list[Sample]:
+def samples_of(messages: Iterable[Recorded]) -> list[VideoSample]:
     """Joins joints and block poses of the same simulated time, in order.
 
     What counts is the last world of the twin: one with other blocks, or in older recordings one
@@ -101,7 +101,7 @@ def samples_of(messages: Iterable[Recorded]) -> list[Sample]:
         captions[stamp] = caption
     common = sorted(joints.keys() & poses.keys())
     return [
-        Sample((t - common[0]) * 1e-9, joints[t][0], poses[t], captions[t], joints[t][1])
+        VideoSample((t - common[0]) * 1e-9, joints[t][0], poses[t], captions[t], joints[t][1])
         for t in common
     ]
 
@@ -150,8 +150,8 @@ def _poses(message: Any) -> dict[str, Pose]:
 
 
 def frame_samples(
-    samples: Sequence[Sample], max_length_s: float = MAX_LENGTH_S, speed: float = 1.0
-) -> tuple[list[Sample], float]:
+    samples: Sequence[VideoSample], max_length_s: float = MAX_LENGTH_S, speed: float = 1.0
+) -> tuple[list[VideoSample], float]:
     """The sample that each picture of the video shows, and the speed-up that it takes.
 
     Args:
@@ -239,7 +239,7 @@ def render_video(
     return Video(target, count, count / FRAME_RATE, factor)
 
 
-def _pictures(scene: Scene, samples: Sequence[Sample]) -> Iterator[Frame]:
+def _pictures(scene: Scene, samples: Sequence[VideoSample]) -> Iterator[Frame]:
     last, picture = None, None
     with Renderer(scene, samples[-1].poses) as renderer:
         for sample in samples:

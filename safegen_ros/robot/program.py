@@ -46,7 +46,7 @@ class ProgramArm(Arm, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class JointMove:
     """To six joint angles [rad], at a fraction of the highest joint speed."""
 
     target: tuple[float, ...]
@@ -67,7 +67,7 @@ class Wait:
     seconds: float
 
 
-ProgramStep = Move | ToolSwitch | Wait
+ProgramStep = JointMove | ToolSwitch | Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Program:
         """The program as `parse_program` reads it."""
         steps: list[dict[str, object]] = []
         for step in self.steps:
-            if isinstance(step, Move):
+            if isinstance(step, JointMove):
                 steps.append({'move': list(step.target), 'speed': step.speed})
             elif isinstance(step, ToolSwitch):
                 steps.append({'tool': step.on})
@@ -125,7 +125,7 @@ def parse_program(data: bytes, arm: ArmModel) -> Program:
 def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
     """Carries a program out; raises as the arm, and does nothing after a failed step."""
     for index, step in enumerate(program.steps):
-        if isinstance(step, Move):
+        if isinstance(step, JointMove):
             arm.move_joints(step.target, step.speed)
         elif isinstance(step, ToolSwitch):
             arm.set_tool(step.on)
@@ -156,7 +156,7 @@ class Recorder(Closing, Arm):
         """Writes a move down; see `Arm.move_joints`."""
         self._joints = self._model.check_joints(target)
         joints = tuple(float(each) for each in self._joints)
-        self._steps.append(Move(joints, check_speed(speed)))
+        self._steps.append(JointMove(joints, check_speed(speed)))
 
     def set_tool(self, on: bool) -> None:
         """Writes the switch down."""
@@ -191,7 +191,7 @@ class Recorder(Closing, Arm):
 
 
 def _check(step: ProgramStep, arm: ArmModel) -> None:
-    if isinstance(step, Move):
+    if isinstance(step, JointMove):
         arm.check_joints(step.target)
         check_speed(step.speed)
     elif isinstance(step, Wait) and not (
@@ -204,7 +204,7 @@ def _parse_step(fields: Fields) -> ProgramStep:
     step: ProgramStep
     if 'move' in fields:
         # The limits are those of `check_joints`; here it only matters that these are numbers.
-        step = Move(fields.numbers('move', 6, -10.0, 10.0), fields.number('speed', 0.0, 1.0))
+        step = JointMove(fields.numbers('move', 6, -10.0, 10.0), fields.number('speed', 0.0, 1.0))
     elif 'tool' in fields:
         step = ToolSwitch(fields.flag('tool'))
     else:

@@ -15,10 +15,10 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, Instance
+from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, NodeInstance
 from safegen_ros.ros.message_limits import check_sendable, cleaned
 from safegen_ros.ros.rclpy_compat import GoalClient
-from safegen_ros.ros.watchdog import Rules, Watch
+from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.sync import Closing
 
 CONNECT_TIMEOUT_S = 10.0
@@ -38,7 +38,7 @@ class SentGoal(Closing):
         future: done when the result is there.
     """
 
-    def __init__(self, sender: GoalSender, handle: Any, watch: Watch) -> None:
+    def __init__(self, sender: GoalSender, handle: Any, watch: ProcessWatch) -> None:
         self.id: UUID = handle.goal_id
         self.handle = handle
         self.future: Future[Any] = handle.get_result_async()
@@ -138,12 +138,12 @@ class GoalSender:
             sent.add_done_callback(lambda _: self.cancel(id))  # it may still be accepted
             raise
 
-    def _watch(self, goal: bytes) -> Watch:
-        def works(instance: Instance) -> bool:
+    def _watch(self, goal: bytes) -> ProcessWatch:
+        def works(instance: NodeInstance) -> bool:
             return instance.node == self._server and goal in instance.served
 
         rules = Rules(timeout_s=self.timeout_s)
-        return Watch(self._heartbeats, f'node {self._server}', works, rules)
+        return ProcessWatch(self._heartbeats, f'node {self._server}', works, rules)
 
     def cancel(self, goal_id: UUID) -> None:
         """Cancels a goal until it has ended; returns at once."""
@@ -162,7 +162,7 @@ class GoalSender:
             self._cancelled.pop(bytes(goal_id.uuid), None)
         self._heartbeat.end(goal_id)
 
-    def _take(self, instance: Instance) -> None:
+    def _take(self, instance: NodeInstance) -> None:
         if instance.node != self._server:
             return
         with self._lock:

@@ -148,7 +148,7 @@ class HeartbeatPublisher(Closing):
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class NodeInstance:
     """A process as its last heartbeat shows it.
 
     Attributes:
@@ -171,7 +171,7 @@ class Instance:
 class Watching(Protocol):
     """A watch, as a monitor calls it."""
 
-    def take(self, instance: Instance) -> None:
+    def take(self, instance: NodeInstance) -> None:
         """Called with each heartbeat."""
 
     def look(self, unlooked_s: float) -> None:
@@ -193,8 +193,8 @@ class HeartbeatMonitor:
         self._namespace = node.get_namespace().rstrip('/')
         self.clock = clock
         self._changed = threading.Condition()
-        self._known: dict[bytes, Instance] = {}
-        self._listeners: list[Callable[[Instance], None]] = []
+        self._known: dict[bytes, NodeInstance] = {}
+        self._listeners: list[Callable[[NodeInstance], None]] = []
         self._watches: list[Watching] = []
         self._looked = clock()
         if subscribed:
@@ -204,7 +204,7 @@ class HeartbeatMonitor:
                 Heartbeat, TOPIC, self.take, qos.HEARTBEATS_IN, callback_group=group
             )
 
-    def listen(self, listener: Callable[[Instance], None]) -> None:
+    def listen(self, listener: Callable[[NodeInstance], None]) -> None:
         """Calls a function with each heartbeat from now on, in the thread of the callback."""
         self._listeners.append(listener)
 
@@ -212,7 +212,7 @@ class HeartbeatMonitor:
         """The fully qualified name of a node, which is given relative to the namespace."""
         return name if name.startswith('/') else f'{self._namespace}/{name}'
 
-    def instances(self, name: str = '') -> tuple[Instance, ...]:
+    def instances(self, name: str = '') -> tuple[NodeInstance, ...]:
         """The processes that are alive.
 
         Args:
@@ -265,7 +265,7 @@ class HeartbeatMonitor:
 
     def take(self, message: Heartbeat) -> None:
         """Takes a heartbeat."""
-        instance = Instance(
+        instance = NodeInstance(
             message.node,
             bytes(message.instance),
             message.state,

@@ -16,7 +16,7 @@ from safegen_ros.ros.liveness import (
     CLIENT,
     PERIOD_S,
     HeartbeatMonitor,
-    Instance,
+    NodeInstance,
 )
 from safegen_ros.ros.stack_state import Interruption
 from safegen_ros.sync import Closing, WatchdogTimer
@@ -51,7 +51,7 @@ class Rules:
     then: Callable[[str], object] | None = None
 
 
-class Watch(Closing):
+class ProcessWatch(Closing):
     """Watches a process until it is closed.
 
     The first instance that shows what is waited for is the one that has to go on with it. Another
@@ -69,13 +69,13 @@ class Watch(Closing):
         self,
         monitor: HeartbeatMonitor,
         who: str,
-        shows: Callable[[Instance], bool],
+        shows: Callable[[NodeInstance], bool],
         rules: Rules,
     ) -> None:
         self._lost = ''
         self._monitor, self._who, self._shows, self._rules = monitor, who, shows, rules
         self._lock = threading.Lock()
-        self._watched: Instance | None = None
+        self._watched: NodeInstance | None = None
         self._timer = None if rules.optional else self._new_timer()
         monitor.add(self)
 
@@ -97,7 +97,7 @@ class Watch(Closing):
         """Time since the last heartbeat that has shown it [s]; 0 where none is expected yet."""
         return 0.0 if self._timer is None else self._timer.silent_s
 
-    def take(self, instance: Instance) -> None:
+    def take(self, instance: NodeInstance) -> None:
         """Takes a heartbeat."""
         rules, shows, watched = self._rules, self._shows(instance), self._watched
         if watched is None and shows:
@@ -132,8 +132,8 @@ class Watch(Closing):
         self._monitor.remove(self)
 
 
-class SupervisorWatch(Watch):
-    """Watches the supervisor of this process, which has no node; see `Watch`.
+class SupervisorWatch(ProcessWatch):
+    """Watches the supervisor of this process, which has no node; see `ProcessWatch`.
 
     Args:
         beat: gives a number that changes while it runs.
@@ -144,7 +144,7 @@ class SupervisorWatch(Watch):
         super().__init__(monitor, 'the supervisor of the stack', lambda _: False, rules)
 
     def look(self, unlooked_s: float) -> None:
-        """See `Watch.look`."""
+        """See `ProcessWatch.look`."""
         last, self._last = self._last, self._beat()
         if self._last != last and self._timer is not None:
             self._timer.feed()
@@ -175,7 +175,7 @@ class ExecutionWatchdog:
         self._heartbeats = heartbeats
         self._interruption = interruption
         self._stop = stop
-        self._watches: tuple[Watch, ...] = ()
+        self._watches: tuple[ProcessWatch, ...] = ()
 
     def health(self) -> Health:
         """How long ago the last heartbeats came that must not stop while a plan is executed."""
@@ -202,10 +202,10 @@ class ExecutionWatchdog:
         """
         validator = self._heartbeats.full_name('validator')
 
-        def sends(instance: Instance) -> bool:
+        def sends(instance: NodeInstance) -> bool:
             return goal_id in instance.sent
 
-        def validates(instance: Instance) -> bool:
+        def validates(instance: NodeInstance) -> bool:
             return instance.node == validator and instance.state == ACTIVE
 
         def sender_known() -> bool:
@@ -219,13 +219,13 @@ class ExecutionWatchdog:
         self._await(validator_known, cancelled, NO_VALIDATOR, ErrorCode.VALIDATOR_UNAVAILABLE)
         rules = Rules(timeout_s=self.timeout_s, strict='the executor', then=self._stop)
         with (
-            Watch(
+            ProcessWatch(
                 self._heartbeats,
                 'the sender of the goal',
                 sends,
                 replace(rules, dropped='the sender of the goal no longer waits for it'),
             ) as sender,
-            Watch(
+            ProcessWatch(
                 self._heartbeats,
                 'the validator',
                 validates,

@@ -20,7 +20,7 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 
 if TYPE_CHECKING:
-    from safegen_ros.console.console import Console
+    from safegen_ros.console.console import OperatorConsole
 
 PARAMETERS = """
 /**/planner:
@@ -94,8 +94,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope='module')
-def console(stack: Supervisor) -> Iterator[Console]:
-    from safegen_ros.console.console import Console, Settings
+def console(stack: Supervisor) -> Iterator[OperatorConsole]:
+    from safegen_ros.console.console import OperatorConsole, Settings
 
-    with Console(Settings(port=0)) as served:
+    with OperatorConsole(Settings(port=0)) as served:
         yield served

@@ -21,8 +21,8 @@ from support.model_server import Script
 from support.waiting import wait_until
 
 from safegen_ros.client import Client, Options
-from safegen_ros.console.console import Console, Settings
-from safegen_ros.console.rehearsed import LIMIT_S, Motion
+from safegen_ros.console.console import OperatorConsole, Settings
+from safegen_ros.console.rehearsed import LIMIT_S, RehearsedMotion
 from safegen_ros.errors import ErrorCode
 
 if not chromium():
@@ -65,20 +65,20 @@ def opened() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope='module')
-def screen(console: Console, opened: Browser, pictures: Path) -> Iterator[Screen]:
+def screen(console: OperatorConsole, opened: Browser, pictures: Path) -> Iterator[Screen]:
     size = {'width': SIZE[0], 'height': SIZE[1]}
     page = opened.new_page(viewport=size, accept_downloads=True)
     yield Screen(page, console.url, pictures)
     page.close()
 
 
-def goal_of(console: Console):
+def goal_of(console: OperatorConsole):
     goal = console.state.snapshot.goal
     assert goal is not None
     return goal
 
 
-def rehearsal_of(console: Console) -> Motion:
+def rehearsal_of(console: OperatorConsole) -> RehearsedMotion:
     """That of the plan, which gets what the browser and the arm leave of the processors."""
     deadline = time.monotonic() + LIMIT_S
     while (motion := console.rehearsed) is None:
@@ -87,7 +87,7 @@ def rehearsal_of(console: Console) -> Motion:
     return motion
 
 
-def height_of(console: Console, block: str) -> float:
+def height_of(console: OperatorConsole, block: str) -> float:
     """Of its middle, as it was measured last [m]."""
     return console.state.snapshot.look.poses[block].position[2]
 
@@ -108,7 +108,7 @@ def a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: S
 
 
 def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
-    screen: Screen, console: Console, script: Script
+    screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     script.answers = [UNSAFE, SAFE]
     screen.click('Plan, prove and execute')
@@ -129,7 +129,7 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
 
 
 def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
-    screen: Screen, console: Console
+    screen: Screen, console: OperatorConsole
 ) -> None:
     motion = rehearsal_of(console)
     assert (motion.trouble, len(motion.plan)) == ('', 10)
@@ -140,7 +140,9 @@ def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     screen.picture('console-approval')
 
 
-def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Console) -> None:
+def escape_stops_the_arm_in_the_middle_of_its_motion(
+    screen: Screen, console: OperatorConsole
+) -> None:
     before = console.state.snapshot.look.joints
     screen.click('Approve')
     screen.sees('The arm carries out step')
@@ -157,7 +159,7 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(screen: Screen, console: Co
     expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
 
 
-def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -> None:
+def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: OperatorConsole) -> None:
     screen.click('Reset …')
     screen.click('Stay stopped')
     assert console.state.snapshot.stop.stopped
@@ -168,7 +170,7 @@ def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: Console) -
 
 
 def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
-    screen: Screen, console: Console, script: Script
+    screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     wait_until(lambda: console.state.snapshot.up, 'the executor')
     screen.tab('Task')
@@ -196,7 +198,9 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     wait_until(lambda: not console.busy, 'the record of the run')
 
 
-def a_refused_plan_is_not_executed(screen: Screen, console: Console, script: Script) -> None:
+def a_refused_plan_is_not_executed(
+    screen: Screen, console: OperatorConsole, script: Script
+) -> None:
     script.answers = [STEPS]
     screen.click('Plan, prove and execute')
     screen.sees('waits for you')
@@ -210,7 +214,7 @@ def a_refused_plan_is_not_executed(screen: Screen, console: Console, script: Scr
 
 
 def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
-    screen: Screen, console: Console, script: Script, disturbances: Path
+    screen: Screen, console: OperatorConsole, script: Script, disturbances: Path
 ) -> None:
     script.answers = ['(stack c1 c2)', STEPS, STEPS]
     disturbances.write_text(json.dumps([['(stack c1 c2)', 'c1', '']]), encoding='utf-8')
@@ -233,7 +237,9 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
     screen.sees('the world was seen to be as the goal wants it')
 
 
-def a_past_run_is_replayed_compared_downloaded_and_shared(screen: Screen, console: Console) -> None:
+def a_past_run_is_replayed_compared_downloaded_and_shared(
+    screen: Screen, console: OperatorConsole
+) -> None:
     screen.tab('History')
     screen.click('Look for runs')
     screen.choose('Run', 'EXECUTION_STOPPED')
@@ -255,14 +261,14 @@ def a_past_run_is_replayed_compared_downloaded_and_shared(screen: Screen, consol
     expect(screen.button('Download the record')).to_have_count(0, timeout=WAIT_MS)
 
 
-def the_page_asks_nobody_else_for_anything(screen: Screen, console: Console) -> None:
+def the_page_asks_nobody_else_for_anything(screen: Screen, console: OperatorConsole) -> None:
     foreign = [url for url in screen.asked if not url.startswith((console.url, 'blob:', 'data:'))]
     assert foreign == []
 
 
 def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
     screen: Screen,
-    console: Console,
+    console: OperatorConsole,
     script: Script,
     disturbances: Path,
     request: pytest.FixtureRequest,
@@ -286,7 +292,7 @@ def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
 
 
 def test_it_fits_on_a_tablet_in_the_dark(
-    screen: Screen, console: Console, opened: Browser, pictures: Path
+    screen: Screen, console: OperatorConsole, opened: Browser, pictures: Path
 ) -> None:
     screen.tab('Stack')
     screen.sees('Diagnostics')
@@ -305,8 +311,8 @@ def test_it_fits_on_a_tablet_in_the_dark(
     page.close()
 
 
-def test_who_may_only_look_has_nothing_to_click(console: Console, opened: Browser) -> None:
-    with Console(Settings(port=0, read_only=True)) as served:
+def test_who_may_only_look_has_nothing_to_click(console: OperatorConsole, opened: Browser) -> None:
+    with OperatorConsole(Settings(port=0, read_only=True)) as served:
         page = opened.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})
         page.set_default_timeout(WAIT_MS)
         page.goto(served.url)

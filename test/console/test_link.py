@@ -14,7 +14,7 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
-from safegen_ros.console.link import NODES, Link
+from safegen_ros.console.link import NODES, StackLink
 from safegen_ros.console.state import ConsoleState, GoalView, Pending
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.events import EndEvent, TaskEvent
@@ -64,7 +64,7 @@ class _Console:
     def __init__(self) -> None:
         self.node, self.state = _Node(), ConsoleState()
         client: Any = SimpleNamespace(node=self.node, heartbeats=HeartbeatMonitor(self.node))
-        self.link = Link(client, self.state)
+        self.link = StackLink(client, self.state)
 
     @property
     def goal(self) -> GoalView:

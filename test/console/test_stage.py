@@ -11,7 +11,7 @@ import pytest
 from support.blocks_small import THREE, TWO
 
 from safegen_ros.console.access import Gate
-from safegen_ros.console.rehearsed import Motion, Posture
+from safegen_ros.console.rehearsed import Posture, RehearsedMotion
 from safegen_ros.console.serving import serve
 from safegen_ros.console.stage import Stage, begins_here
 from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
@@ -33,7 +33,7 @@ STEPS = tuple(map(str, parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)').
 class Rehearsals:
     """Takes the place of the rehearser: its motion is set by the test."""
 
-    motion: Motion | None = None
+    motion: RehearsedMotion | None = None
 
     def want(self, *_: Any) -> None: ...
     def forget(self) -> None: ...
@@ -82,7 +82,7 @@ def test_blocks_of_the_task_before_are_not_shown_beside_a_plan_that_waits(stage:
 def test_a_block_has_one_label_and_its_colour(stage: Stage, rehearsed: bool) -> None:
     if rehearsed:
         poses = look_at(THREE.problem).poses
-        stage._rehearser.motion = Motion(STEPS, (Posture(0, (0.0,) * 6, poses),))  # type: ignore
+        stage._rehearser.motion = RehearsedMotion(STEPS, (Posture(0, (0.0,) * 6, poses),))  # type: ignore
     for look in (Look(), look_at(TWO.problem), look_at(THREE.problem)):
         stage.update(waits(look), 0.0)
         labels = [*blocks(stage._live, labels=True), *blocks(stage._ghost, labels=True)]
@@ -97,11 +97,11 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     assert stage._note.visible
     assert 'computing' in stage._note.text
     assert {*blocks(stage._ghost)} == {*THREE.problem.objects}  # where the plan begins
-    stage._rehearser.motion = Motion(STEPS, (), 'joint 3 is out of reach')  # type: ignore
+    stage._rehearser.motion = RehearsedMotion(STEPS, (), 'joint 3 is out of reach')  # type: ignore
     stage.update(waits(Look()), 1.0)
     assert 'joint 3 is out of reach' in stage._note.text
     posture = Posture(0, (0.0,) * 6, look_at(THREE.problem).poses)
-    stage._rehearser.motion = Motion(STEPS, (posture,))  # type: ignore
+    stage._rehearser.motion = RehearsedMotion(STEPS, (posture,))  # type: ignore
     stage.update(waits(Look()), 2.0)
     assert not stage._note.visible
     stage.update(Snapshot(look=look_at(THREE.problem)), 3.0)

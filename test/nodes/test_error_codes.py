@@ -29,7 +29,7 @@ from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
-from safegen_ros.planning.loop import Deadline, Level, plan_with_levels
+from safegen_ros.planning.loop import Level, PlanningDeadline, plan_with_levels
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.rehearsal import rehearse
@@ -77,12 +77,12 @@ def _search(problem: Any) -> Level:
     return search_level(lambda left, stop: solve(problem.problem, time_limit_s=left).plan)
 
 
-def _in_the_line(deadline: Deadline, reserve: bool = True) -> ErrorCode:
+def _in_the_line(deadline: PlanningDeadline, reserve: bool = True) -> ErrorCode:
     queue = GoalQueue(running=1, waiting=0)
     with queue.entered():
         if not reserve:
             return raised(queue.place(deadline).__enter__)
-        with queue.turn(Deadline(WAIT_S, lambda: False)):
+        with queue.turn(PlanningDeadline(WAIT_S, lambda: False)):
             return raised(queue.turn(deadline).__enter__)
 
 
@@ -111,9 +111,11 @@ BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
         Level('model', 1, lambda history, deadline: (text for text in ['no idea']))
     ),
     ErrorCode.UNSOLVABLE: lambda: _planned(_search(UNSOLVABLE), UNSOLVABLE),
-    ErrorCode.PLANNING_TIMEOUT: lambda: _in_the_line(Deadline(0.0, lambda: False)),
-    ErrorCode.PLANNING_CANCELED: lambda: _in_the_line(Deadline(WAIT_S, lambda: True)),
-    ErrorCode.QUEUE_FULL: lambda: _in_the_line(Deadline(WAIT_S, lambda: False), reserve=False),
+    ErrorCode.PLANNING_TIMEOUT: lambda: _in_the_line(PlanningDeadline(0.0, lambda: False)),
+    ErrorCode.PLANNING_CANCELED: lambda: _in_the_line(PlanningDeadline(WAIT_S, lambda: True)),
+    ErrorCode.QUEUE_FULL: lambda: _in_the_line(
+        PlanningDeadline(WAIT_S, lambda: False), reserve=False
+    ),
     ErrorCode.ROBOT_FAULT: _gone,
     ErrorCode.LIMIT_VIOLATION: lambda: raised(MYCOBOT_280.check_joints, np.full(6, 4.0)),
     ErrorCode.OUT_OF_REACH: lambda: raised(

@@ -21,7 +21,7 @@ from safegen_ros.ros.liveness import (
     PERIOD_S,
     HeartbeatMonitor,
 )
-from safegen_ros.ros.watchdog import ExecutionWatchdog, Rules, Watch
+from safegen_ros.ros.watchdog import ExecutionWatchdog, ProcessWatch, Rules
 
 GOAL, OTHER = b'g' * 16, b'o' * 16
 TIMEOUT_S = 4.0
@@ -116,7 +116,7 @@ def test_an_executor_that_was_not_scheduled_stops_when_it_wakes(
 def test_a_hold_up_counts_before_the_next_look_and_without_a_client(world: _World) -> None:
     """What was queued meanwhile, such as an approval, may be read first."""
     rules = Rules(timeout_s=TIMEOUT_S, optional=True, strict='the planner')
-    watch = Watch(world.monitor, 'the client', lambda each: GOAL in each.sent, rules)
+    watch = ProcessWatch(world.monitor, 'the client', lambda each: GOAL in each.sent, rules)
     world.monitor.look()
     world.now += TIMEOUT_S
     assert watch.lost == ''
@@ -233,7 +233,7 @@ def test_a_goal_that_is_cancelled_before_is_not_waited_for(world: _World) -> Non
 
 def test_a_client_is_expected_from_its_first_heartbeat_on(world: _World) -> None:
     rules = Rules(timeout_s=TIMEOUT_S, optional=True, dropped='given up')
-    watch = Watch(world.monitor, 'the client', lambda each: GOAL in each.sent, rules)
+    watch = ProcessWatch(world.monitor, 'the client', lambda each: GOAL in each.sent, rules)
     world.alive[SENDER] = False
     world.pass_by(60.0)
     assert (watch.lost, watch.silent_s) == ('', 0.0)
@@ -245,7 +245,9 @@ def test_a_client_is_expected_from_its_first_heartbeat_on(world: _World) -> None
 def test_a_server_that_no_longer_lists_a_goal_has_its_timeout_for_the_result(
     world: _World,
 ) -> None:
-    watch = Watch(world.monitor, 'it', lambda each: GOAL in each.sent, Rules(timeout_s=TIMEOUT_S))
+    watch = ProcessWatch(
+        world.monitor, 'it', lambda each: GOAL in each.sent, Rules(timeout_s=TIMEOUT_S)
+    )
     world.beat(SENDER)
     world.beat(SENDER, sent=None)
     assert watch.lost == ''

@@ -36,7 +36,7 @@ from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.translation import Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
-from safegen_ros.planning.loop import Deadline
+from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, recorded_task
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.present.report import render_report
@@ -384,7 +384,7 @@ def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None
     task = Task(problem=REQUEST, domain='blocksworld', format='words')
     goal: Any = SimpleNamespace(
         request=PlanTask.Goal(),
-        watched=Deadline(WAIT_S, lambda: False),
+        watched=PlanningDeadline(WAIT_S, lambda: False),
         note=lambda *events: None,
         planning=lambda progress: None,
         planned_for=lambda seconds: None,

@@ -13,11 +13,11 @@ from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.planning.loop import Deadline
+from safegen_ros.planning.loop import PlanningDeadline
 
 
-def patient(cancelled: Callable[[], bool] = lambda: False) -> Deadline:
-    return Deadline(WAIT_S, cancelled)
+def patient(cancelled: Callable[[], bool] = lambda: False) -> PlanningDeadline:
+    return PlanningDeadline(WAIT_S, cancelled)
 
 
 class Goals:
@@ -29,7 +29,7 @@ class Goals:
         self.positions: dict[str, list[int]] = {}
         self.ends: dict[str, threading.Event] = {}
 
-    def send(self, name: str, deadline: Deadline | None = None) -> Future[None]:
+    def send(self, name: str, deadline: PlanningDeadline | None = None) -> Future[None]:
         """Begins a goal that was accepted; returns once it runs or waits."""
         self.positions[name], self.ends[name] = [], threading.Event()
         sent = self.threads.submit(self._work, name, deadline or patient())
@@ -39,7 +39,7 @@ class Goals:
         )
         return sent
 
-    def _work(self, name: str, deadline: Deadline) -> None:
+    def _work(self, name: str, deadline: PlanningDeadline) -> None:
         with self.queue.place(deadline, self.positions[name].append):
             self.begun.append(name)
             assert self.ends[name].wait(WAIT_S)
@@ -75,7 +75,7 @@ def test_a_goal_that_waits_can_be_cancelled_and_runs_out_of_time() -> None:
         goals = Goals(queue, threads)
         first = goals.send('first')
         cancelled = goals.send('cancelled', patient(cancel.is_set))
-        late = goals.send('late', Deadline(0.05, lambda: False))
+        late = goals.send('late', PlanningDeadline(0.05, lambda: False))
         with pytest.raises(SafegenError, match=r'waited for 0\.05 s') as caught:
             late.result(WAIT_S)
         assert caught.value.code is ErrorCode.PLANNING_TIMEOUT

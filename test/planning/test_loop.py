@@ -15,10 +15,10 @@ from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
     Attempt,
-    Deadline,
     History,
     Level,
     Outcome,
+    PlanningDeadline,
     Progress,
     Skipped,
     Solve,
@@ -45,7 +45,7 @@ class Script:
         self.shown: list[list[Attempt]] = []
         self.closed = False
 
-    def __call__(self, history: History, deadline: Deadline) -> Texts:
+    def __call__(self, history: History, deadline: PlanningDeadline) -> Texts:
         try:
             for text in self.texts:
                 self.shown.append(list(history))
@@ -228,7 +228,7 @@ def test_a_level_that_ends_early_is_over(tower_order: Pddl3Task) -> None:
 def _blocking(entered: threading.Event) -> Level:
     """A level that only ends when it is cancelled, as generation in a backend does."""
 
-    def proposals(history: History, deadline: Deadline) -> Texts:
+    def proposals(history: History, deadline: PlanningDeadline) -> Texts:
         entered.set()
         pause = threading.Event()
         while not deadline.over():

@@ -20,7 +20,7 @@ from safegen_ros.record.present import runs
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.runs import (
     LEFT_OUT,
-    Source,
+    FrameSource,
     download,
     frames,
     problem_of,
@@ -43,7 +43,11 @@ def test_the_states_of_a_run_are_the_observed_ones_where_they_were_written_down(
 ) -> None:
     found = frames(TASK.problem, _record(tmp_path))
     assert [frame.state for frame in found] == list(STATES)
-    assert [frame.source for frame in found] == [Source.PROVED, Source.PROVED, Source.OBSERVED]
+    assert [frame.source for frame in found] == [
+        FrameSource.PROVED,
+        FrameSource.PROVED,
+        FrameSource.OBSERVED,
+    ]
     assert [frame.at for frame in found] == [None, 1.0, 2.0]
     assert [frame.text for frame in found] == ['', 'pick up a from the table', 'put a on b']
 
@@ -51,9 +55,12 @@ def test_the_states_of_a_run_are_the_observed_ones_where_they_were_written_down(
 def test_what_was_not_executed_is_foreseen(tmp_path: Path) -> None:
     record = dataclasses.replace(_record(tmp_path), worlds=())
     cut = dataclasses.replace(record, steps=record.steps[:1], steps_done=1)
-    assert [f.source for f in frames(TASK.problem, cut)][1:] == [Source.PROVED, Source.FORESEEN]
+    assert [f.source for f in frames(TASK.problem, cut)][1:] == [
+        FrameSource.PROVED,
+        FrameSource.FORESEEN,
+    ]
     none = dataclasses.replace(record, steps=(), steps_done=0)
-    assert {frame.source for frame in frames(TASK.problem, none)} == {Source.FORESEEN}
+    assert {frame.source for frame in frames(TASK.problem, none)} == {FrameSource.FORESEEN}
     unheard = dataclasses.replace(record, steps=())
     assert [frame.state for frame in frames(TASK.problem, unheard)] == list(STATES)
 
@@ -71,7 +78,7 @@ def test_a_world_that_differs_is_shown_as_it_was_seen(tmp_path: Path) -> None:
     found = frames(TASK.problem, replanned)
     assert [frame.state for frame in found] == [STATES[0], STATES[0], STATES[1], STATES[2]]
     assert [frame.source for frame in found] == [
-        Source.OBSERVED, Source.OBSERVED, Source.PROVED, Source.OBSERVED,
+        FrameSource.OBSERVED, FrameSource.OBSERVED, FrameSource.PROVED, FrameSource.OBSERVED,
     ]  # fmt: skip
     # Without the replan written down the steps do not follow from each other.
     lost = dataclasses.replace(replanned, replans=(), worlds=())

@@ -16,8 +16,8 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import Recorded
 from safegen_ros.record.video import (
     FRAME_RATE,
-    Sample,
     VideoError,
+    VideoSample,
     frame_samples,
     render_video,
     samples_of,
@@ -122,7 +122,7 @@ def test_a_missing_joint_is_named():
 )
 def test_a_video_is_never_too_long_and_shows_the_latest_sample(gaps, longest, speed):
     times = [0.0, *np.cumsum(gaps)]
-    samples = [Sample(float(t), np.zeros(6), {}) for t in times]
+    samples = [VideoSample(float(t), np.zeros(6), {}) for t in times]
     chosen, factor = frame_samples(samples, longest, speed)
     assert factor >= speed
     assert (len(chosen) - 1) / FRAME_RATE <= longest + 1e-6
@@ -134,7 +134,7 @@ def test_a_video_is_never_too_long_and_shows_the_latest_sample(gaps, longest, sp
 
 def test_a_length_of_nothing_is_refused():
     with pytest.raises(ValueError, match='above 0'):
-        frame_samples([Sample(0.0, np.zeros(6), {})], 0.0)
+        frame_samples([VideoSample(0.0, np.zeros(6), {})], 0.0)
 
 
 def test_an_mp4_has_the_pictures_that_went_in(tmp_path):

@@ -16,7 +16,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.present.wording import (
     NEXT,
-    Situation,
+    StackSituation,
     condition_words,
     ended_words,
     goal_words,
@@ -183,8 +183,8 @@ def test_the_goal_and_conditions() -> None:
 @pytest.mark.parametrize('stage', [*NEXT, 'unheard-of', ''])
 def test_what_comes_next_is_always_one_sentence(stage: str) -> None:
     for situation in (
-        Situation(stage),
-        Situation(
+        StackSituation(stage),
+        StackSituation(
             stage, 2, 5, 'beam 4', 2, 8, 'put {b1} on b2', 'pick up b3', 'a {reason}', 'It is done'
         ),
     ):
@@ -195,17 +195,17 @@ def test_what_comes_next_is_always_one_sentence(stage: str) -> None:
 
 
 def test_what_the_arm_does_next() -> None:
-    moving = Situation('executing', index=2, total=8, step='put b1 on b2', after='pick up b3')
+    moving = StackSituation('executing', index=2, total=8, step='put b1 on b2', after='pick up b3')
     assert next_words(moving) == (
         'The arm carries out step 3 of 8: put b1 on b2; if the world is then as foreseen, step 4 '
         'follows: pick up b3.'
     )
-    last = Situation('executing', index=7, total=8, step='put b1 on b2')
+    last = StackSituation('executing', index=7, total=8, step='put b1 on b2')
     assert 'goal should be reached' in next_words(last)
-    waiting = Situation('approval', total=8, step='pick up b1')
+    waiting = StackSituation('approval', total=8, step='pick up b1')
     assert 'if you approve it, the arm begins with step 1 of 8: pick up b1' in next_words(waiting)
-    assert 'attempt 2 of 5' in next_words(Situation('generating', attempt=2, max_attempts=5))
-    assert 'until you reset' in next_words(Situation('stopped', reason='the button'))
+    assert 'attempt 2 of 5' in next_words(StackSituation('generating', attempt=2, max_attempts=5))
+    assert 'until you reset' in next_words(StackSituation('stopped', reason='the button'))
 
 
 def test_how_a_goal_ended() -> None:

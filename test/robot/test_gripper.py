@@ -38,7 +38,7 @@ from safegen_ros.robot.gripper import (
 from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import AdaptiveGripper, check_tool
-from safegen_ros.robot.mycobot.frames import Command, Frame
+from safegen_ros.robot.mycobot.frames import Frame, FrameCommand
 from safegen_ros.robot.mycobot.link import open_serial
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import SceneError, load_scene
@@ -191,8 +191,8 @@ class Wire:
     def settle(self):
         for tick in range(1000):
             self.firmware.tick()
-            if tick > 5 and not self.ask(Command.IS_GRIPPER_MOVING):
-                return self.ask(Command.GET_GRIPPER_VALUE)
+            if tick > 5 and not self.ask(FrameCommand.IS_GRIPPER_MOVING):
+                return self.ask(FrameCommand.GET_GRIPPER_VALUE)
         raise AssertionError('the gripper does not come to rest')
 
 
@@ -201,13 +201,13 @@ def test_gripper_commands_move_the_fingers_of_the_twin(block):
     with MujocoTwin(SCENE, {'a': HERE if block else NEXT}) as twin:
         skills.approach(twin, SCENE, HERE, SCENE.grasp_height(SIZE / 2), [])
         wire = Wire(twin)
-        assert wire.ask(Command.SET_GRIPPER_VALUE, 20, 100) == 1
+        assert wire.ask(FrameCommand.SET_GRIPPER_VALUE, 20, 100) == 1
         closed = wire.settle()
         assert closed == (pytest.approx(percent_of(SIZE), abs=2) if block else 20)
         assert twin.opening() == pytest.approx(opening_of(closed), abs=5e-4)
-        assert wire.ask(Command.SET_GRIPPER_STATE, 0, 100) == 1
+        assert wire.ask(FrameCommand.SET_GRIPPER_STATE, 0, 100) == 1
         assert wire.settle() == 100
-        assert wire.ask(Command.SET_GRIPPER_STATE, 1, 50) == 1
+        assert wire.ask(FrameCommand.SET_GRIPPER_STATE, 1, 50) == 1
         assert wire.settle() == (pytest.approx(closed, abs=1) if block else 0)
 
 

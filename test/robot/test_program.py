@@ -18,7 +18,7 @@ from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import (
     MAX_STEPS,
-    Move,
+    JointMove,
     Program,
     Recorder,
     ToolSwitch,
@@ -33,7 +33,7 @@ SCENE = load_scene()
 
 joints = st.tuples(*(st.floats(float(low), float(high)) for low, high in MYCOBOT_280.bounds))
 steps = st.one_of(
-    st.builds(Move, joints, st.floats(0.01, 1.0)),
+    st.builds(JointMove, joints, st.floats(0.01, 1.0)),
     st.builds(ToolSwitch, st.booleans()),
     st.builds(Wait, st.floats(0.0, 60.0)),
 )
@@ -104,7 +104,7 @@ def test_a_recorded_skill_is_the_motion_of_the_skill() -> None:
     others = [SCENE.slot_pose(SCENE.slots[4])]
     first = Recorder(SCENE.home_joints, False, SCENE.arm)
     skills.pick(first, SCENE, target, others)
-    assert sum(isinstance(step, Move) for step in first.program.steps) >= 3
+    assert sum(isinstance(step, JointMove) for step in first.program.steps) >= 3
     assert ToolSwitch(True) in first.program.steps
     second = Recorder(SCENE.home_joints, False, SCENE.arm)
     carry_out(parse_program(first.program.to_json(), MYCOBOT_280), second)

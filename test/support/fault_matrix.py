@@ -28,8 +28,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record.history import CUT_OFF, RUNNING, list_runs, outcome_of
 from safegen_ros.robot.agent.messages import BEAT_S
-from safegen_ros.robot.emulator.faults import KNOBS
-from safegen_ros.robot.emulator.faults import Fault as ArmFault
+from safegen_ros.robot.emulator.faults import KNOBS, ArmFault
 from safegen_ros.ros.liveness import PERIOD_S
 from support.fault_stack import (
     HEARTBEAT_S,

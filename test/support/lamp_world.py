@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.planning.loop import MODEL, Deadline, History, Level, Steps
+from safegen_ros.planning.loop import MODEL, History, Level, PlanningDeadline, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
 from safegen_ros.tasks.context import PlanningContext, answers
@@ -41,7 +41,7 @@ class LampTask(OtherWorld):
         return frozenset(('lit', lamp) for lamp in self.lit)
 
     def levels(self, context: PlanningContext) -> Sequence[Level]:
-        def asked(history: History, deadline: Deadline) -> Generator[str, None, None]:
+        def asked(history: History, deadline: PlanningDeadline) -> Generator[str, None, None]:
             ask = context.asking(deadline.over)
             question = f'Light {" ".join(self.wanted)}.'
             yield from answers(ask, question, history, lambda verdict: verdict.reason)

@@ -29,7 +29,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import DEFAULT
 from safegen_ros.record.run import write_durably
-from safegen_ros.record.video import FRAME_RATE, Sample, frame_samples, write_mp4
+from safegen_ros.record.video import FRAME_RATE, VideoSample, frame_samples, write_mp4
 from safegen_ros.robot.arm import Sample as Look
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.scene import Scene
@@ -74,7 +74,7 @@ class Side:
             if not each.contact.expected
         ]
 
-    def samples(self) -> list[Sample]:
+    def samples(self) -> list[VideoSample]:
         """The looks with their captions, for a video."""
         begin = self.looks[0][1].time
         found = []
@@ -85,7 +85,9 @@ class Side:
                 'validator': self.verdict.category.name.lower().replace('_', ' '),
                 'step': f'{number + 1}/{len(self.plan)} {step}',
             }
-            found.append(Sample(look.time - begin, look.joints, look.poses, caption, look.opening))
+            found.append(
+                VideoSample(look.time - begin, look.joints, look.poses, caption, look.opening)
+            )
         last = found[-1]
         said = {**last.caption, 'end': self.hits[0] if self.hits else 'done'}
         return [*found, replace(last, time=last.time + 1 / FRAME_RATE, caption=said)]
@@ -174,7 +176,7 @@ def _frames(sides: tuple[Side, Side], scene: Scene) -> Iterator[Frame]:
             )
 
 
-def _at(films: Sequence[Sequence[Sample]], number: int) -> list[Sample]:
+def _at(films: Sequence[Sequence[VideoSample]], number: int) -> list[VideoSample]:
     return [film[min(number, len(film) - 1)] for film in films]
 
 

@@ -24,10 +24,10 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.planning.levels import DIAGNOSIS
 from safegen_ros.planning.loop import (
-    Deadline,
     History,
     Level,
     Outcome,
+    PlanningDeadline,
     Skipped,
     plan_with_levels,
 )
@@ -250,7 +250,7 @@ def plan_goal(
 
 
 def _watched(
-    level: Level, failures: list[SafegenError], history: History, deadline: Deadline
+    level: Level, failures: list[SafegenError], history: History, deadline: PlanningDeadline
 ) -> Texts:
     """The proposals of a level; keeps the error with which a model failed."""
     try:

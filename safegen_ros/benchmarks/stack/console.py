@@ -31,7 +31,7 @@ from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, resi
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
-from safegen_ros.console.console import Console, Settings
+from safegen_ros.console.console import OperatorConsole, Settings
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.ros import qos
@@ -98,7 +98,7 @@ class _Samples:
 class _Bench:
     """A stack of validator and executor, the page, and one client that has plans executed."""
 
-    def __init__(self, client: Client, console: Console, text: str, plan: Plan) -> None:
+    def __init__(self, client: Client, console: OperatorConsole, text: str, plan: Plan) -> None:
         self.client, self.console = client, console
         self._text, self._plan = text, plan
         self.samples = _Samples(client)
@@ -140,7 +140,7 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
         ]
         with Supervisor(specs, log_dir=Path(scratch), environment=environment) as stack:
             stack.wait_ready()
-            with Console(Settings(port=0, stamped=True)) as console, Client() as client:
+            with OperatorConsole(Settings(port=0, stamped=True)) as console, Client() as client:
                 bench = _Bench(client, console, made.text, made.witness)
                 behind, painted, sent, stopped = _in_browser(bench, stops, notify)
                 alone = _executions(bench, executions, 'executions', notify)
@@ -231,7 +231,7 @@ def _counted(what: str, count: int, notify: Notify) -> Iterator[int]:
 
 
 @contextmanager
-def _viewers(console: Console) -> Iterator[None]:
+def _viewers(console: OperatorConsole) -> Iterator[None]:
     """Viewers that take in every message of the page and draw nothing, as from other computers."""
     import viser
 

@@ -33,7 +33,7 @@ from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.cell.real import MyCobotCell
-from safegen_ros.robot.emulator.faults import KNOBS, Fault
+from safegen_ros.robot.emulator.faults import KNOBS, ArmFault
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -195,7 +195,7 @@ class _Run:
                 return
             with contextlib.suppress(SafegenError, ProcessLookupError):  # it has ended already
                 if name in KNOBS:
-                    emulator.strike(Fault(name, value))
+                    emulator.strike(ArmFault(name, value))
                 else:
                     self._site.strike(name, above)
 

@@ -41,7 +41,7 @@ class ComparedStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AttemptComparison:
     """Two attempts at one problem.
 
     Attributes:
@@ -57,7 +57,9 @@ class Comparison:
     parts_at: int
 
 
-def compare(problem: Problem | None, left: AttemptRecord, right: AttemptRecord) -> Comparison:
+def compare(
+    problem: Problem | None, left: AttemptRecord, right: AttemptRecord
+) -> AttemptComparison:
     """Two attempts step by step.
 
     Args:
@@ -75,10 +77,10 @@ def compare(problem: Problem | None, left: AttemptRecord, right: AttemptRecord) 
         same_world = worlds[0][index + 1] == worlds[1][index + 1] if both else None
         found.append(ComparedStep(index, a, b, a == b, same_world))
     parts_at = next((each.index for each in found if not each.same), -1)
-    return Comparison(left, right, tuple(found), parts_at)
+    return AttemptComparison(left, right, tuple(found), parts_at)
 
 
-def comparison_words(comparison: Comparison) -> str:
+def comparison_words(comparison: AttemptComparison) -> str:
     """In a sentence where two attempts part."""
     left, right = comparison.left, comparison.right
     names = f'Attempt {left.number} and attempt {right.number}'
@@ -94,7 +96,7 @@ def comparison_words(comparison: Comparison) -> str:
     )
 
 
-def compare_html(problem: Problem | None, comparison: Comparison) -> str:
+def compare_html(problem: Problem | None, comparison: AttemptComparison) -> str:
     """Two attempts as a table, with their verdicts."""
     both = (comparison.left, comparison.right)
     heads = [

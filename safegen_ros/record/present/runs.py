@@ -36,7 +36,7 @@ LEFT_OUT = 'LEFT_OUT.txt'
 """In a download, what is not in it."""
 
 
-class Source(Enum):
+class FrameSource(Enum):
     """Where the state of a frame is from; the value says it in words."""
 
     OBSERVED = 'observed'
@@ -45,7 +45,7 @@ class Source(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WorldFrame:
     """The world after some steps.
 
     Attributes:
@@ -59,7 +59,7 @@ class Frame:
     step: int
     text: str
     state: State
-    source: Source
+    source: FrameSource
     at: float | None = None
 
 
@@ -91,7 +91,7 @@ def _problem_left(problem: str, domain: str) -> Problem | None:
     return None
 
 
-def frames(problem: Problem, record: RunRecord) -> tuple[Frame, ...]:
+def frames(problem: Problem, record: RunRecord) -> tuple[WorldFrame, ...]:
     """The states of a run: those that were observed or proved, then what was foreseen.
 
     A run whose steps do not follow from each other, as after a disturbance that nobody wrote down,
@@ -103,21 +103,23 @@ def frames(problem: Problem, record: RunRecord) -> tuple[Frame, ...]:
     if len(done) < record.steps_done:  # progress that was not heard, but the plan is known
         done = [*record.plan[: record.steps_done]]
     left = () if record.replans else record.plan[len(done) :]
-    source = Source.OBSERVED if 0 in known else Source.PROVED
-    found = [Frame(0, '', known.get(0, problem.init), source if done else Source.FORESEEN)]
+    source = FrameSource.OBSERVED if 0 in known else FrameSource.PROVED
+    found = [
+        WorldFrame(0, '', known.get(0, problem.init), source if done else FrameSource.FORESEEN)
+    ]
     for index, step in enumerate(steps_of([*done, *left])):
         after = _after(problem, found[-1].state, step)
         executed = index < len(done)
         if executed and index + 1 in known:
-            after, source = known[index + 1], Source.OBSERVED
+            after, source = known[index + 1], FrameSource.OBSERVED
         else:
-            source = Source.PROVED if executed else Source.FORESEEN
+            source = FrameSource.PROVED if executed else FrameSource.FORESEEN
         if after is None:
             break
         each = begun.get(index)
         ended = None if each is None or each.seconds is None else each.begun_s + each.seconds
         text = step_words(step, problem)
-        found.append(Frame(index + 1, text, after, source, ended if executed else None))
+        found.append(WorldFrame(index + 1, text, after, source, ended if executed else None))
     return tuple(found)
 
 

@@ -24,8 +24,8 @@ from safegen_ros.record.present.cards import MOST_RULES, attempt_html, steps_htm
 from safegen_ros.record.present.constraint_status import legend_html, lights_html, lights_observed
 from safegen_ros.record.present.pictures import film_html, goal_html, state_html
 from safegen_ros.record.present.runs import (
-    Frame,
-    Source,
+    FrameSource,
+    WorldFrame,
     frames,
     problem_of,
     problem_of_attempt,
@@ -172,7 +172,7 @@ def _execution(record: RunRecord, problem: Problem | None) -> dict[str, Any]:
         return {'film': [], 'plan': plan}
     found = frames(problem, record)[: MOST_STEPS + 1]
     states, captions = [frame.state for frame in found], [_caption(frame) for frame in found]
-    seen = sum(frame.source is not Source.FORESEEN for frame in found) - 1
+    seen = sum(frame.source is not FrameSource.FORESEEN for frame in found) - 1
     now = None if seen == len(found) - 1 else max(0, seen)
     return {
         'film': list(zip(captions, film_html(problem, states, captions), strict=True)),
@@ -180,7 +180,7 @@ def _execution(record: RunRecord, problem: Problem | None) -> dict[str, Any]:
     }
 
 
-def _caption(frame: Frame) -> str:
+def _caption(frame: WorldFrame) -> str:
     when = f', seen after {frame.at:.1f} s' if frame.at is not None else ''
     what = f'after step {frame.step}: {frame.text}' if frame.step else 'the start'
     return f'{what} ({frame.source.value}{when})'

@@ -253,7 +253,7 @@ def ended_words(code: ErrorCode, message: str = '') -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class StackSituation:
     """Where a stack stands.
 
     Attributes:
@@ -307,7 +307,7 @@ NEXT = {
 """What comes next in each stage."""
 
 
-def next_words(situation: Situation) -> str:
+def next_words(situation: StackSituation) -> str:
     """What will happen next, as one sentence; of a stage that is not known, that it is not."""
     s = situation
     if s.stage not in NEXT:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.agent import guard
 from safegen_ros.robot.agent.messages import Open, SerialPort
-from safegen_ros.robot.agent.session import Link, Sampler, Session
+from safegen_ros.robot.agent.session import Sampler, Session, SessionFiles
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.model import ArmModel
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
@@ -87,7 +87,7 @@ def serve(news: int, end: int, link_timeout_s: float) -> int:
     sink = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     session = Session(
-        Link(sys.stdin.fileno(), sink, end),
+        SessionFiles(sys.stdin.fileno(), sink, end),
         lambda request, sample: DRIVERS[request.arm].open(request, sample, tell),
         {name: driver.model for name, driver in DRIVERS.items()},
         link_timeout_s=link_timeout_s,

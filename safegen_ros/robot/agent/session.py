@@ -55,7 +55,7 @@ Sampler = Callable[[Sample], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SessionFiles:
     """File descriptors of a session.
 
     Attributes:
@@ -87,7 +87,7 @@ class Session:
 
     def __init__(
         self,
-        link: Link,
+        link: SessionFiles,
         open_arm: Callable[[Open, Sampler], Arm],
         models: Mapping[str, ArmModel],
         *,

@@ -28,7 +28,7 @@ from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
-from safegen_ros.robot.program import Move, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
+from safegen_ros.robot.program import JointMove, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
 from safegen_ros.robot.strict_json import FieldError, Fields
 from safegen_ros.sync import Closing
 
@@ -127,7 +127,7 @@ class AgentArm(Closing, ProgramArm):
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to an absolute target, as a program of one step; see `Arm.move_joints`."""
         joints = tuple(float(each) for each in self.remote.model.check_joints(target))
-        self.run_program(Program((Move(joints, check_speed(speed)),), self.remote.model))
+        self.run_program(Program((JointMove(joints, check_speed(speed)),), self.remote.model))
 
     def set_tool(self, on: bool) -> None:
         """Switches the tool; see `Arm.set_tool`."""
@@ -275,8 +275,8 @@ class AgentArm(Closing, ProgramArm):
         return link
 
     def _limited(self, step: ProgramStep) -> ProgramStep:
-        if isinstance(step, Move):
-            return Move(step.target, min(step.speed, self._speed_limit))
+        if isinstance(step, JointMove):
+            return JointMove(step.target, min(step.speed, self._speed_limit))
         return step
 
     def _check_fault(self) -> None:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.robot.emulator.faults import Fault, Line
+from safegen_ros.robot.emulator.faults import ArmFault, FaultyLine
 from safegen_ros.robot.emulator.firmware import Firmware
-from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, FrameReader
+from safegen_ros.robot.mycobot.frames import MOTION, Frame, FrameCommand, FrameReader
 from safegen_ros.robot.twin.twin import TICK, MujocoTwin
 from safegen_ros.sync import Closing
 
@@ -29,7 +29,8 @@ from safegen_ros.sync import Closing
 _LAG = 0.5
 #: Commands that make a stopped arm fit to move: an operator's reset sends them, and nothing else.
 _REARMING = frozenset({
-    Command.POWER_ON, Command.CLEAR_ERROR, Command.FOCUS_SERVO, Command.SET_FREE_MODE,
+    FrameCommand.POWER_ON, FrameCommand.CLEAR_ERROR,
+    FrameCommand.FOCUS_SERVO, FrameCommand.SET_FREE_MODE,
 })  # fmt: skip
 #: Longest wait for the thread of the emulator [s].
 _WORK_S = 10.0
@@ -78,7 +79,7 @@ class Emulator(Closing):
         *,
         link: Path | None = None,
         tcp_port: int | None = None,
-        faults: Sequence[Fault] = (),
+        faults: Sequence[ArmFault] = (),
         seed: int = 0,
     ) -> None:
         self.last_motion = 0.0
@@ -87,7 +88,7 @@ class Emulator(Closing):
         self.motions_after_stop = 0
         self.first_stop = 0.0
         self.firmware = Firmware(twin)
-        self._line = Line(faults, random.Random(seed))  # noqa: S311 - faults, not secrets
+        self._line = FaultyLine(faults, random.Random(seed))  # noqa: S311 - faults, not secrets
         self._struck: set[str] = set()
         self._closing = threading.Event()
         self._work: queue.SimpleQueue[tuple[Callable[[], None], threading.Event]] = (
@@ -105,7 +106,7 @@ class Emulator(Closing):
         self._thread = threading.Thread(target=self._serve, name='emulator', daemon=True)
         self._thread.start()
 
-    def strike(self, fault: Fault) -> None:
+    def strike(self, fault: ArmFault) -> None:
         """Lets a fault begin now."""
         self._do(lambda: self._line.add(fault, time.monotonic()))
 
@@ -238,7 +239,7 @@ class Emulator(Closing):
             self._line.began(now)
         if frame.command in _REARMING:
             self.last_rearming = now
-        if frame.command == Command.STOP:
+        if frame.command == FrameCommand.STOP:
             self.first_stop = self.first_stop or now
             self.last_stop = now
         if self._line.echoes(now):

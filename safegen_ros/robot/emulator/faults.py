@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.robot.mycobot.frames import Command, Frame
+from safegen_ros.robot.mycobot.frames import Frame, FrameCommand
 
 
 class FaultError(SafegenError):
@@ -49,14 +49,14 @@ KNOBS: dict[str, Knob] = {
 
 #: Commands that only ask; an acknowledgement answers all others.
 _QUESTIONS = frozenset(
-    command for command in Command if command.name.startswith(('GET_', 'IS_', 'ARE_', 'READ_'))
+    command for command in FrameCommand if command.name.startswith(('GET_', 'IS_', 'ARE_', 'READ_'))
 )
 _FLOOD_SILENCE = 2.0
-_ANGLES = frozenset({Command.GET_ANGLES, Command.GET_ANGLES_COORDS})
+_ANGLES = frozenset({FrameCommand.GET_ANGLES, FrameCommand.GET_ANGLES_COORDS})
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ArmFault:
     """One fault of an emulated arm.
 
     Attributes:
@@ -81,24 +81,24 @@ class Fault:
             raise FaultError(f'fault {self.name}: it cannot begin after {self.after:g} s')
 
 
-def parse_fault(text: str) -> Fault:
+def parse_fault(text: str) -> ArmFault:
     """Reads `name`, `name=value`, `name@seconds` or `name=value@seconds`."""
     rest, at, after = text.partition('@')
     name, equals, value = rest.partition('=')
     if name not in KNOBS:
         raise FaultError(f'fault {name!r} does not exist (faults: {" ".join(KNOBS)})')
     try:
-        return Fault(
+        return ArmFault(
             name, float(value) if equals else KNOBS[name].default, float(after) if at else 0.0
         )
     except ValueError:
         raise FaultError(f'fault {text!r}: write name=value@seconds, with numbers') from None
 
 
-class Line:
+class FaultyLine:
     """What the faults make of frames on their way to and from an arm."""
 
-    def __init__(self, faults: Iterable[Fault], rng: random.Random) -> None:
+    def __init__(self, faults: Iterable[ArmFault], rng: random.Random) -> None:
         self._faults = {fault.name: fault for fault in faults}
         self._rng = rng
         self._began: float | None = None
@@ -111,7 +111,7 @@ class Line:
         if self._began is None:
             self._began = now
 
-    def add(self, fault: Fault, now: float) -> None:
+    def add(self, fault: ArmFault, now: float) -> None:
         """Adds a fault that begins now [s]."""
         self.began(now)
         assert self._began is not None  # noqa: S101 - for the type checker

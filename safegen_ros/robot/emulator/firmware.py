@@ -18,7 +18,7 @@ from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory, coords_of, joints_for
 from safegen_ros.robot.gripper import opening_of, percent_of
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
-from safegen_ros.robot.mycobot.frames import Command, Frame, pack, unpack
+from safegen_ros.robot.mycobot.frames import Frame, FrameCommand, pack, unpack
 from safegen_ros.robot.twin.twin import TICK, MujocoTwin
 
 VERSION = 73  # 7.3
@@ -107,7 +107,7 @@ class Firmware:
     # What the commands do
 
     def _commands(self) -> dict[int, _Answer]:
-        c, joints = Command, self.twin.joint_positions
+        c, joints = FrameCommand, self.twin.joint_positions
         table: dict[int, _Answer] = {
             c.GET_SYSTEM_VERSION: lambda _: bytes((VERSION,)),
             c.CLEAR_QUEUE: lambda _: self._hold(),

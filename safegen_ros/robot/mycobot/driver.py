@@ -28,8 +28,8 @@ from safegen_ros.robot.mycobot.readings import (
     STILL,
     STILL_SLOW,
     ArmStatus,
+    MotionProgress,
     MotionTracker,
-    Progress,
     error_text,
     joints_of,
     jump,
@@ -277,14 +277,14 @@ class MyCobot(Closing, Arm):
                 raise Canceled('the arm is stopped', ErrorCode.EXECUTION_CANCELED)
             now = self._read()
             progress = tracker.look(now, boottime())
-            if progress is Progress.ARRIVED:
+            if progress is MotionProgress.ARRIVED:
                 return self._check_error()
-            if progress is Progress.ASTRAY:
+            if progress is MotionProgress.ASTRAY:
                 wrong = off_way(start, goal, now)
                 raise RobotError(f'{wrong}: the arm went another way and was stopped')
-            if progress is Progress.STALLED and not self.status().trouble:
+            if progress is MotionProgress.STALLED and not self.status().trouble:
                 tracker.resent(send())
-            elif progress is not Progress.MOVING:
+            elif progress is not MotionProgress.MOVING:
                 raise RobotError(self._why_not_there(goal, now))
 
     def _check_error(self) -> None:

@@ -20,7 +20,7 @@ MAX_LENGTH = 30
 MAX_PAYLOAD = MAX_LENGTH - 2
 
 
-class Command(IntEnum):
+class FrameCommand(IntEnum):
     """The commands that this package sends or answers."""
 
     GET_SYSTEM_VERSION = 0x02
@@ -88,19 +88,19 @@ class Command(IntEnum):
 #: Every command after which a joint may move.
 MOTION = frozenset(
     {
-        Command.SEND_ANGLE,
-        Command.SEND_ANGLES,
-        Command.SEND_COORD,
-        Command.SEND_COORDS,
-        Command.RESUME,
-        Command.JOG_ANGLE,
-        Command.JOG_RPY,
-        Command.JOG_COORD,
-        Command.JOG_INCREMENT,
-        Command.JOG_INCREMENT_COORD,
-        Command.SET_ENCODER,
-        Command.SET_ENCODERS,
-        Command.SET_ENCODERS_DRAG,
+        FrameCommand.SEND_ANGLE,
+        FrameCommand.SEND_ANGLES,
+        FrameCommand.SEND_COORD,
+        FrameCommand.SEND_COORDS,
+        FrameCommand.RESUME,
+        FrameCommand.JOG_ANGLE,
+        FrameCommand.JOG_RPY,
+        FrameCommand.JOG_COORD,
+        FrameCommand.JOG_INCREMENT,
+        FrameCommand.JOG_INCREMENT_COORD,
+        FrameCommand.SET_ENCODER,
+        FrameCommand.SET_ENCODERS,
+        FrameCommand.SET_ENCODERS_DRAG,
     }
 )
 
@@ -175,5 +175,5 @@ def unpack(payload: bytes) -> list[int]:
     return list(struct.unpack(f'>{count}h', payload[: 2 * count]))
 
 
-STOP = Frame(Command.STOP).encode()
+STOP = Frame(FrameCommand.STOP).encode()
 """What makes the firmware hold the arm where it is."""

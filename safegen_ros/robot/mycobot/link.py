@@ -26,7 +26,7 @@ from pymycobot import MyCobot280, MyCobot280Socket
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
-from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, FrameReader, unpack
+from safegen_ros.robot.mycobot.frames import MOTION, Frame, FrameCommand, FrameReader, unpack
 
 #: Longest wait for one answer [s]; an ATOM answers within 20 ms. The library asks three times.
 WINDOW = 0.25
@@ -43,21 +43,21 @@ _LOCK_POLL = 0.1
 #: All that may leave. Relative moves are not here: one that the library repeats would be doubled.
 ALLOWED = frozenset(
     {
-        Command.GET_SYSTEM_VERSION,
-        Command.GET_ERROR,
-        Command.CLEAR_ERROR,
-        Command.POWER_ON,
-        Command.IS_POWER_ON,
-        Command.SET_FRESH_MODE,
-        Command.GET_ANGLES,
-        Command.SEND_ANGLES,
-        Command.STOP,
-        Command.ARE_SERVOS_ENABLED,
-        Command.IS_SERVO_ENABLED,
-        Command.FOCUS_SERVO,
-        Command.GET_GRIPPER_VALUE,
-        Command.SET_GRIPPER_VALUE,
-        Command.SET_BASIC_OUTPUT,
+        FrameCommand.GET_SYSTEM_VERSION,
+        FrameCommand.GET_ERROR,
+        FrameCommand.CLEAR_ERROR,
+        FrameCommand.POWER_ON,
+        FrameCommand.IS_POWER_ON,
+        FrameCommand.SET_FRESH_MODE,
+        FrameCommand.GET_ANGLES,
+        FrameCommand.SEND_ANGLES,
+        FrameCommand.STOP,
+        FrameCommand.ARE_SERVOS_ENABLED,
+        FrameCommand.IS_SERVO_ENABLED,
+        FrameCommand.FOCUS_SERVO,
+        FrameCommand.GET_GRIPPER_VALUE,
+        FrameCommand.SET_GRIPPER_VALUE,
+        FrameCommand.SET_BASIC_OUTPUT,
     }
 )
 
@@ -102,7 +102,7 @@ class Wire:
         self._discard()
         # Whoever shuts the gate waits for this lock, so that after it no motion command leaves.
         with self._gate:
-            if frame.command == Command.STOP:
+            if frame.command == FrameCommand.STOP:
                 self._stop_waits = False
             elif self._stop_waits:
                 raise Interrupted
@@ -118,7 +118,7 @@ class Wire:
             RobotError: the line echoes, or the other side is gone.
             Interrupted: a stop has to leave.
         """
-        is_stop = command == Command.STOP
+        is_stop = command == FrameCommand.STOP
         end = time.monotonic() + (STOP_WINDOW if is_stop else WINDOW)
         while (left := end - time.monotonic()) > 0:
             readable = select.select([self._fd, self._woken], [], [], left)[0]
@@ -185,7 +185,7 @@ class Wire:
                 f'{self.name}: command 0x{frame.command:02x} may not leave and was not sent: use '
                 'absolute joint moves'
             )
-        if frame.command == Command.SEND_ANGLES:
+        if frame.command == FrameCommand.SEND_ANGLES:
             MYCOBOT_280.check_joints([math.radians(value / 100) for value in unpack(frame.payload)])
         return frame
 
@@ -231,8 +231,10 @@ class Wire:
 
 def _acts(frame: Frame) -> bool:
     """Whether a frame moves a joint or the fingers, or switches the pump."""
-    pump = frame.command == Command.SET_BASIC_OUTPUT and frame.payload[:1] == bytes((PUMP_PIN,))
-    return pump or frame.command in (*MOTION, Command.SET_GRIPPER_VALUE)
+    pump = frame.command == FrameCommand.SET_BASIC_OUTPUT and frame.payload[:1] == bytes(
+        (PUMP_PIN,)
+    )
+    return pump or frame.command in (*MOTION, FrameCommand.SET_GRIPPER_VALUE)
 
 
 class SerialRobot(MyCobot280):

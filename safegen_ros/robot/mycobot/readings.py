@@ -142,7 +142,7 @@ STILL_READINGS = 2
 RESENDS = 2
 
 
-class Progress(enum.Enum):
+class MotionProgress(enum.Enum):
     """Where a motion is."""
 
     MOVING = enum.auto()
@@ -172,26 +172,26 @@ class MotionTracker:
             STILL, max(STILL_SLOW, 0.5 * percent / 100 * MYCOBOT_280.max_speed * POLL)
         )
 
-    def look(self, joints: Joints, now: float) -> Progress:
+    def look(self, joints: Joints, now: float) -> MotionProgress:
         """Judges a reading."""
         change = float(np.abs(joints - self._last).max())
         self._last = joints
         near = float(np.abs(self._goal - joints).max()) <= ARRIVAL_ANGLE
         if near and change <= self._still:
-            return Progress.ARRIVED
+            return MotionProgress.ARRIVED
         if off_way(self._start, self._goal, joints):
-            return Progress.ASTRAY
+            return MotionProgress.ASTRAY
         # Between two readings a slow arm hardly moves, so that it is compared with an older one.
         if float(np.abs(joints - self._moved_from).max()) > STILL:
             self._moved_from, self._moved_at, self._still_readings = joints, now, 0
         else:
             self._still_readings += 1
         if now - self._began > self._longest:
-            return Progress.STUCK
+            return MotionProgress.STUCK
         waited = now - self._moved_at > self._patience
         if not waited or self._still_readings < STILL_READINGS:
-            return Progress.MOVING
-        return Progress.STALLED if self._resends < RESENDS else Progress.STUCK
+            return MotionProgress.MOVING
+        return MotionProgress.STALLED if self._resends < RESENDS else MotionProgress.STUCK
 
     def resent(self, now: float) -> None:
         """Notes that the target was sent again [s]."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.planning.levels import SHIELD, level_names
-from safegen_ros.planning.loop import MODEL, SEARCH, Deadline, History, Level, Skipped
+from safegen_ros.planning.loop import MODEL, SEARCH, History, Level, PlanningDeadline, Skipped
 from safegen_ros.tasks.boxnet.planner import constrained_plans
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
 from safegen_ros.tasks.context import ModelOpener, PlanningContext
@@ -62,11 +62,11 @@ def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
         words = not named or isinstance(model()[0], MapStyle)
         source = SHIELD if words else MODEL
 
-    def asked(history: History, deadline: Deadline) -> Generator[str, None, None]:
+    def asked(history: History, deadline: PlanningDeadline) -> Generator[str, None, None]:
         style, backend = model()
         yield from _plans(goal, context, (style, backend), history, deadline)
 
-    def searched(history: History, deadline: Deadline) -> Generator[str, None, None]:
+    def searched(history: History, deadline: PlanningDeadline) -> Generator[str, None, None]:
         if not context.may_search:
             raise Skipped('the search is turned off')
         yield goal.solve(deadline.left_s, deadline.cancelled)
@@ -83,7 +83,7 @@ def _plans(
     context: PlanningContext,
     model: tuple[Style, Backend],
     history: History,
-    deadline: Deadline,
+    deadline: PlanningDeadline,
 ) -> Generator[str, None, None]:
     """Whole plans; a model of words is held to those that may be said."""
     style, backend = model

@@ -19,10 +19,10 @@ from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import (
     MODEL,
     Attempt,
-    Deadline,
     History,
     Level,
     Outcome,
+    PlanningDeadline,
     Skipped,
     plan_with_levels,
 )
@@ -151,7 +151,7 @@ def constrained_plans(task: Task, ask: ChatSetup, style: MapStyle) -> Generator[
         SafegenError: the map is beyond its words (`TASK_TOO_LARGE`), or it is not held to any.
     """
     planner = _Planner(task, ask.backend, ask.sampling, PlannerOptions(FULL, HELD), ask.over, style)
-    asked, deadline = style.asked(task, whole=True), Deadline(float('inf'), ask.over)
+    asked, deadline = style.asked(task, whole=True), PlanningDeadline(float('inf'), ask.over)
     yield from planner.held(asked, [task.start], (), deadline)
 
 
@@ -197,7 +197,7 @@ class _Planner:
         return PlannerRun(self._judge(attempts[-1].text), attempts)
 
     def _searched(
-        self, beam: MoveBeam, width: int, history: History, deadline: Deadline
+        self, beam: MoveBeam, width: int, history: History, deadline: PlanningDeadline
     ) -> Generator[str, None, None]:
         plan = beam.search(width, deadline.over)
         if plan is None:
@@ -251,7 +251,7 @@ class _Planner:
 
     def _attempts(
         self,
-        propose: Callable[[History, Deadline], Generator[str, None, None]],
+        propose: Callable[[History, PlanningDeadline], Generator[str, None, None]],
         verdict: Callable[[str], Verdict],
     ) -> tuple[Attempt, ...]:
         """The attempts of the loop, the last of which is proved or the last that was allowed."""
@@ -269,7 +269,7 @@ class _Planner:
 
     def _step_proposals(
         self, messages: Sequence[Message], states: Sequence[State]
-    ) -> Callable[[History, Deadline], Generator[str, None, None]]:
+    ) -> Callable[[History, PlanningDeadline], Generator[str, None, None]]:
         if self.options.shield == CHOICE:
             return partial(self._choices, messages, states[-1])
         if self.options.shield == HELD:
@@ -281,7 +281,7 @@ class _Planner:
         asked: Sequence[Message],
         states: Sequence[State],
         history: History,
-        deadline: Deadline,
+        deadline: PlanningDeadline,
     ) -> Generator[str, None, None]:
         """Answers in which nothing is said that may not be done."""
         while True:
@@ -299,7 +299,7 @@ class _Planner:
         asked: Sequence[Message],
         shield: Callable[[str], str],
         history: History,
-        deadline: Deadline,
+        deadline: PlanningDeadline,
     ) -> Generator[str, None, None]:
         """One answer after the other, each told what was wrong with those before."""
         messages = list(asked)
@@ -327,7 +327,7 @@ class _Planner:
         return _with(text, step_json(self.admissible.filtered(state, answer.plan[0])))
 
     def _choices(
-        self, asked: Sequence[Message], state: State, history: History, deadline: Deadline
+        self, asked: Sequence[Message], state: State, history: History, deadline: PlanningDeadline
     ) -> Generator[str, None, None]:
         """Steps whose moves the model chooses among those that may be taken."""
         if not isinstance(self.backend, ChoiceBackend):

@@ -23,11 +23,11 @@ from support import waiting
 from safegen_ros.errors import Canceled, RobotError
 from safegen_ros.robot.agent import session
 from safegen_ros.robot.agent.messages import MAX_LINE, Open
-from safegen_ros.robot.agent.session import MAX_BAD_LINES, Link, Sampler, Session
+from safegen_ros.robot.agent.session import MAX_BAD_LINES, Sampler, Session, SessionFiles
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, Move, Program, ToolSwitch, Wait
+from safegen_ros.robot.program import MAX_BYTES, MAX_STEPS, JointMove, Program, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.sync import Deadline, boottime
@@ -41,7 +41,7 @@ PATIENT = 120.0
 def away(joints: Joints, degrees: float, speed: float) -> Program:
     """A turn of joint 1."""
     target = joints + np.radians([degrees, 0, 0, 0, 0, 0])
-    return Program((Move(tuple(float(each) for each in target), speed),), MYCOBOT_280)
+    return Program((JointMove(tuple(float(each) for each in target), speed),), MYCOBOT_280)
 
 
 def run(program: Program) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Client:
         self.from_agent, sink = os.pipe()
         end, self.end = os.pipe()
         self._session = Session(
-            Link(source, sink, end),
+            SessionFiles(source, sink, end),
             self._open,
             {'twin': MYCOBOT_280},
             link_timeout_s=PATIENT,
@@ -191,7 +191,7 @@ def test_nothing_incomplete_is_carried_out(opened: Client) -> None:
 
 def test_the_longest_program_fits_into_a_line(opened: Client) -> None:
     here = tuple(float(each) - 1e-16 for each in np.full(6, -0.123456789012345678))
-    program = Program((Move(here, 0.30000000000000004),) * MAX_STEPS, MYCOBOT_280)
+    program = Program((JointMove(here, 0.30000000000000004),) * MAX_STEPS, MYCOBOT_280)
     assert len(program.to_json()) < MAX_BYTES
     number = opened.request(run(program))
     assert opened.ask({'op': 'stop'})['ok']

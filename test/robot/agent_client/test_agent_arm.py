@@ -29,7 +29,7 @@ from safegen_ros.robot.cell.settings import ArmSettings
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose
-from safegen_ros.robot.program import Move, Program, Recorder, ToolSwitch, Wait
+from safegen_ros.robot.program import JointMove, Program, Recorder, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.skills import Target
 from safegen_ros.robot.twin.twin import MujocoTwin
@@ -79,7 +79,7 @@ def test_a_skill_is_one_program(arm: AgentArm, bench: Bench) -> None:
     recorder = Recorder(arm.joint_positions(), False, MYCOBOT_280)
     block = Pose.upright(SCENE.home.x, SCENE.home.y, 0.15, SCENE.home.azimuth)
     skills.pick(recorder, SCENE, Target('b1', block, '<table>'), [])
-    assert sum(isinstance(step, Move) for step in recorder.program.steps) >= 3
+    assert sum(isinstance(step, JointMove) for step in recorder.program.steps) >= 3
     arm.run_program(recorder.program)
     assert np.allclose(arm.joint_positions(), recorder.joint_positions(), atol=0.03)
     assert bench.twin.tool_on()
@@ -178,7 +178,7 @@ def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: AgentArm, be
 def test_half_a_program_is_not_carried_out(arm: AgentArm, bench: Bench) -> None:
     last = bench.emulator.last_motion
     here = tuple(float(each) for each in arm.joint_positions())
-    text = Program((Move(here, 1.0),), MYCOBOT_280).to_json().decode()
+    text = Program((JointMove(here, 1.0),), MYCOBOT_280).to_json().decode()
     with pytest.raises(RobotError, match='not what was meant'):
         arm._link.ask({'op': 'run', 'program': text[:-5], 'sha256': '0' * 64}, 5.0)
     assert bench.emulator.last_motion == last

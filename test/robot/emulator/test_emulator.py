@@ -18,7 +18,7 @@ from safegen_ros.robot.emulator.emulator import Emulator, EmulatorError
 from safegen_ros.robot.emulator.firmware import NO_GRIPPER, Firmware
 from safegen_ros.robot.emulator.motion import coords_of, joints_for
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
-from safegen_ros.robot.mycobot.frames import Command, Frame, pack
+from safegen_ros.robot.mycobot.frames import Frame, FrameCommand, pack
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -155,7 +155,7 @@ def test_a_tcp_port_that_is_taken_is_refused(emulator):
 FIRMWARE = Firmware(MujocoTwin(SCENE))
 
 
-@given(st.integers(0, 255) | st.sampled_from(Command), st.binary(max_size=28))
+@given(st.integers(0, 255) | st.sampled_from(FrameCommand), st.binary(max_size=28))
 def test_no_frame_ends_the_firmware(command, payload):
     answer = FIRMWARE.handle(Frame(command, payload))
     assert answer is None or answer.command == command
@@ -175,6 +175,6 @@ def test_a_target_beyond_a_limit_moves_nothing_and_is_an_error():
     firmware = Firmware(MujocoTwin(SCENE))
     before = firmware.trajectory.goal.copy()
     target = pack([0, round(100 * (math.degrees(MYCOBOT_280.bounds[1, 1]) + 1)), 0, 0, 0, 0])
-    assert firmware.handle(Frame(Command.SEND_ANGLES, target + bytes((50,)))) is not None
+    assert firmware.handle(Frame(FrameCommand.SEND_ANGLES, target + bytes((50,)))) is not None
     np.testing.assert_array_equal(firmware.trajectory.goal, before)
     assert firmware.error == 2

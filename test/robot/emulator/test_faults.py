@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.robot.emulator.faults import KNOBS, Fault, FaultError, Line, parse_fault
-from safegen_ros.robot.mycobot.frames import Command, Frame, FrameReader, pack
+from safegen_ros.robot.emulator.faults import KNOBS, ArmFault, FaultError, FaultyLine, parse_fault
+from safegen_ros.robot.mycobot.frames import Frame, FrameCommand, FrameReader, pack
 
-ANGLES = Frame(Command.GET_ANGLES, pack([1000, -2000, -6000, 3000, 0, 4500]))
+ANGLES = Frame(FrameCommand.GET_ANGLES, pack([1000, -2000, -6000, 3000, 0, 4500]))
 
 
 def line_with(*faults, seed=1):
-    line = Line([parse_fault(text) for text in faults], random.Random(seed))
+    line = FaultyLine([parse_fault(text) for text in faults], random.Random(seed))
     line.began(0.0)
     return line
 
@@ -24,8 +24,8 @@ def line_with(*faults, seed=1):
 @pytest.mark.parametrize('name', KNOBS)
 def test_every_fault_can_be_named_with_value_and_time(name):
     knob = KNOBS[name]
-    assert parse_fault(name) == Fault(name, knob.default, 0.0)
-    assert parse_fault(f'{name}={knob.high:g}@2.5') == Fault(name, knob.high, 2.5)
+    assert parse_fault(name) == ArmFault(name, knob.default, 0.0)
+    assert parse_fault(f'{name}={knob.high:g}@2.5') == ArmFault(name, knob.high, 2.5)
     assert knob.low <= knob.default <= knob.high
 
 
@@ -56,7 +56,7 @@ def test_any_text_is_a_fault_or_refused(text):
 
 
 def test_a_fault_begins_after_the_first_motion():
-    line = Line([parse_fault('silent@2')], random.Random(1))
+    line = FaultyLine([parse_fault('silent@2')], random.Random(1))
     assert line.takes(100.0)
     line.began(100.0)
     line.began(101.5)
@@ -67,7 +67,7 @@ def test_a_fault_begins_after_the_first_motion():
 def test_acknowledgements_alone_come_late():
     line = line_with('late_ack=0.7')
     assert line.answer(ANGLES, 1.0) == (0.0, ANGLES.encode())
-    ack = Frame(Command.SEND_ANGLES, b'\x01')
+    ack = Frame(FrameCommand.SEND_ANGLES, b'\x01')
     assert line.answer(ack, 1.0) == (0.7, ack.encode())
 
 
@@ -100,7 +100,7 @@ def test_readings_are_distorted_and_stay_frames():
     assert sum(a != b for a, b in zip(angles('jump=1'), ANGLES.payload, strict=True)) in (1, 2)
     frozen = line_with('frozen')
     frozen.answer(ANGLES, 1.0)
-    other = Frame(Command.GET_ANGLES, pack([1] * 6))
+    other = Frame(FrameCommand.GET_ANGLES, pack([1] * 6))
     assert frozen.answer(other, 2.0) == (0.0, ANGLES.encode())
 
 

@@ -23,7 +23,7 @@ from safegen_ros.robot.mycobot.effectors import (
     AdaptiveGripper,
     BasicOutputPump,
 )
-from safegen_ros.robot.mycobot.frames import MOTION, Command, Frame, pack
+from safegen_ros.robot.mycobot.frames import MOTION, Frame, FrameCommand, pack
 from safegen_ros.robot.mycobot.link import ALLOWED, open_serial, open_tcp
 from safegen_ros.robot.scene import load_scene
 
@@ -33,7 +33,7 @@ AWAY = np.radians([80.0, -20.0, -60.0, 30.0, 0.0, 45.0])
 
 
 def frame(angles, speed=50):
-    return Frame(Command.SEND_ANGLES, pack([round(100 * a) for a in angles]) + bytes((speed,)))
+    return Frame(FrameCommand.SEND_ANGLES, pack([round(100 * a) for a in angles]) + bytes((speed,)))
 
 
 def test_it_is_an_arm_that_says_how_it_is(arm):
@@ -175,7 +175,7 @@ def test_no_other_command_leaves(arm):
 
 
 def test_only_whole_frames_leave_and_one_motion_command_is_among_them(arm):
-    assert sorted(ALLOWED & MOTION) == [Command.SEND_ANGLES]
+    assert sorted(ALLOWED & MOTION) == [FrameCommand.SEND_ANGLES]
     good = frame([0.0] * 6).encode()
     for data in (b'', good[:-1], good + good, b'\xfe' + good):
         with pytest.raises(RobotError, match='not one frame'):

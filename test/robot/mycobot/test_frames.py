@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.robot.mycobot.frames import MAX_PAYLOAD, Command, Frame, FrameReader, pack, unpack
+from safegen_ros.robot.mycobot.frames import (
+    MAX_PAYLOAD,
+    Frame,
+    FrameCommand,
+    FrameReader,
+    pack,
+    unpack,
+)
 
 FRAMES = st.builds(Frame, st.integers(0, 255), st.binary(max_size=MAX_PAYLOAD))
 
@@ -14,8 +21,8 @@ FRAMES = st.builds(Frame, st.integers(0, 255), st.binary(max_size=MAX_PAYLOAD))
 def test_the_bytes_are_those_of_the_vendors_library():
     angles = pack([1000, -2000, -10050, 3000, 0, 4500]) + bytes((50,))
     wire = 'fe fe 0f 22 03 e8 f8 30 d8 be 0b b8 00 00 11 94 32 fa'
-    assert Frame(Command.SEND_ANGLES, angles).encode() == bytes.fromhex(wire)
-    assert Frame(Command.GET_ANGLES).encode() == bytes.fromhex('fe fe 02 20 fa')
+    assert Frame(FrameCommand.SEND_ANGLES, angles).encode() == bytes.fromhex(wire)
+    assert Frame(FrameCommand.GET_ANGLES).encode() == bytes.fromhex('fe fe 02 20 fa')
 
 
 @given(st.lists(FRAMES, max_size=5), st.integers(1, 9))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from safegen_ros.robot.arms.model import Joints
-from safegen_ros.robot.mycobot.readings import RESENDS, MotionTracker, Progress
+from safegen_ros.robot.mycobot.readings import RESENDS, MotionProgress, MotionTracker
 
 #: Joint 1 of the emulated arm, recorded on its way from 0 to 40 deg at 50 %: [deg] every 0.1 s.
 GOES = [0.38, 2.12, 5.61, 9.91, 14.92, 20.28, 25.62, 30.58, 34.79, 37.89, 39.51, 39.91, 39.98]
@@ -36,13 +36,13 @@ class Trace:
         self.now = 0.0
         self._tracker = MotionTracker(turned(0.0), turned(goal), percent, 0.0)
 
-    def play(self, readings: list[float], every_s: float = 0.1) -> Progress:
+    def play(self, readings: list[float], every_s: float = 0.1) -> MotionProgress:
         for degrees in readings:
             self.now += every_s
             progress = self._tracker.look(turned(degrees), self.now)
-            if progress is not Progress.MOVING:
+            if progress is not MotionProgress.MOVING:
                 return progress
-        return Progress.MOVING
+        return MotionProgress.MOVING
 
     def resend(self) -> None:
         self._tracker.resent(self.now)
@@ -51,20 +51,20 @@ class Trace:
 @pytest.mark.parametrize(
     ('goal', 'percent', 'readings', 'every_s', 'progress', 'from_s', 'to_s'),
     [
-        (40.0, 50, GOES, 0.1, Progress.ARRIVED, 1.2, 1.3),
-        (40.0, 50, LATE, 0.3, Progress.ARRIVED, 1.8, 1.8),
-        (4.0, 1, CREEPS, 0.1, Progress.ARRIVED, 3.0, 3.2),
+        (40.0, 50, GOES, 0.1, MotionProgress.ARRIVED, 1.2, 1.3),
+        (40.0, 50, LATE, 0.3, MotionProgress.ARRIVED, 1.8, 1.8),
+        (4.0, 1, CREEPS, 0.1, MotionProgress.ARRIVED, 3.0, 3.2),
         # A target reached at once: it rests there already.
-        (0.0, 50, [0.0, 0.0], 0.1, Progress.ARRIVED, 0.0, 0.1),
-        (40.0, 50, BLOCKED, 0.1, Progress.STALLED, 1.7, 2.0),
-        (40.0, 50, UNPOWERED, 0.1, Progress.STALLED, 1.6, 1.9),
+        (0.0, 50, [0.0, 0.0], 0.1, MotionProgress.ARRIVED, 0.0, 0.1),
+        (40.0, 50, BLOCKED, 0.1, MotionProgress.STALLED, 1.7, 2.0),
+        (40.0, 50, UNPOWERED, 0.1, MotionProgress.STALLED, 1.6, 1.9),
         # Seldom read at a bad line: two readings that show rest are needed.
-        (40.0, 50, [22.8, 22.85, 22.85], 1.2, Progress.STALLED, 3.6, 3.6),
+        (40.0, 50, [22.8, 22.85, 22.85], 1.2, MotionProgress.STALLED, 3.6, 3.6),
         # It goes the other way, or another joint's way.
-        (40.0, 50, [-1.0, -3.0, -6.0], 0.1, Progress.ASTRAY, 0.3, 0.3),
-        (40.0, 50, [38.0, 46.0], 0.1, Progress.ASTRAY, 0.2, 0.2),
+        (40.0, 50, [-1.0, -3.0, -6.0], 0.1, MotionProgress.ASTRAY, 0.3, 0.3),
+        (40.0, 50, [38.0, 46.0], 0.1, MotionProgress.ASTRAY, 0.2, 0.2),
         # It moves for ever and never arrives.
-        (40.0, 50, [30.0, 35.0] * 60, 0.1, Progress.STUCK, 5.0, 7.0),
+        (40.0, 50, [30.0, 35.0] * 60, 0.1, MotionProgress.STUCK, 5.0, 7.0),
     ],
 )
 def test_a_trace_is_judged(
@@ -72,7 +72,7 @@ def test_a_trace_is_judged(
     percent: int,
     readings: list[float],
     every_s: float,
-    progress: Progress,
+    progress: MotionProgress,
     from_s: float,
     to_s: float,
 ) -> None:
@@ -84,27 +84,27 @@ def test_a_trace_is_judged(
 def test_a_target_is_sent_again_so_often_and_then_the_arm_is_stuck() -> None:
     trace = Trace(40.0, 50)
     for _ in range(RESENDS):
-        assert trace.play([0.0] * 60) is Progress.STALLED
+        assert trace.play([0.0] * 60) is MotionProgress.STALLED
         trace.resend()
-    assert trace.play([0.0] * 60) is Progress.STUCK
+    assert trace.play([0.0] * 60) is MotionProgress.STUCK
     assert trace.now < 3 * 2.0
 
 
 def test_a_target_that_was_lost_once_is_reached_after_all() -> None:
     trace = Trace(40.0, 50)
-    assert trace.play([0.0] * 60) is Progress.STALLED
+    assert trace.play([0.0] * 60) is MotionProgress.STALLED
     trace.resend()
-    assert trace.play(GOES) is Progress.ARRIVED
+    assert trace.play(GOES) is MotionProgress.ARRIVED
 
 
 def test_after_a_stall_of_the_computer_a_fresh_reading_is_awaited() -> None:
     """An emulated arm stood still meanwhile; a frozen arm does not get a second stall."""
     trace = Trace(40.0, 50)
-    assert trace.play(GOES[:6]) is Progress.MOVING
+    assert trace.play(GOES[:6]) is MotionProgress.MOVING
     trace.now += 2.0
-    assert trace.play([20.28]) is Progress.MOVING
-    assert trace.play(GOES[6:]) is Progress.ARRIVED
+    assert trace.play([20.28]) is MotionProgress.MOVING
+    assert trace.play(GOES[6:]) is MotionProgress.ARRIVED
     trace = Trace(40.0, 50)
-    assert trace.play(GOES[:6]) is Progress.MOVING
+    assert trace.play(GOES[:6]) is MotionProgress.MOVING
     trace.now += 2.0
-    assert trace.play([20.28, 20.28]) is Progress.STALLED
+    assert trace.play([20.28, 20.28]) is MotionProgress.STALLED

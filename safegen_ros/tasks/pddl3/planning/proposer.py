@@ -17,7 +17,7 @@ from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import Deadline, History, Skipped, UnsuitableTask
+from safegen_ros.planning.loop import History, PlanningDeadline, Skipped, UnsuitableTask
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     ComplexityAssessment,
@@ -83,7 +83,7 @@ class ModelProposer:
         self._shown = feedback_named(feedback)
         self._assessed: ComplexityAssessment | None = None
 
-    def answers(self, share: float, history: History, deadline: Deadline) -> Texts:
+    def answers(self, share: float, history: History, deadline: PlanningDeadline) -> Texts:
         """One answer after the other, each to the verdicts on those before.
 
         Each may take a share of the time that is left, so that a server that hangs leaves some.
@@ -98,14 +98,14 @@ class ModelProposer:
                 completion = self.backend.generate(messages, sampling, deadline.over)
             yield self._plan_text(completion.text)
 
-    def samples(self, count: int, history: History, deadline: Deadline) -> Texts:
+    def samples(self, count: int, history: History, deadline: PlanningDeadline) -> Texts:
         """Several answers to the task as it stands, as they are finished."""
         drawn = self.backend.samples(self._messages(), count, self._drawn(history), deadline.over)
         with _unsupported_is_skipped(), closing(drawn) as completions:
             for completion in completions:
                 yield self._plan_text(completion.text)
 
-    def repaired(self, history: History, deadline: Deadline) -> Texts:
+    def repaired(self, history: History, deadline: PlanningDeadline) -> Texts:
         """The valid beginning of the last plan that has one, with an end that is written anew."""
         beginnings = (valid_beginning(a.plan, self._shield) for a in reversed(history))
         kept = next((plan for plan in beginnings if plan.steps), None)
@@ -115,7 +115,7 @@ class ModelProposer:
             text = self._guide.completed(kept, self._drawn(history), deadline.over)
         yield self._plan_text(text)
 
-    def shielded(self, history: History, deadline: Deadline) -> Texts:
+    def shielded(self, history: History, deadline: PlanningDeadline) -> Texts:
         """An answer in which every step is admissible."""
         sampling = replace(self._drawn(history), temperature=self.sampling.temperature)
         with _unsupported_is_skipped():
@@ -123,7 +123,12 @@ class ModelProposer:
         yield str(plan)
 
     def beam(
-        self, width: int, share: float, backtrack: bool, history: History, deadline: Deadline
+        self,
+        width: int,
+        share: float,
+        backtrack: bool,
+        history: History,
+        deadline: PlanningDeadline,
     ) -> Texts:
         """The most likely solution that a search finds in a share of the time that is left."""
         with _unsupported_is_skipped():
@@ -154,7 +159,7 @@ class ModelProposer:
         except Skipped:
             pass  # too large, which its parts are not
 
-    def assessed(self, deadline: Deadline) -> ComplexityAssessment:
+    def assessed(self, deadline: PlanningDeadline) -> ComplexityAssessment:
         """How complex the task is for this model, found out once.
 
         Raises:

@@ -15,10 +15,10 @@ from safegen_ros.planning.levels import BEAMS, HIERARCHY, SHIELD, level_names
 from safegen_ros.planning.loop import (
     MODEL,
     SEARCH,
-    Deadline,
     History,
     Labelled,
     Level,
+    PlanningDeadline,
     Proposals,
     Skipped,
     Solve,
@@ -93,7 +93,7 @@ def levels_of(
 
 
 def _unless_complex(
-    proposals: Proposals, model: ModelProposer, history: History, deadline: Deadline
+    proposals: Proposals, model: ModelProposer, history: History, deadline: PlanningDeadline
 ) -> Texts:
     """What a level proposes for a simple task; a complex one is left to the hierarchy."""
     assessed = model.assessed(deadline)
@@ -124,7 +124,7 @@ def _level(
 def search_level(solve: Solve | None) -> Level:
     """The search planner as a level; None for one that may not answer."""
 
-    def proposals(history: History, deadline: Deadline) -> Texts:
+    def proposals(history: History, deadline: PlanningDeadline) -> Texts:
         if solve is None:
             raise Skipped('the goal or the node does not allow the search planner')
         yield str(solve(deadline.left_s, deadline.over))
@@ -133,7 +133,11 @@ def search_level(solve: Solve | None) -> Level:
 
 
 def _divided(
-    model: ModelProposer, max_attempts: int, share: float, history: History, deadline: Deadline
+    model: ModelProposer,
+    max_attempts: int,
+    share: float,
+    history: History,
+    deadline: PlanningDeadline,
 ) -> Texts:
     """A plan whose parts the model has planned, each proved before the next is asked for.
 

@@ -13,7 +13,7 @@ import pytest
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.planning.loop import Attempt, Deadline, History, Level
+from safegen_ros.planning.loop import Attempt, History, Level, PlanningDeadline
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
@@ -31,7 +31,7 @@ def searched(rest: Problem) -> Sequence[Level]:
 
 
 def said(*texts: str) -> Sequence[Level]:
-    def proposals(history: History, deadline: Deadline):  # type: ignore[no-untyped-def]
+    def proposals(history: History, deadline: PlanningDeadline):  # type: ignore[no-untyped-def]
         yield from texts
 
     return [Level('model', len(texts), proposals)]
