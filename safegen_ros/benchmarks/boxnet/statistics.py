@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -35,60 +34,6 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """Means over the tasks of a split that a planner solves.
-
-    Attributes:
-        solved: how many.
-        steps: of a plan; 0 without any.
-        parallelism: most robots at once in a plan; 0 without any.
-    """
-
-    solved: int
-    steps: float
-    parallelism: float
-
-
-@dataclass(frozen=True, slots=True)
-class SplitStatistics:
-    """A split, counted.
-
-    Attributes:
-        name: of the split.
-        rows: tasks in it.
-        robots: of a task, mean.
-        optimal: of the optimal planner.
-        paper: of the planner of the paper.
-        certified: plans that are proved shortest.
-    """
-
-    name: str
-    rows: int
-    robots: float
-    optimal: Means
-    paper: Means
-    certified: int
-
-
-def statistics_of(name: str, rows: Sequence[Row]) -> SplitStatistics:
-    """Counts the rows of a split."""
-    plans = [row.plan for row in rows if row.plan is not None]
-    paper = [
-        (row.paper_steps, row.paper_parallelism)
-        for row in rows
-        if row.paper_steps is not None and row.paper_parallelism is not None
-    ]
-    return SplitStatistics(
-        name,
-        len(rows),
-        _mean([len(row.task.bases) for row in rows]),
-        Means(len(plans), _mean([*map(len, plans)]), _mean([*map(parallelism, plans)])),
-        Means(len(paper), _mean([s for s, _ in paper]), _mean([p for _, p in paper])),
-        sum(row.plan is not None and len(row.plan) == row.lower_bound for row in rows),
-    )
-
-
 def print_statistics(folder: Path, console: Console) -> None:
     """Prints a line for each planner and split of a dataset, and that of the paper.
 
@@ -97,8 +42,7 @@ def print_statistics(folder: Path, console: Console) -> None:
     """
     rows: list[tuple[str, ...]] = []
     for split in load_recipe(folder / RECIPE).splits:
-        found = statistics_of(split.name, list(read_rows(folder / f'{split.name}.jsonl')))
-        rows += _lines(found)
+        rows += _lines(split.name, list(read_rows(folder / f'{split.name}.jsonl')))
     numbers = ('tasks', 'solved', 'steps', 'at once', 'robots', 'proved shortest')
     title = 'Tasks, and those of table 11 of the paper'
     console.print(table(title, ('split', 'plans of'), numbers, rows))
@@ -106,19 +50,27 @@ def print_statistics(folder: Path, console: Console) -> None:
         console.print(f'- {note}', markup=False, highlight=False)
 
 
-def _lines(found: SplitStatistics) -> Iterator[tuple[str, ...]]:
-    """The cells of a split: of each planner, and of the paper."""
-    count, robots = f'{found.rows:,}', f'{found.robots:.2f}'
-    if not found.optimal.solved:
-        yield found.name, 'none', count, '0', '-', '-', robots, ''
+def _lines(name: str, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    """The cells of a split: of each planner over the tasks that it solves, and of the paper."""
+    count, robots = f'{len(rows):,}', f'{_mean([len(row.task.bases) for row in rows]):.2f}'
+    plans = [row.plan for row in rows if row.plan is not None]
+    if not plans:
+        yield name, 'none', count, '0', '-', '-', robots, ''
         return
-    for whose, means in (('optimal', found.optimal), ('paper', found.paper)):
-        cells = f'{means.solved:,}', f'{means.steps:.2f}', f'{means.parallelism:.2f}', robots
-        proved = f'{found.certified:,}' if whose == 'optimal' else ''
-        yield found.name, whose, count if proved else '', *cells, proved
-    if found.name in PAPER:
-        rows, *paper = PAPER[found.name]
-        yield found.name, 'its own', f'{rows:,}', f'{rows:,}', *(f'{m:.2f}' for m in paper), ''
+    proved = sum(row.plan is not None and len(row.plan) == row.lower_bound for row in rows)
+    optimal = [(len(plan), parallelism(plan)) for plan in plans]
+    yield name, 'optimal', count, *_means(optimal), robots, f'{proved:,}'
+    paper = [(row.paper_steps, row.paper_parallelism or 0) for row in rows if row.paper_steps]
+    yield name, 'paper', '', *_means(paper), robots, ''
+    if name in PAPER:
+        tasks, *means = PAPER[name]
+        yield name, 'its own', f'{tasks:,}', f'{tasks:,}', *(f'{m:.2f}' for m in means), ''
+
+
+def _means(solved: Sequence[tuple[int, int]]) -> tuple[str, str, str]:
+    """How many there are, and the means of their steps and of the robots at once."""
+    steps, at_once = ([pair[at] for pair in solved] for at in (0, 1))
+    return f'{len(solved):,}', f'{_mean(steps):.2f}', f'{_mean(at_once):.2f}'
 
 
 def _mean(values: Sequence[int]) -> float:
