@@ -56,7 +56,7 @@ _CURES: Mapping[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SchemaReader:
     """A file whose values are read; every complaint names it, the place and the cure.
 
     Attributes:

@@ -16,7 +16,7 @@ from safegen_ros.benchmarks.comparison import (
     Line,
     write_comparison,
 )
-from safegen_ros.benchmarks.pddl3.evaluate import Report, Result
+from safegen_ros.benchmarks.pddl3.evaluate import ModelReport, Result
 from safegen_ros.terminal import Console, markdown_table, table
 
 _EXPLAINED = {
@@ -39,7 +39,7 @@ _GROUPED = {
 _HEADINGS = ('n', 'success', '95 %', *CLASSES)
 
 
-def print_report(report: Report, console: Console | None = None) -> None:
+def print_report(report: ModelReport, console: Console | None = None) -> None:
     """Prints success, failures, and success by group, with seed and checksums."""
     console = console or Console()
     subject = report.subject

@@ -252,13 +252,13 @@ def _folder(out: Path | None) -> Path:
 @contextmanager
 def _outcomes(console: Console, total: int) -> Iterator[NotifyOutcome]:
     """A bar for the outcomes, with how many there are of each kind."""
-    from safegen_ros.benchmarks.speed.jobs import Outcome
+    from safegen_ros.benchmarks.speed.jobs import SolverOutcome
 
     counts: Counter[str] = Counter()
     with bars(console) as progress:
         bar = progress.add_task('solving', total=total)
 
-        def notify(outcome: Outcome) -> None:
+        def notify(outcome: SolverOutcome) -> None:
             counts[outcome.status] += 1
             texts = ', '.join(f'{count} {status}' for status, count in sorted(counts.items()))
             progress.update(bar, advance=1, description=texts)

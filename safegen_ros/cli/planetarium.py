@@ -17,7 +17,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.datasets.planetarium.recipe import Recipe
+    from safegen_ros.datasets.planetarium.recipe import PlanetariumRecipe
     from safegen_ros.tasks.planetarium.assess import Assessed
     from safegen_ros.tasks.planetarium.equivalence import Compat
 
@@ -180,7 +180,7 @@ def score(
             stack.enter_context(writing(details))
             file = stack.enter_context(details.open('w', encoding='utf-8'))
 
-        def tell(row: scoring.Row, assessed: Assessed) -> None:
+        def tell(row: scoring.Answer, assessed: Assessed) -> None:
             if details is not None:
                 file.write(writer.dumps(scoring.details(row, assessed)) + '\n')
 
@@ -206,14 +206,14 @@ def explain_command(
     placeholder: Placeholder = False,
 ) -> None:
     """Say whether an answer is the problem that is wanted, and what to change in it."""
-    from safegen_ros.benchmarks.planetarium.score import Row, details, read_wanted
+    from safegen_ros.benchmarks.planetarium.score import Answer, details, read_wanted
     from safegen_ros.pddl.text_files import read_text
     from safegen_ros.tasks.planetarium.assess import assess
 
     problem = read_wanted(read_text(wanted, 'problem'), str(wanted))
     text = read_text(answer, 'answer')
     assessed = assess(problem, text, placeholder=placeholder)
-    told = details(Row(str(answer), problem, text, placeholder, ''), assessed)
+    told = details(Answer(str(answer), problem, text, placeholder, ''), assessed)
     console = Console()
     console.print(f'{told["finding"]}: {told["reason"]}', soft_wrap=True, markup=False)
     if assessed.tolerant.finding is not assessed.enforced.finding:
@@ -231,7 +231,9 @@ def _compat(name: str) -> Compat:
     return ''
 
 
-def _recipe(path: Path | None, pairs: int | None, seed: int | None, shuffled: bool) -> Recipe:
+def _recipe(
+    path: Path | None, pairs: int | None, seed: int | None, shuffled: bool
+) -> PlanetariumRecipe:
     """The recipe of a file, with what the command line changes about it."""
     from dataclasses import replace
 

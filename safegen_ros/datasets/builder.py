@@ -75,7 +75,7 @@ class Builder(Generic[_R]):
         mark = f'{recipe.digest} {folder_digest({str(m): tree_digest(m) for m in self.modules})}'
         store = BlockStore(folder, lambda split: mark)
         every = [
-            Block(split, index, given)
+            WantedBlock(split, index, given)
             for split, given_all in self.blocks(recipe).items()
             for index, given in enumerate(given_all)
         ]
@@ -102,7 +102,7 @@ class Builder(Generic[_R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class WantedBlock:
     """A block that is wanted: its group, its number there, and what it is computed from."""
 
     group: str
@@ -148,7 +148,7 @@ class BlockStore:
             raise DatasetError(f'{path}: was changed while the build ran: run the build again')
         return lines
 
-    def lines(self, block: Block) -> Iterator[tuple[str, str]]:
+    def lines(self, block: WantedBlock) -> Iterator[tuple[str, str]]:
         """The lines of a block that was there before, each with its place; raises as `whole`."""
         path, text = self.path(block.group, block.index), self.whole(block.group, block.index)
         for number, line in enumerate(text.decode().splitlines(), 1):
@@ -164,7 +164,7 @@ class BlockStore:
         write_atomically(self.path(group, index), seal + b'\n' + lines)
 
     def made(
-        self, workers: Workers, compute: Callable[..., bytes], wanted: Iterable[Block]
+        self, workers: Workers, compute: Callable[..., bytes], wanted: Iterable[WantedBlock]
     ) -> Generator[bytes, None, None]:
         """The lines of blocks in order; the missing ones are made, few of them at a time.
 
@@ -176,7 +176,7 @@ class BlockStore:
         Raises:
             DatasetError: a block cannot be made or written.
         """
-        waiting: deque[tuple[Block, bytes | Future[bytes]]] = deque()
+        waiting: deque[tuple[WantedBlock, bytes | Future[bytes]]] = deque()
         try:
             for block in wanted:
                 kept = self.read(block.group, block.index)
@@ -193,7 +193,7 @@ class BlockStore:
                 if isinstance(lines, Future):
                     lines.cancel()
 
-    def _kept(self, block: Block, lines: bytes | Future[bytes]) -> bytes:
+    def _kept(self, block: WantedBlock, lines: bytes | Future[bytes]) -> bytes:
         if isinstance(lines, bytes):
             return lines
         self.write(block.group, block.index, lines.result())

@@ -14,7 +14,7 @@ from typing import IO, Any, TypeVar
 
 from safegen_ros.datasets.failures import DatasetError, writing
 from safegen_ros.errors import SafegenError
-from safegen_ros.schema import Source
+from safegen_ros.schema import SchemaReader
 
 _CHUNK = 1 << 20
 _Row = TypeVar('_Row')
@@ -125,5 +125,7 @@ def read_lines(
 
 def read_row(kind: type[_Row], values: Any, place: str) -> _Row:
     """What a line holds, as a row; raises `DatasetError` where it is none."""
-    source = Source(place, lambda message: DatasetError(f'{message}, or build the dataset again'))
+    source = SchemaReader(
+        place, lambda message: DatasetError(f'{message}, or build the dataset again')
+    )
     return source.read(kind, values)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from safegen_ros.datasets.failures import RecipeError
-from safegen_ros.schema import Rule, Source, between
+from safegen_ros.schema import Rule, SchemaReader, between
 
 Name = Annotated[
     str, Rule(lambda name: bool(name.strip()) and name.isprintable(), 'give the dataset a name')
@@ -35,7 +35,7 @@ class BaseRecipe:
         return sha256(self.to_json().encode()).hexdigest()
 
 
-def check_version(file: Source, found: int, wanted: int) -> None:
+def check_version(file: SchemaReader, found: int, wanted: int) -> None:
     """Raises where a recipe is for another way from a recipe to a dataset."""
     file.need(found == wanted, 'version', found, f'this program makes {wanted}')
 

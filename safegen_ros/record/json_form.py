@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.schema import Source
+from safegen_ros.schema import SchemaReader
 from safegen_ros.untrusted import unhidden
 
 
@@ -46,4 +46,4 @@ def typed(kind: Any, data: Any, place: str) -> Any:
     Raises:
         RecordError: a field is missing, unknown or of another type.
     """
-    return Source('', RecordError).read(kind, data, place)
+    return SchemaReader('', RecordError).read(kind, data, place)

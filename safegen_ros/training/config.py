@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import yaml
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.schema import Rule, Source, between
+from safegen_ros.schema import Rule, SchemaReader, between
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.formats import FORMATS
 
@@ -246,7 +246,7 @@ def load_config(path: str | Path) -> TrainConfig:
         raise ConfigError(f'{path}: is nested too deeply: flatten it') from error
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f'{path}: is not YAML: {error}') from error
-    file = Source(str(path), ConfigError)
+    file = SchemaReader(str(path), ConfigError)
     config = file.read(TrainConfig, data if data is not None else {})
     file.choices(config.data.formats, 'data.formats', FORMATS)
     if config.data.world == 'pddl3':

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safegen_ros.benchmarks.boxnet.spatial import WHY, Case, agreement, random_cases
+from safegen_ros.benchmarks.boxnet.spatial import WHY, DepthCase, agreement, random_cases
 from safegen_ros.cells.box_cell import BoxCell, StepRefused
 from safegen_ros.cells.motion import rrt_connect
 from safegen_ros.cells.physics import Physics
@@ -136,11 +136,11 @@ def test_arms_of_real_shape_never_take_a_swing_that_touches_in_mujoco() -> None:
 
 
 def test_differences_are_named() -> None:
-    case = Case(Finding.OK, Finding.ROBOT_COLLISION, Finding.ROBOT_COLLISION, False, None)
+    case = DepthCase(Finding.OK, Finding.ROBOT_COLLISION, Finding.ROBOT_COLLISION, False, None)
     assert case.why == 'links meet that the rules do not look at'
-    around = Case(Finding.ROBOT_COLLISION, Finding.ROBOT_COLLISION, Finding.OK, True, True)
+    around = DepthCase(Finding.ROBOT_COLLISION, Finding.ROBOT_COLLISION, Finding.OK, True, True)
     assert around.why == 'the arms find a way around or over'
-    assert Case(Finding.OK, Finding.OK, Finding.OK, False, True).why == ''
+    assert DepthCase(Finding.OK, Finding.OK, Finding.OK, False, True).why == ''
 
 
 def test_the_same_seed_finds_the_same_way() -> None:

@@ -35,7 +35,7 @@ _SEEDS_OF_A_RUN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PlannerRun:
     """A run, as it is kept.
 
     Attributes:
@@ -101,7 +101,7 @@ def run_rows(
     at_once: int = 1,
     style: Style | None = None,
     notify: Notify = silent,
-) -> list[Record]:
+) -> list[PlannerRun]:
     """Has a model plan each task; runs that are kept in the folder are not made again.
 
     Args:
@@ -126,7 +126,7 @@ def run_rows(
     asked = [(row, trial) for row in rows for trial in range(trials)]
     claim(folder, {'model': model, 'sampling': asdict(sampling), 'options': asdict(options)})
     path = folder / RUNS
-    kept = (Record(**{**run, 'answers': tuple(run['answers'])}) for run in kept_lines(path))
+    kept = (PlannerRun(**{**run, 'answers': tuple(run['answers'])}) for run in kept_lines(path))
     known = {(record.id, record.trial): record for record in kept}
     missing = [each for each in asked if (each[0].task.id, each[1]) not in known]
     done = len(asked) - len(missing)
@@ -157,14 +157,14 @@ def _run(
     cancelled: Cancelled,
     row: Row,
     trial: int,
-) -> Record:
+) -> PlannerRun:
     seed = (sampling.seed + trial) * _SEEDS_OF_A_RUN
     drawn = replace(sampling, seed=seed)
     found = plan_with_model(row.task, backend, drawn, options, cancelled, style)
     judged = found.judged
     optimal = 0 if row.plan is None else len(row.plan)
     ok = judged.verdict.ok
-    return Record(
+    return PlannerRun(
         row.task.id,
         row.split,
         trial,
@@ -183,13 +183,13 @@ def _run(
 
 
 def compare(
-    records: Sequence[Record], model: str, options: PlannerOptions, facts: Sequence[str] = ()
+    records: Sequence[PlannerRun], model: str, options: PlannerOptions, facts: Sequence[str] = ()
 ) -> Comparison:
     """The score of runs, in all and by number of objects, beside the figures of the paper."""
     whose = model.rpartition('#')[2] or model
     how = f'mode {options.mode}, shield {options.shield}, answers at most: {options.attempts}'
     lines = list[Line]()
-    by_split: dict[str, list[Record]] = {}
+    by_split: dict[str, list[PlannerRun]] = {}
     for record in records:
         by_split.setdefault(record.split, []).append(record)
     for split, own in by_split.items():
@@ -240,7 +240,7 @@ DIFFERENCES = (
 )
 
 
-def figures(records: Sequence[Record]) -> Figures:
+def figures(records: Sequence[PlannerRun]) -> Figures:
     """Success, failures and means of runs."""
     tally = Tally.of(Category.SUCCESS if record.solved else _category(record) for record in records)
     solved = [record for record in records if record.solved and record.optimal]
@@ -260,7 +260,7 @@ def figures(records: Sequence[Record]) -> Figures:
     return Figures.of(tally, more)
 
 
-def _category(record: Record) -> Category:
+def _category(record: PlannerRun) -> Category:
     found = Finding(record.finding)
     # A plan for a task that has none cannot come out; a refusal is no solution elsewhere.
     return Category.GOAL_NOT_SATISFIED if found is Finding.OK else found.category

@@ -48,7 +48,7 @@ _AROUND = 'the arms find a way around or over'
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DepthCase:
     """A step that all depths have judged.
 
     Attributes:
@@ -82,7 +82,7 @@ def random_cases(
     run: bool = True,
     swing_only: bool = False,
     notify: Notify = silent,
-) -> Iterator[Case]:
+) -> Iterator[DepthCase]:
     """Random steps in random states, judged at every depth.
 
     Args:
@@ -109,7 +109,7 @@ def random_cases(
 
 def judged_case(
     task: SpatialTask, state: State, step: Step, physics: Physics, *, run: bool
-) -> Case:
+) -> DepthCase:
     """What all depths say of a step."""
     before = physics.planned
     found = [
@@ -118,7 +118,7 @@ def judged_case(
     ran = None
     if run and found[2] is Finding.OK:
         ran = _runs(replace(task, start=state), step, physics)
-    return Case(found[0], found[1], found[2], physics.planned > before, ran)
+    return DepthCase(found[0], found[1], found[2], physics.planned > before, ran)
 
 
 def _finding(result: State | Fault) -> Finding:
@@ -186,7 +186,7 @@ def _place(task: SpatialTask, robot: int, random: Random, astray: float) -> Poin
             return point
 
 
-def agreement(cases: Iterable[Case]) -> list[tuple[str, int]]:
+def agreement(cases: Iterable[DepthCase]) -> list[tuple[str, int]]:
     """What is to be told of cases, each with its number."""
     steps, kinematic, runs = Counter[str](), Counter[str](), Counter[bool]()
     rules, physics = Counter[str](), Counter[str]()
@@ -209,7 +209,7 @@ def agreement(cases: Iterable[Case]) -> list[tuple[str, int]]:
     ]
 
 
-def _beside(case: Case) -> str:
+def _beside(case: DepthCase) -> str:
     """How arms of real shape compare with physics."""
     if (case.kinematic is Finding.OK) == (case.physics is Finding.OK):
         return 'agree'

@@ -14,7 +14,7 @@ from pathlib import Path
 from safegen_ros.benchmarks.boxnet.planners import (
     DIFFERENCES,
     MORE,
-    Record,
+    PlannerRun,
     figures,
     paper_lines,
     run_rows,
@@ -196,7 +196,7 @@ def tables(
 
 def _runs(
     models: Sequence[Asked], study: BoxnetStudy, notify: Notify
-) -> Iterator[tuple[_Case, list[Record]]]:
+) -> Iterator[tuple[_Case, list[PlannerRun]]]:
     for model in models:
         for split in model.splits:
             rows = spread(list(read_rows(study.data / f'{split}.jsonl')), study.rows)
@@ -217,7 +217,7 @@ def _one(
     study: BoxnetStudy,
     options: PlannerOptions,
     notify: Notify,
-) -> list[Record]:
+) -> list[PlannerRun]:
     label = '-'.join((case.model, case.split, case.mode, case.shield))
     folder = study.work / label.replace(', ', '-').replace(' ', '-')
     told: Callable[[str, int, int], None] = lambda _, done, total: notify(label, done, total)  # noqa: E731
@@ -228,7 +228,7 @@ def _one(
     )  # fmt: skip
 
 
-def _split_lines(split: str, found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
+def _split_lines(split: str, found: Mapping[_Case, list[PlannerRun]]) -> Iterator[Line]:
     for mode in MODES:
         for case, records in found.items():
             if (case.split, case.mode) == (split, mode):
@@ -237,7 +237,7 @@ def _split_lines(split: str, found: Mapping[_Case, list[Record]]) -> Iterator[Li
             yield replace(line, case=f'{_MODE[mode]}, plain')
 
 
-def _object_lines(found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
+def _object_lines(found: Mapping[_Case, list[PlannerRun]]) -> Iterator[Line]:
     for case, records in found.items():
         if case.split != SPLITS[0] or case.model in (UNTRAINED, *OTHERS.values()):
             continue
@@ -248,7 +248,7 @@ def _object_lines(found: Mapping[_Case, list[Record]]) -> Iterator[Line]:
             )
 
 
-def _figures(records: Sequence[Record]) -> Figures:
+def _figures(records: Sequence[PlannerRun]) -> Figures:
     """As `figures`, with the widths of the beams that found the plans."""
     found = figures(records)
     solved = [record.level for record in records if record.solved]
@@ -262,7 +262,7 @@ def _comparison(
     name: str,
     title: str,
     lines: Sequence[Line],
-    found: Mapping[_Case, list[Record]],
+    found: Mapping[_Case, list[PlannerRun]],
     arguments: str,
     facts: Sequence[str],
 ) -> Comparison:

@@ -211,7 +211,7 @@ class Exam:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ModelReport:
     """A measurement of one model on one split, with all that is needed to repeat it."""
 
     subject: Subject
@@ -265,7 +265,7 @@ def evaluate(
     max_new_tokens: int = MAX_NEW_TOKENS,
     device: str = 'auto',
     notify: Notify = silent,
-) -> Report:
+) -> ModelReport:
     """Measures a model.
 
     Args:
@@ -298,4 +298,4 @@ def evaluate(
                 results.append(exam.run(fresh, mode, form=form, notify=notify))
         else:
             results.append(exam.run(subject, mode, form=form, attempts=attempts, notify=notify))
-    return Report(subject, source, seed, form, max_attempts, tuple(results))
+    return ModelReport(subject, source, seed, form, max_attempts, tuple(results))

@@ -23,7 +23,7 @@ from safegen_ros.benchmarks.pddl3.loops import (
 )
 from safegen_ros.benchmarks.pddl3.paper import ALL
 from safegen_ros.benchmarks.pddl3.problems import Source
-from safegen_ros.benchmarks.pddl3.study import Options, Record, Study
+from safegen_ros.benchmarks.pddl3.study import Options, Study, StudyRecord
 from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
@@ -63,7 +63,7 @@ def table4(
     Raises:
         SafegenError: as of `Study.of_split` and `plan_goal`.
     """
-    study = Study.of_split(Record(options), split=split)
+    study = Study.of_split(StudyRecord(options), split=split)
     results: _Results = {strategy: {} for strategy in loop.strategies}
     with untrained(model_dir, options.seed, options.device) as fresh:
         for whose, each, most in (('ours', subject, 0), ('untrained', fresh, controls)):
@@ -218,7 +218,7 @@ def safety(
         SafegenError: VAL is not installed, or as of `plan_goal`.
     """
     validate_binary()
-    record = Record(options, loop=loop)
+    record = StudyRecord(options, loop=loop)
     record.add_model(subject)
     drawn = 'random problems of the sizes of the paper'
     record.sources.append((Source('the generators', '', options.seed, drawn), count))

@@ -21,7 +21,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
     larger_sizes,
     load_source,
 )
-from safegen_ros.benchmarks.pddl3.study import Options, Record, Study
+from safegen_ros.benchmarks.pddl3.study import Options, Study, StudyRecord
 from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.files import file_digest
@@ -47,7 +47,7 @@ def table2(subjects: Iterable[Subject], options: Options) -> Comparison:
             one is taken.
         options: what to measure on, and how.
     """
-    study = Study.of_split(Record(options))
+    study = Study.of_split(StudyRecord(options))
     results = {subject.name: _modes(study, subject) for subject in subjects}
     return study.record.comparison(
         'table2', 'Stages of training by domain, beside table II of SafeGen-LLM',
@@ -58,7 +58,7 @@ def table2(subjects: Iterable[Subject], options: Options) -> Comparison:
 
 def figure4(subjects: Iterable[Subject], options: Options) -> Comparison:
     """Figure 4: classes of errors in Blocksworld after every stage; arguments as of `table2`."""
-    study = Study.of_split(Record(options), ('blocksworld',))
+    study = Study.of_split(StudyRecord(options), ('blocksworld',))
     results = {subject.name: _modes(study, subject) for subject in subjects}
     return study.record.comparison(
         'figure4', 'Errors in Blocksworld by stage, beside figure 4 of SafeGen-LLM',
@@ -73,7 +73,7 @@ def figure4(subjects: Iterable[Subject], options: Options) -> Comparison:
 
 def table3(subject: Subject, options: Options) -> Comparison:
     """Table III: success and failures in every format, by domain."""
-    study = Study.of_split(Record(options))
+    study = Study.of_split(StudyRecord(options))
     results = {form: _modes(study, subject, form) for form in _FORMS}
     return study.record.comparison(
         'table3', 'Formats by domain, beside table III of SafeGen-LLM',
@@ -88,7 +88,7 @@ def table3(subject: Subject, options: Options) -> Comparison:
 
 def figure5(subject: Subject, options: Options) -> Comparison:
     """Figure 5: success by domain."""
-    study = Study.of_split(Record(options))
+    study = Study.of_split(StudyRecord(options))
     results = {'single shot': _modes(study, subject)}
     return study.record.comparison(
         'figure5', 'Success by domain, beside figure 5 of SafeGen-LLM',
@@ -106,7 +106,7 @@ def figure5(subject: Subject, options: Options) -> Comparison:
 
 def heldout(subject: Subject, options: Options) -> Comparison:
     """The three test splits: new problems, new constraint families, new texts."""
-    record, lines = Record(options), []
+    record, lines = StudyRecord(options), []
     for split, meaning in SPLITS.items():
         modes = _modes(Study.of_split(record, split=split), subject)
         for whose, result in modes.items():
@@ -155,7 +155,7 @@ def larger(
     drawn = f'larger ones, drawn from seed {options.seed} with the families'
     source = replace(load_source(options.data, 'test'), split=drawn)
     problems = draw_larger(recipe, options.seed, count, larger_sizes(domains))
-    study = Study(problems, source, Record(options))
+    study = Study(problems, source, StudyRecord(options))
     labels = {
         GROUPS['size'](p): (p.domain, f'{dict(p.size)[GROWING[p.domain]]} {GROWING[p.domain]}')
         for p in problems
@@ -204,7 +204,7 @@ def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -
         options: what to measure on, and how.
         train: the file of the training rows.
     """
-    study = Study.of_split(Record(options))
+    study = Study.of_split(StudyRecord(options))
     study.record.training = {'rows': count_rows(train), 'sha256': file_digest(train)}
     copies = nearest(study.problems, train, options.notify)
     copied = study.judge('copied', [copy.plan for copy in copies])

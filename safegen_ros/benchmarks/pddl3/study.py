@@ -54,7 +54,7 @@ class Options:
 
 
 @dataclass
-class Record:
+class StudyRecord:
     """What was measured, by which models and on what.
 
     Attributes:
@@ -200,7 +200,9 @@ class Study:
         record: takes what is measured.
     """
 
-    def __init__(self, problems: Sequence[TestProblem], source: Source, record: Record) -> None:
+    def __init__(
+        self, problems: Sequence[TestProblem], source: Source, record: StudyRecord
+    ) -> None:
         self.problems = tuple(problems)
         self.record = record
         self._split = source.split
@@ -211,7 +213,9 @@ class Study:
         record.sources.append((source, len(problems)))
 
     @classmethod
-    def of_split(cls, record: Record, domains: Collection[str] = (), split: str = 'test') -> Study:
+    def of_split(
+        cls, record: StudyRecord, domains: Collection[str] = (), split: str = 'test'
+    ) -> Study:
         """A study of a split of the dataset.
 
         Raises:

@@ -17,7 +17,7 @@ from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
-from safegen_ros.schema import Source, one_of
+from safegen_ros.schema import SchemaReader, one_of
 from safegen_ros.tasks.planetarium.assess import AnswerAssessment, Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Compat
@@ -48,7 +48,7 @@ PAPER_ROWS = 15_943
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Answer:
     """A problem that was asked for, and what a model wrote.
 
     Attributes:
@@ -75,7 +75,7 @@ class _Line:
     abstraction: Annotated[str, one_of('', *ABSTRACTIONS)] = ''
 
 
-def read_scored(path: Path) -> Iterator[Row]:
+def read_scored(path: Path) -> Iterator[Answer]:
     """The rows of a file, one after the other; fields that are not needed are left alone.
 
     Raises:
@@ -89,9 +89,9 @@ def read_scored(path: Path) -> Iterator[Row]:
             if isinstance(values, dict)
             else values
         )
-        line = Source(place, _bad).read(_Line, needed)
+        line = SchemaReader(place, _bad).read(_Line, needed)
         wanted = read_wanted(line.problem, place)
-        yield Row(line.id or place, wanted, line.answer, line.placeholder, line.abstraction)
+        yield Answer(line.id or place, wanted, line.answer, line.placeholder, line.abstraction)
 
 
 def _bad(message: str) -> SafegenError:
@@ -175,7 +175,7 @@ class Score:
         self.findings: Counter[str] = Counter()
         self.forgiven: Counter[str] = Counter()  # findings where typing is tolerated
 
-    def add(self, row: Row, assessed: Assessed) -> None:
+    def add(self, row: Answer, assessed: Assessed) -> None:
         """Counts an answer."""
         size = len(row.wanted.init) + len(row.wanted.goal_conjuncts())
         places = {
@@ -218,9 +218,9 @@ class Score:
 
 
 def score(
-    rows: Iterable[Row],
+    rows: Iterable[Answer],
     source: str,
-    tell: Callable[[Row, Assessed], None] = lambda *_: None,
+    tell: Callable[[Answer, Assessed], None] = lambda *_: None,
     compat: Compat = '',
 ) -> Score:
     """Judges answers one after the other.
@@ -244,7 +244,7 @@ def score(
     return found
 
 
-def details(row: Row, assessed: Assessed) -> dict[str, Any]:
+def details(row: Answer, assessed: Assessed) -> dict[str, Any]:
     """What was found out about an answer, with what to change in it, as plain values."""
     return {
         'id': row.id,
@@ -255,7 +255,7 @@ def details(row: Row, assessed: Assessed) -> dict[str, Any]:
     }
 
 
-def _explained(row: Row, found: AnswerAssessment) -> str:
+def _explained(row: Answer, found: AnswerAssessment) -> str:
     """What to change in a wrong answer; nothing where it cannot be said."""
     if found.correct or found.problem is None:
         return ''

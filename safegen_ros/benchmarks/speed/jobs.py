@@ -36,7 +36,7 @@ _GRACE_S = 15.0  # beyond its own limit, until a solver is ended
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SolverJob:
     """One problem for one solver.
 
     Attributes:
@@ -66,7 +66,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SolverOutcome:
     """What became of a job.
 
     Attributes:
@@ -81,7 +81,7 @@ class Outcome:
         message: why there is no plan.
     """
 
-    job: Job
+    job: SolverJob
     status: str
     seconds: float
     steps: int = 0
@@ -100,7 +100,7 @@ class Outcome:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_json(line: str) -> Outcome:
+    def from_json(line: str) -> SolverOutcome:
         """Reads `to_json` back.
 
         Raises:
@@ -108,12 +108,12 @@ class Outcome:
         """
         try:
             values: dict[str, Any] = json.loads(line)
-            return Outcome(**{**values, 'job': Job(**values['job'])})
+            return SolverOutcome(**{**values, 'job': SolverJob(**values['job'])})
         except (KeyError, TypeError) as error:
             raise ValueError(f'not an outcome: {line[:60]!r}') from error
 
 
-NotifyOutcome = Callable[[Outcome], None]
+NotifyOutcome = Callable[[SolverOutcome], None]
 """Told of every outcome; called from several threads."""
 
 
@@ -123,7 +123,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: SolverJob) -> SolverOutcome:
         """Has one job done; a process that dies or is far too late is an outcome too."""
         process = self._process = self._process or self._start()
         overdue = threading.Timer(job.time_limit_s + _GRACE_S, _end, [process])
@@ -133,10 +133,10 @@ class Worker:
         finally:
             overdue.cancel()
         if line:
-            return Outcome.from_json(line)
+            return SolverOutcome.from_json(line)
         self.close()
         message = f'the process of the solver ended: {describe_exit(process.wait())}'
-        return Outcome(job, 'died', job.time_limit_s, message=message)
+        return SolverOutcome(job, 'died', job.time_limit_s, message=message)
 
     def close(self) -> None:
         """Ends the process, if there is one."""
@@ -174,7 +174,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-class Journal:
+class OutcomeJournal:
     """The outcomes of a run in a file, one line each, written as they come.
 
     Args:
@@ -187,7 +187,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, SolverOutcome] = {}
         if path.exists():
             whole = path.read_text(encoding='utf-8').splitlines(keepends=True)
             for number, line in enumerate(whole, 1):
@@ -195,12 +195,12 @@ class Journal:
                     path.write_text(''.join(whole[:-1]), encoding='utf-8')
                     break
                 try:
-                    outcome = Outcome.from_json(line)
+                    outcome = SolverOutcome.from_json(line)
                 except ValueError as error:
                     raise SafegenError(f'{path}:{number}:1: {error}: use another folder') from error
                 self.outcomes[outcome.job.key] = outcome
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: SolverOutcome) -> None:
         """Writes one more outcome down."""
         with self._lock:
             with self._path.open('a', encoding='utf-8') as file:
@@ -209,8 +209,8 @@ class Journal:
 
 
 def run_jobs(
-    jobs: Sequence[Job], journal: Journal, processes: int, notify: NotifyOutcome
-) -> list[Outcome]:
+    jobs: Sequence[SolverJob], journal: OutcomeJournal, processes: int, notify: NotifyOutcome
+) -> list[SolverOutcome]:
     """Has jobs done that are not in the journal yet.
 
     Args:
@@ -232,7 +232,7 @@ def run_jobs(
 
     stopping = threading.Event()
 
-    def done(job: Job) -> None:
+    def done(job: SolverJob) -> None:
         worker = idle.get()
         try:
             outcome = worker.run(job)
@@ -258,7 +258,7 @@ def run_jobs(
 _STATUS = {ErrorCode.UNSOLVABLE: 'unsolvable', ErrorCode.PLANNING_TIMEOUT: 'limit'}
 
 
-def solve_job(job: Job) -> Outcome:
+def solve_job(job: SolverJob) -> SolverOutcome:
     """Solves one job; the clock runs while `solve` does, and not while the problem is made."""
     begun = time.perf_counter()
     try:
@@ -274,9 +274,9 @@ def solve_job(job: Job) -> Outcome:
     except SafegenError as error:
         seconds = time.perf_counter() - begun
         status = _STATUS.get(error.code, 'failed')
-        return Outcome(job, status, seconds, message=error.message)
+        return SolverOutcome(job, status, seconds, message=error.message)
     seconds = time.perf_counter() - begun
-    return Outcome(
+    return SolverOutcome(
         job, 'solved', seconds, len(found.plan), found.optimal, found.route, found.expanded
     )
 
@@ -286,7 +286,7 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed is no answer
     solve(kits()['blocksworld'].problem(0).problem)  # imports and caches
     for line in sys.stdin:
-        answers.write(f'{solve_job(Job(**json.loads(line))).to_json()}\n')
+        answers.write(f'{solve_job(SolverJob(**json.loads(line))).to_json()}\n')
         answers.flush()
 
 

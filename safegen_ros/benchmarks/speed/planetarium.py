@@ -29,7 +29,7 @@ LARGE = 55
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TextPair:
     """Two texts, and what is to come out.
 
     Attributes:
@@ -80,7 +80,7 @@ def measure(problems: int, seed: int, notify: Notify) -> Report:
     return Report('planetarium', {'problems': problems, 'seed': seed}, tuple(measurements))
 
 
-def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[Case]:
+def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[TextPair]:
     """Pairs of texts of the tasks of a domain, each problem once unchanged and once changed."""
     rng = Random(f'planetarium {kit.domain} {seed}')  # noqa: S311
     tasks = tasks_of(kit)
@@ -91,7 +91,7 @@ def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[Case]:
         yield from _cases(problem, rng)
 
 
-def large_cases(seed: int) -> Iterator[Case]:
+def large_cases(seed: int) -> Iterator[TextPair]:
     """Pairs of problems with as many blocks as the paper has at most, in random towers."""
     rng = Random(f'planetarium large {seed}')  # noqa: S311
     domain = planetarium_domain('blocksworld')
@@ -122,15 +122,15 @@ def _text(atoms: Sequence[Atom]) -> str:
     return ' '.join(f'({" ".join(atom)})' for atom in atoms)
 
 
-def _cases(problem: Problem, rng: Random) -> Iterator[Case]:
+def _cases(problem: Problem, rng: Random) -> Iterator[TextPair]:
     """A problem beside its copy in other names, and beside one whose goal asks for less."""
     copy = _renamed(problem, rng)
     goal = copy.goal_conjuncts()
     one, domain = problem_text(problem), problem.domain.name
-    yield Case(domain, one, problem_text(copy), equivalent=True)
+    yield TextPair(domain, one, problem_text(copy), equivalent=True)
     if len(goal) > 1:
         less = replace(copy, goal=And(tuple(goal[1:])))
-        yield Case(domain, one, problem_text(less), equivalent=None)
+        yield TextPair(domain, one, problem_text(less), equivalent=None)
 
 
 def _renamed(problem: Problem, rng: Random) -> Problem:
@@ -150,7 +150,7 @@ def _renamed(problem: Problem, rng: Random) -> Problem:
     )
 
 
-def _milliseconds(case: Case) -> float:
+def _milliseconds(case: TextPair) -> float:
     """Time of reading and comparing a pair [ms]; raises where the answer is not the right one."""
     domain = planetarium_domain(case.domain)
     read = partial(read_problem, domain=domain, source='<bench>')

@@ -18,7 +18,13 @@ from pathlib import Path
 
 from safegen_ros.benchmarks.measurement import Measurement, Report, csv_text
 from safegen_ros.benchmarks.plots import Chart
-from safegen_ros.benchmarks.speed.jobs import Job, Journal, NotifyOutcome, Outcome, run_jobs
+from safegen_ros.benchmarks.speed.jobs import (
+    NotifyOutcome,
+    OutcomeJournal,
+    SolverJob,
+    SolverOutcome,
+    run_jobs,
+)
 from safegen_ros.record.run import write_durably
 from safegen_ros.search.solve import Route
 from safegen_ros.tasks.pddl3.domains import kits
@@ -58,18 +64,18 @@ class PlannerSettings:
         size: Mapping[str, int],
         number: int,
         modes: Sequence[bool],
-    ) -> Iterator[Job]:
+    ) -> Iterator[SolverJob]:
         """One problem for every route, for any plan (False) or a shortest one (True)."""
         limits = self.time_limit_s, self.memory_limit_mb
         seed = self.seed * 100_003 + number
         for route in self.routes:
             for optimal in modes:
-                yield Job(kit.name, family, dict(size), seed, route, optimal, *limits)
+                yield SolverJob(kit.name, family, dict(size), seed, route, optimal, *limits)
 
 
-def paper_jobs(settings: PlannerSettings) -> list[Job]:
+def paper_jobs(settings: PlannerSettings) -> list[SolverJob]:
     """Every problem for every route, once for any plan and once for a shortest one."""
-    jobs: list[Job] = []
+    jobs: list[SolverJob] = []
     for kit in kits().values():
         families = [name for name in kit.families if kit.sizes(name)]
         for number in range(settings.problems):
@@ -102,7 +108,9 @@ def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> R
     return Report('planner', asdict(settings), tuple(measurements))
 
 
-def _figures(what: str, outcomes: Sequence[Outcome], target: float | None) -> Iterator[Measurement]:
+def _figures(
+    what: str, outcomes: Sequence[SolverOutcome], target: float | None
+) -> Iterator[Measurement]:
     """Time and success of one route in one mode, the time for each domain and over all."""
     failed = [o.message for o in outcomes if o.status == 'failed']
     if failed:
@@ -153,9 +161,9 @@ REGIMES = (
 )  # fmt: skip
 
 
-def figure3_jobs(settings: PlannerSettings) -> list[Job]:
+def figure3_jobs(settings: PlannerSettings) -> list[SolverJob]:
     """Every problem for every route, the small ones first."""
-    jobs: list[Job] = []
+    jobs: list[SolverJob] = []
     for regime in REGIMES:
         kit = kits()[regime.domain]
         for value in regime.bins:
@@ -219,7 +227,7 @@ def measure_figure3(settings: PlannerSettings, folder: Path, notify: NotifyOutco
     return Report('figure3', asdict(settings), tuple(measurements))
 
 
-def _shares(regime: Regime, outcomes: Sequence[Outcome]) -> list[float | None]:
+def _shares(regime: Regime, outcomes: Sequence[SolverOutcome]) -> list[float | None]:
     """Share of solved problems of each size [%]."""
     return [
         _solved([o for o in outcomes if o.job.size[regime.parameter] == value])
@@ -227,7 +235,7 @@ def _shares(regime: Regime, outcomes: Sequence[Outcome]) -> list[float | None]:
     ]
 
 
-def _solved(outcomes: Sequence[Outcome]) -> float | None:
+def _solved(outcomes: Sequence[SolverOutcome]) -> float | None:
     """Share of solved problems [%]; None when the route is missing."""
     if not outcomes or any(o.status == 'failed' for o in outcomes):
         return None
@@ -235,10 +243,10 @@ def _solved(outcomes: Sequence[Outcome]) -> float | None:
 
 
 def _outcomes(
-    jobs: Sequence[Job], settings: PlannerSettings, folder: Path, notify: NotifyOutcome
-) -> list[Outcome]:
+    jobs: Sequence[SolverJob], settings: PlannerSettings, folder: Path, notify: NotifyOutcome
+) -> list[SolverOutcome]:
     """The outcomes of jobs, those of the folder among them; writes `outcomes.csv`."""
-    outcomes = run_jobs(jobs, Journal(folder / OUTCOMES), settings.processes, notify)
+    outcomes = run_jobs(jobs, OutcomeJournal(folder / OUTCOMES), settings.processes, notify)
     header = (
         'domain', 'family', 'size', 'seed', 'route', 'optimal', 'status', 'seconds', 'steps',
         'proved shortest', 'answered by', 'expanded', 'message',

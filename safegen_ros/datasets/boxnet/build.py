@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safegen_ros.datasets.boxnet.recipe import Block, Recipe, blocks, load_recipe
+from safegen_ros.datasets.boxnet.recipe import Block, BoxnetRecipe, blocks, load_recipe
 from safegen_ros.datasets.boxnet.rows import check_row, make_rows, read_rows
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
 from safegen_ros.datasets.failures import DatasetError
@@ -28,7 +28,7 @@ def compute_block(block: Block, seed: int) -> bytes:
     return ''.join(lines).encode()
 
 
-def _blocks(recipe: Recipe) -> dict[str, list[tuple[Block, int]]]:
+def _blocks(recipe: BoxnetRecipe) -> dict[str, list[tuple[Block, int]]]:
     return {split.name: [(b, recipe.seed) for b in blocks(split)] for split in recipe.splits}
 
 

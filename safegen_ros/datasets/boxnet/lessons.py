@@ -30,7 +30,7 @@ from safegen_ros.datasets.failures import RecipeError, writing
 from safegen_ros.datasets.files import write_atomically
 from safegen_ros.datasets.recipes import read_json
 from safegen_ros.datasets.workers import Workers
-from safegen_ros.schema import Source
+from safegen_ros.schema import SchemaReader
 from safegen_ros.tasks.boxnet.astar import Routes, certificate
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
@@ -87,7 +87,7 @@ def load_lessons(path: Path) -> LessonRecipe:
     Raises:
         RecipeError: there is none, or it is no recipe.
     """
-    file = Source(str(path), RecipeError)
+    file = SchemaReader(str(path), RecipeError)
     recipe = file.read(LessonRecipe, read_json(path))
     file.choices(recipe.shares, 'shares', VARIANTS)
     good = all(2 <= side <= recipe.grid for side in recipe.sides)

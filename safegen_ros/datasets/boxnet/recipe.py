@@ -15,7 +15,7 @@ from safegen_ros.datasets.boxnet.draw import VARIANTS, Size
 from safegen_ros.datasets.failures import RecipeError
 from safegen_ros.datasets.recipes import BaseRecipe, Name, Seed, check_version, read_json
 from safegen_ros.robot.arms.known import FAMILIES
-from safegen_ros.schema import Source, between, one_of
+from safegen_ros.schema import SchemaReader, between, one_of
 
 VERSION = 1
 """Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
@@ -50,7 +50,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(BaseRecipe):
+class BoxnetRecipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
@@ -101,20 +101,20 @@ def blocks(split: Split) -> Iterator[Block]:
         yield Block(split, size, objects, min(share, split.each))
 
 
-def scaled(recipe: Recipe, rows: int) -> Recipe:
+def scaled(recipe: BoxnetRecipe, rows: int) -> BoxnetRecipe:
     """A recipe for at most so many rows in each split."""
     splits = (replace(split, rows=min(split.rows, rows)) for split in recipe.splits)
     return replace(recipe, splits=tuple(splits))
 
 
-def load_recipe(path: Path) -> Recipe:
+def load_recipe(path: Path) -> BoxnetRecipe:
     """Reads a recipe file.
 
     Raises:
         RecipeError: there is none, it is no recipe, or it asks for what there is not.
     """
-    file = Source(str(path), RecipeError)
-    recipe = file.read(Recipe, read_json(path))
+    file = SchemaReader(str(path), RecipeError)
+    recipe = file.read(BoxnetRecipe, read_json(path))
     check_version(file, recipe.version, VERSION)
     names = [split.name for split in recipe.splits]
     file.need(0 < len(names) == len(set(names)), 'splits', names, 'give each a name of its own')

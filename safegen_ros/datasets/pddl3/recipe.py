@@ -23,7 +23,7 @@ from safegen_ros.datasets.recipes import (
     read_json,
 )
 from safegen_ros.errors import SafegenError
-from safegen_ros.schema import Source, between
+from safegen_ros.schema import SchemaReader, between
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
@@ -158,7 +158,7 @@ def recipe_of(values: Any, source: str) -> Recipe:
     Raises:
         RecipeError: as `load_recipe`.
     """
-    file = Source(source, RecipeError)
+    file = SchemaReader(source, RecipeError)
     recipe = file.read(Recipe, values)
     check_version(file, recipe.version, VERSION)
     domains = {name: _checked(file, name, wanted) for name, wanted in recipe.domains.items()}
@@ -168,7 +168,7 @@ def recipe_of(values: Any, source: str) -> Recipe:
     return recipe
 
 
-def _checked(file: Source, name: str, wanted: DomainRecipe) -> DomainRecipe:
+def _checked(file: SchemaReader, name: str, wanted: DomainRecipe) -> DomainRecipe:
     """A domain's recipe in the one order of splits and sizes; raises for what there is not."""
     place, kit, quotas = f'domains.{name}', kits().get(name), wanted.quotas
     if kit is None:

@@ -20,7 +20,7 @@ from safegen_ros.verify.validator import verify
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RowFinding:
     """What was found out about a row.
 
     Attributes:
@@ -32,7 +32,7 @@ class Finding:
     bare_key: str
 
 
-def finding(row: Row) -> Finding:
+def finding(row: Row) -> RowFinding:
     """What can be found out about a row.
 
     Raises:
@@ -44,10 +44,10 @@ def finding(row: Row) -> Finding:
         for constraint in problem.constraints
         if not verify(replace(problem, constraints=(constraint,)), row.unconstrained_plan).ok
     )
-    return Finding(broken, canonical_problem(replace(problem, constraints=())).key)
+    return RowFinding(broken, canonical_problem(replace(problem, constraints=())).key)
 
 
-def examined(row: Row) -> tuple[Row, Finding]:
+def examined(row: Row) -> tuple[Row, RowFinding]:
     """A row with what was found out about it.
 
     Raises:
@@ -95,7 +95,7 @@ class SplitStatistics:
     longer: Counter[int] = field(default_factory=Counter)
     buckets: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_BUCKETS, 0)))
 
-    def add(self, row: Row, found: Finding) -> None:
+    def add(self, row: Row, found: RowFinding) -> None:
         """Counts a row."""
         self.rows += 1
         _widen(self.ranges, row)
@@ -135,7 +135,7 @@ class Statistics:
         self._walks: dict[str, dict[str, Any]] = {}
         self._bare: dict[tuple[str, str], Counter[bytes]] = {}  # rows by their keys
 
-    def add(self, row: Row, found: Finding) -> None:
+    def add(self, row: Row, found: RowFinding) -> None:
         """Counts a row."""
         of_domain = self._splits.setdefault(row.domain, {})
         of_domain.setdefault(row.split, SplitStatistics()).add(row, found)

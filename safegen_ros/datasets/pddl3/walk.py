@@ -12,7 +12,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from safegen_ros.datasets.builder import Block, BlockStore
+from safegen_ros.datasets.builder import BlockStore, WantedBlock
 from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.files import tree_digest
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, Refusal, candidate
@@ -137,9 +137,9 @@ def domain_digest(domain: str) -> str:
     return tree_digest(domain_folders()[domain])
 
 
-def wanted_block(recipe: Recipe, domain: str, index: int) -> Block:
+def wanted_block(recipe: Recipe, domain: str, index: int) -> WantedBlock:
     """A block, and what `compute_block` makes it from."""
-    return Block(domain, index, (recipe, domain, index))
+    return WantedBlock(domain, index, (recipe, domain, index))
 
 
 def compute_block(recipe: Recipe, domain: str, index: int) -> bytes:

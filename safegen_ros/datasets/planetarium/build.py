@@ -31,7 +31,7 @@ from safegen_ros.datasets.planetarium.pairs import (
 from safegen_ros.datasets.planetarium.recipe import (
     SPLITS,
     Item,
-    Recipe,
+    PlanetariumRecipe,
     load_recipe,
     plan_items,
 )
@@ -90,7 +90,7 @@ def check(folder: Path, workers: Workers, notify: Notify) -> int:
     return done
 
 
-def _problems(folder: Path, recipe: Recipe) -> Iterator[list[Pair]]:
+def _problems(folder: Path, recipe: PlanetariumRecipe) -> Iterator[list[Pair]]:
     """The rows of one problem after the other."""
     tasks = {
         (domain, task.start, task.goal): task
@@ -121,7 +121,7 @@ def _problems(folder: Path, recipe: Recipe) -> Iterator[list[Pair]]:
             raise DatasetError(f'{folder / split}.jsonl: has {counted} rows: build it again')
 
 
-def compute_block(recipe: Recipe, items: list[Item]) -> bytes:
+def compute_block(recipe: PlanetariumRecipe, items: list[Item]) -> bytes:
     """The lines of some problems, each checked.
 
     Raises:
@@ -154,7 +154,7 @@ def check_pairs(pairs: list[Pair]) -> int:
     return len(pairs)
 
 
-def _blocks(recipe: Recipe) -> dict[str, list[tuple[Recipe, list[Item]]]]:
+def _blocks(recipe: PlanetariumRecipe) -> dict[str, list[tuple[PlanetariumRecipe, list[Item]]]]:
     size = recipe.block_size
     return {
         split: [(recipe, items[at : at + size]) for at in range(0, len(items), size)]

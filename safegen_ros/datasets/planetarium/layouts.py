@@ -102,7 +102,7 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LayoutTask:
     """A configuration to start from and one to reach.
 
     Attributes:
@@ -132,7 +132,7 @@ _ALL = tuple((start, goal) for start in (False, True) for goal in (False, True))
 _EQUAL = ((False, False), (True, True))
 
 
-def tasks_of(kit: Kit) -> list[Task]:
+def tasks_of(kit: Kit) -> list[LayoutTask]:
     """Every task of a domain that has problems.
 
     Tied and strict configurations have descriptions only where both halves are summed up or none.
@@ -145,7 +145,7 @@ def tasks_of(kit: Kit) -> list[Task]:
         test = any(a in (start, '') and b in (goal, '') for a, b in kit.held_out)
         if len(space_of(kit, start, goal)):
             tasks.append(
-                Task(
+                LayoutTask(
                     kit.domain, start, goal, 'test' if test else 'train',
                     _EQUAL if strict else _ALL, not strict,
                 )

@@ -16,7 +16,7 @@ from safegen_ros.datasets.files import read_lines, read_row
 from safegen_ros.datasets.planetarium.blocksworld import BlocksWorldKit
 from safegen_ros.datasets.planetarium.floortile import FloorTileKit
 from safegen_ros.datasets.planetarium.gripper import GripperKit
-from safegen_ros.datasets.planetarium.layouts import Kit, Task, space_of
+from safegen_ros.datasets.planetarium.layouts import Kit, LayoutTask, space_of
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.descriptions import description
@@ -91,7 +91,7 @@ def read_pairs(path: Path) -> Iterator[Pair]:
         yield read_row(Pair, values, place)
 
 
-def make_problem(task: Task, number: int) -> tuple[Problem, Sequence[Atom]]:
+def make_problem(task: LayoutTask, number: int) -> tuple[Problem, Sequence[Atom]]:
     """A problem of a task, with its initial state in the order of its description."""
     kit = kits()[task.domain]
     parameters, wanted = space_of(kit, task.start, task.goal).problem(number)
@@ -108,7 +108,7 @@ def make_problem(task: Task, number: int) -> tuple[Problem, Sequence[Atom]]:
     return Problem(name, domain, kinds, frozenset(init), formula, ()), init
 
 
-def make_pairs(task: Task, number: int, count: int, shuffled: bool, seed: int) -> list[Pair]:
+def make_pairs(task: LayoutTask, number: int, count: int, shuffled: bool, seed: int) -> list[Pair]:
     """The rows of a problem.
 
     Args:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from safegen_ros.datasets.failures import RecipeError
-from safegen_ros.datasets.planetarium.layouts import Task, space_of, tasks_of
+from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
 from safegen_ros.datasets.planetarium.pairs import kits
 from safegen_ros.datasets.recipes import (
     BaseRecipe,
@@ -21,7 +21,7 @@ from safegen_ros.datasets.recipes import (
     check_version,
     read_json,
 )
-from safegen_ros.schema import Source, between
+from safegen_ros.schema import SchemaReader, between
 
 VERSION = 1
 """Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
@@ -39,7 +39,7 @@ _Count = Annotated[int, between(0, 10_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(BaseRecipe):
+class PlanetariumRecipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
@@ -63,7 +63,7 @@ class Recipe(BaseRecipe):
         return sum(wanted[split] for wanted in self.pairs.values())
 
 
-def scaled(recipe: Recipe, rows: int) -> Recipe:
+def scaled(recipe: PlanetariumRecipe, rows: int) -> PlanetariumRecipe:
     """A recipe for so many rows in all, with the shares of domains and splits nearly unchanged.
 
     Raises:
@@ -94,12 +94,12 @@ class Item:
         pairs: how many descriptions of it are wanted.
     """
 
-    task: Task
+    task: LayoutTask
     number: int
     pairs: int
 
 
-def plan_items(recipe: Recipe, split: str) -> list[Item]:
+def plan_items(recipe: PlanetariumRecipe, split: str) -> list[Item]:
     """The problems of a split, in their order.
 
     The rows of a domain are spread over its tasks as evenly as the numbers of their problems
@@ -130,9 +130,9 @@ def plan_items(recipe: Recipe, split: str) -> list[Item]:
     return items
 
 
-def _shares(total: int, most: Mapping[Task, int]) -> dict[Task, int]:
+def _shares(total: int, most: Mapping[LayoutTask, int]) -> dict[LayoutTask, int]:
     """A number spread evenly, with no share above its most; the smallest tasks first."""
-    shares: dict[Task, int] = {}
+    shares: dict[LayoutTask, int] = {}
     left = total
     for at, task in enumerate(sorted(most, key=lambda each: (most[each], each.name))):
         shares[task] = min(most[task], left // (len(most) - at))
@@ -140,8 +140,8 @@ def _shares(total: int, most: Mapping[Task, int]) -> dict[Task, int]:
     return shares
 
 
-def load_recipe(path: Path) -> Recipe:
-    """Reads a recipe file; what it leaves out is as in `Recipe`.
+def load_recipe(path: Path) -> PlanetariumRecipe:
+    """Reads a recipe file; what it leaves out is as in `PlanetariumRecipe`.
 
     Raises:
         RecipeError: there is none, it is no recipe, or it asks for what there is not.
@@ -149,14 +149,14 @@ def load_recipe(path: Path) -> Recipe:
     return recipe_of(read_json(path), str(path))
 
 
-def recipe_of(values: Any, source: str) -> Recipe:
+def recipe_of(values: Any, source: str) -> PlanetariumRecipe:
     """A recipe from the values of its file.
 
     Raises:
         RecipeError: as `load_recipe`.
     """
-    file = Source(source, RecipeError)
-    recipe = file.read(Recipe, values)
+    file = SchemaReader(source, RecipeError)
+    recipe = file.read(PlanetariumRecipe, values)
     check_version(file, recipe.version, VERSION)
     file.need(bool(recipe.pairs), 'pairs', recipe.pairs, f'name domains of {" ".join(kits())}')
     file.choices(recipe.pairs, 'pairs', kits())

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.planetarium.layouts import Task, space_of, tasks_of
+from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
 from safegen_ros.datasets.planetarium.made_up import made_up
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
@@ -152,5 +152,5 @@ def _text(asked: Sequence[str], answer: Sequence[str], group: str) -> Text:
 
 
 @cache
-def _tasks(domain: str) -> Mapping[tuple[str, str], Task]:
+def _tasks(domain: str) -> Mapping[tuple[str, str], LayoutTask]:
     return {(task.start, task.goal): task for task in tasks_of(kits()[domain])}

@@ -13,7 +13,7 @@ from support.boxnet_planner import ScriptedPlanner
 
 from safegen_ros.benchmarks.boxnet.planners import (
     RUNS,
-    Record,
+    PlannerRun,
     compare,
     figures,
     run_rows,
@@ -114,7 +114,7 @@ def test_the_figures_of_the_paper_are_beside(tmp_path: Path) -> None:
     values = json.loads(json.dumps(comparison.as_dict()))
     assert values['command'] == 'safegen boxnet evaluate'
     assert len(values['measured']) == len(found)
-    assert all(isinstance(record, Record) for record in found)
+    assert all(isinstance(record, PlannerRun) for record in found)
 
 
 def test_some_rows_come_from_all_over_a_split() -> None:

@@ -14,7 +14,7 @@ from support.planetarium_answers import BLOCKS
 from safegen_ros.benchmarks.planetarium.score import (
     GROUPS,
     METRICS,
-    Row,
+    Answer,
     comparison,
     details,
     read_scored,
@@ -101,11 +101,13 @@ def test_lines_of_the_plot_have_the_paper_beside_ours(tmp_path: Path) -> None:
 def test_details_say_what_to_change() -> None:
     wanted = read_wanted(BLOCKS, 'p')
     answer = BLOCKS.replace('(on a b)', '(on-table b)')
-    told = details(Row('1', wanted, answer, False, ''), assess(wanted, answer))
+    told = details(Answer('1', wanted, answer, False, ''), assess(wanted, answer))
     assert told['finding'] == 'another problem'
     assert any('(on a b)' in line for line in told['explanation'])
     answer = BLOCKS.replace('(on a b)', '(on a b') + ')'
-    assert details(Row('1', wanted, answer, False, ''), assess(wanted, answer))['explanation'] == []
+    assert (
+        details(Answer('1', wanted, answer, False, ''), assess(wanted, answer))['explanation'] == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.benchmarks.speed import planner
-from safegen_ros.benchmarks.speed.jobs import Job, Outcome
+from safegen_ros.benchmarks.speed.jobs import SolverJob, SolverOutcome
 from safegen_ros.benchmarks.speed.planner import (
     REGIMES,
     PlannerSettings,
@@ -48,7 +48,7 @@ def test_figure_3_grows_to_the_sizes_of_the_paper_with_its_constraints() -> None
 
 
 def test_small_problems_are_solved_and_every_figure_is_taken(tmp_path: Path) -> None:
-    told: list[Outcome] = []
+    told: list[SolverOutcome] = []
     report = planner.measure(replace(PAPER, problems=1), tmp_path, told.append)
     assert len(told) == len(kits()) * 2
     rows = list(csv.DictReader((tmp_path / 'outcomes.csv').open()))
@@ -65,8 +65,8 @@ def test_small_problems_are_solved_and_every_figure_is_taken(tmp_path: Path) -> 
 def test_the_targets_are_for_the_route_that_a_user_gets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def outcomes(jobs: list[Job], *rest: object) -> list[Outcome]:
-        return [Outcome(job, 'solved', 0.02, 5, job.optimal) for job in jobs]
+    def outcomes(jobs: list[SolverJob], *rest: object) -> list[SolverOutcome]:
+        return [SolverOutcome(job, 'solved', 0.02, 5, job.optimal) for job in jobs]
 
     monkeypatch.setattr(planner, 'run_jobs', outcomes)
     settings = replace(PAPER, routes=('auto', IN_PROCESS))
@@ -79,8 +79,8 @@ def test_the_targets_are_for_the_route_that_a_user_gets(
 def test_a_route_that_is_missing_has_no_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def outcomes(jobs: list[Job], *rest: object) -> list[Outcome]:
-        return [Outcome(job, 'failed', 0.0, message='not installed') for job in jobs]
+    def outcomes(jobs: list[SolverJob], *rest: object) -> list[SolverOutcome]:
+        return [SolverOutcome(job, 'failed', 0.0, message='not installed') for job in jobs]
 
     monkeypatch.setattr(planner, 'run_jobs', outcomes)
     small = planner.measure(PAPER, tmp_path, lambda outcome: None)
@@ -95,7 +95,7 @@ def test_the_shares_of_figure_3_are_counted_by_size_and_drawn(
     regime = Regime('blocksworld', 'blocks', (4, 5, 6), {}, {'OPTIC': 45.8})
     monkeypatch.setattr(planner, 'REGIMES', (regime,))
 
-    def outcomes(jobs: list[Job], *rest: object) -> list[Outcome]:
+    def outcomes(jobs: list[SolverJob], *rest: object) -> list[SolverOutcome]:
         limits = {4: 2, 5: 1, 6: 0}
         seen: Counter[int] = Counter()
         found = []
@@ -103,7 +103,7 @@ def test_the_shares_of_figure_3_are_counted_by_size_and_drawn(
             blocks = job.size['blocks']
             seen[blocks] += 1
             status = 'solved' if seen[blocks] <= limits[blocks] else 'limit'
-            found.append(Outcome(job, status, 1.0))
+            found.append(SolverOutcome(job, status, 1.0))
         return found
 
     monkeypatch.setattr(planner, 'run_jobs', outcomes)

@@ -14,7 +14,7 @@ import pytest
 
 from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.boxnet.build import build, check
-from safegen_ros.datasets.boxnet.recipe import Recipe, blocks, load_recipe, scaled
+from safegen_ros.datasets.boxnet.recipe import BoxnetRecipe, blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import read_rows
 from safegen_ros.datasets.failures import DatasetError, RecipeError
 from safegen_ros.datasets.manifest import MANIFEST
@@ -24,7 +24,7 @@ from safegen_ros.paths import data_path
 PAPER = data_path('config/boxnet/paper.json')
 
 
-def small() -> Recipe:
+def small() -> BoxnetRecipe:
     """The splits of the paper, with a few tasks of 2 x 2 and 3 x 2."""
     recipe = scaled(load_recipe(PAPER), 4)
     splits = (replace(s, sizes=((2, 2), (3, 2)), objects=(1, 2)) for s in recipe.splits)

@@ -17,7 +17,7 @@ from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import SPLITS, Row, read_rows, row_problem
 from safegen_ros.datasets.pddl3.statistics import (
     BARE_NEW,
-    Finding,
+    RowFinding,
     Statistics,
     finding,
     load_statistics,
@@ -75,7 +75,7 @@ def test_a_test_row_is_new_without_constraints_when_no_training_row_has_its_key(
     keys = {'test': ('aa', 'bb', 'bb', 'cc'), 'train': ('aa', 'aa', 'dd'), 'test_family': ('dd',)}
     for split, own in keys.items():
         for key in own:
-            statistics.add(replace(row, split=split), Finding(frozenset({'within'}), key))
+            statistics.add(replace(row, split=split), RowFinding(frozenset({'within'}), key))
     splits = statistics.values()['ferry']['splits']
     assert {split: found[BARE_NEW] for split, found in splits.items()} == {
         'test': 3, 'train': 0, 'test_family': 0,

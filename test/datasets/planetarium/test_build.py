@@ -19,7 +19,7 @@ from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
 from safegen_ros.datasets.planetarium.recipe import (
     PAPER,
     SPLITS,
-    Recipe,
+    PlanetariumRecipe,
     load_recipe,
     plan_items,
     recipe_of,
@@ -28,7 +28,7 @@ from safegen_ros.datasets.planetarium.recipe import (
 from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.paths import data_path
 
-SMALL = Recipe(
+SMALL = PlanetariumRecipe(
     pairs={
         'blocksworld': {'train': 17, 'test': 3},
         'gripper': {'train': 14, 'test': 3},
@@ -165,11 +165,13 @@ def test_the_shipped_recipe_asks_for_the_rows_of_the_paper() -> None:
 
 def test_a_scaled_recipe_has_exactly_so_many_rows() -> None:
     for rows in (1, 7, 300, 2_000):
-        assert sum(map(scaled(Recipe(), rows).total, SPLITS)) == rows
+        assert sum(map(scaled(PlanetariumRecipe(), rows).total, SPLITS)) == rows
 
 
 def test_another_seed_takes_other_problems() -> None:
-    items = [plan_items(Recipe(seed=seed, pairs=SMALL.pairs), 'train') for seed in (0, 0, 1)]
+    items = [
+        plan_items(PlanetariumRecipe(seed=seed, pairs=SMALL.pairs), 'train') for seed in (0, 0, 1)
+    ]
     assert items[0] == items[1]
     assert items[0] != items[2]
 
@@ -198,4 +200,4 @@ def test_a_bad_recipe_is_refused_by_name(values: object, said: str) -> None:
 def test_a_recipe_that_asks_for_too_much_says_how_much_there_is() -> None:
     pairs = {'floor-tile': {'train': 0, 'test': 30_000}}
     with pytest.raises(RecipeError, match=r'there are only 25,7\d\d'):
-        plan_items(Recipe(pairs=pairs), 'test')
+        plan_items(PlanetariumRecipe(pairs=pairs), 'test')

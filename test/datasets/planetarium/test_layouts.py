@@ -10,7 +10,7 @@ import re
 import pytest
 
 from safegen_ros.datasets.planetarium.build import check_description
-from safegen_ros.datasets.planetarium.layouts import Task, partitions, space_of, tasks_of
+from safegen_ros.datasets.planetarium.layouts import LayoutTask, partitions, space_of, tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
     Pair,
@@ -29,7 +29,7 @@ from safegen_ros.tasks.planetarium.planner import find_plan
 TASKS = [task for kit in kits().values() for task in tasks_of(kit)]
 
 
-def task_named(domain: str, name: str) -> Task:
+def task_named(domain: str, name: str) -> LayoutTask:
     (found,) = (task for task in TASKS if (task.domain, task.name) == (domain, name))
     return found
 
@@ -38,7 +38,7 @@ def problem_of(pair: Pair) -> Problem:
     return read_problem(pair.problem, planetarium_domain(pair.domain))
 
 
-def some(task: Task, seed: int = 0) -> list[Pair]:
+def some(task: LayoutTask, seed: int = 0) -> list[Pair]:
     """The rows of a problem of a task, of the smaller ones."""
     size = len(space_of(kits()[task.domain], task.start, task.goal))
     number = random.Random(seed).randrange(min(size, 40))
@@ -60,7 +60,7 @@ def test_the_tasks_are_all_that_make_sense_and_the_test_split_is_the_papers() ->
 
 
 @pytest.mark.parametrize('task', TASKS, ids=lambda task: f'{task.domain}-{task.name}')
-def test_every_task_has_problems_with_a_plan_that_its_descriptions_mean(task: Task) -> None:
+def test_every_task_has_problems_with_a_plan_that_its_descriptions_mean(task: LayoutTask) -> None:
     pairs = some(task)
     assert len(pairs) == len(task.abstractions)
     problem = problem_of(pairs[0])
