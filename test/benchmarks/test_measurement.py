@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Figures, their targets, and the files and pictures they become."""
+"""Figures, their targets and intervals, and the files and pictures they become."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
+from safegen_ros.benchmarks.comparison import Tally, wilson
 from safegen_ros.benchmarks.measurement import Measurement, Report, number_text
 from safegen_ros.benchmarks.plots import Chart
+from safegen_ros.verdict import Category
 
 FAST = Measurement('speed', 180.0, 'x', 150.0)
 SLOW = Measurement('time', 60.0, 'us', 50.0, at_least=False, note='a [note]')
@@ -72,3 +76,30 @@ def test_a_chart_draws_every_share_and_names_every_line() -> None:
     (legend,) = figure.legends
     assert [t.get_text() for t in legend.get_texts()] == ['ours & others', 'second', 'OPTIC']
     assert (axes.get_title(), axes.get_xlabel()) == ('a < b', 'blocks')
+
+
+@pytest.mark.parametrize(
+    ('successes', 'trials', 'low', 'high'),
+    # Published values: the interval for 0 of 10 ends at z^2 / (n + z^2).
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (0, 0, 0.0, 1.0)],
+)
+def test_known_intervals(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=1e-4)
+
+
+@given(trials=st.integers(1, 500), data=st.data())
+def test_the_interval_holds_the_rate_and_mirrors(trials: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, trials))
+    low, high = wilson(successes, trials)
+    assert 0 <= low <= successes / trials + 1e-12
+    assert successes / trials - 1e-12 <= high <= 1
+    mirrored = wilson(trials - successes, trials)
+    assert mirrored == pytest.approx((1 - high, 1 - low))
+
+
+def test_counts() -> None:
+    tally = Tally.of([Category.SUCCESS, Category.SUCCESS, Category.SAFETY_VIOLATION])
+    values = tally.as_dict()
+    assert values['success_percent'] == 66.7
+    assert (values['success'], values['safety_violation'], values['format_error']) == (2, 1, 0)
+    assert Tally.of([]).rate == 0.0

@@ -114,9 +114,3 @@ def test_bad_settings_are_refused(arguments: list[str], what: str) -> None:
     done = CliRunner().invoke(app, ['bench', *arguments])
     assert done.exit_code == 2
     assert what in done.stderr
-
-
-def test_another_file_is_no_journal(tmp_path: Path) -> None:
-    (tmp_path / 'outcomes.jsonl').write_text('nothing\n')
-    done = CliRunner().invoke(app, ['bench', 'planner', '--out', str(tmp_path)])
-    assert 'outcomes.jsonl:1:1: ' in str(done.exception)

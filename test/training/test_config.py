@@ -27,13 +27,8 @@ def test_shipped_recipes_can_be_read(path: Path) -> None:
     ('text', 'message'),
     [
         ('sead: 1', "unknown field 'sead': use name stage seed"),
-        ('model: {depth: 3}', "model: unknown field 'depth'"),
         ('model: {network: {depth: 3}}', "model.network: unknown field 'depth'"),
         ('stage: dpo', "stage: is 'dpo': use sft grpo"),
-        ('seed: one', "seed: is 'one': write a whole number"),
-        ('threads: true', 'threads: is True: write a whole number'),
-        ('model: 3', 'model: is 3: write an object'),
-        ('[1, 2]', 'is [1, 2]: write an object'),
         ('a: [', 'is not YAML'),
         ('', 'give either base, the folder of a model, or network'),
         ('model: {base: x, network: {}}', 'give either base'),
@@ -62,10 +57,8 @@ def test_shipped_recipes_can_be_read(path: Path) -> None:
         (f'{STEPS}\ngrpo: {{generations: 3}}', 'must divide optimizer.batch times'),
         (f'{STEPS}\ngrpo: {{max_completion: 4096}}', 'raise it above grpo.max_completion'),
         (f'{STEPS}\ngrpo: {{rewards: [0, 1]}}', 'grpo.rewards must be 8 numbers'),
-        (f'{STEPS}\ngrpo: {{rewards: 3}}', 'grpo.rewards: is 3: write a list'),
         (f'{STEPS}\ngrpo: {{curriculum: [[0.5, 1, 1, 1]]}}', 'the last at 1'),
         (f'{STEPS}\ngrpo: {{curriculum: [[1, 0, 0, 0]]}}', 'give each phase shares'),
-        (f'{STEPS}\ngrpo: {{curriculum: [[1, 1]]}}', 'write a list of 4'),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -13,7 +13,6 @@ import pytest
 from safegen_ros.benchmarks.comparison import write_comparison
 from safegen_ros.benchmarks.household.episodes import Contestant, compare, measure, scripted
 from safegen_ros.benchmarks.household.plots import draw_run, rows_of
-from safegen_ros.benchmarks.household.speed import measure as measure_speed
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.tasks.household.runs import RunOptions, play
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
@@ -71,13 +70,6 @@ def test_the_published_count_changes_the_tables() -> None:
     found = compare(scripted(['oracle'], 0), (2,), 1, options, '--compat spoc', bowl)
     ours = [line.figures.success for line in found.lines if line.whose == 'oracle']
     assert ours == [50.0] * 4  # without a step constraint nothing counts as success
-
-
-def test_the_speed_of_the_world_and_of_a_sweep_is_measured() -> None:
-    """How high it is, `safegen household speed` tells: a test would depend on the machine."""
-    every, done, sweep = (figure.value or 0 for figure in measure_speed(500).measurements)
-    assert 0 < done < every
-    assert sweep > 0
 
 
 def test_a_picture_shows_what_moved_and_what_was_on(tmp_path: Path) -> None:

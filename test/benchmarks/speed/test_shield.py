@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.benchmarks.speed import shield as bench_shield
 from safegen_ros.benchmarks.speed.shield import along, byte_tokenizer, token_costs
 from safegen_ros.errors import SafegenError
@@ -21,10 +22,6 @@ from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, plan_syntax
 from safegen_ros.verify.admissible import Shield
 
 MADE = kits()['blocksworld'].problem(0)
-
-
-def _quiet(stage: str, done: int, total: int) -> None:
-    assert 0 <= done <= total
 
 
 @pytest.fixture(scope='module')
@@ -74,7 +71,7 @@ def test_the_figures_are_those_of_the_processor(
         return honest(self, input_ids, scores)
 
     monkeypatch.setattr(ShieldProcessor, '__call__', slow)
-    found = list(token_costs(1, 0, _quiet))
+    found = list(token_costs(1, 0, silent))
     means = [each for each in found if each.name.endswith('mean')]
     assert [each.name.split(', ')[2] for each in means] == [
         'safegen-mini of 369 tokens', f'byte-level BPE of {len(small)} tokens',
@@ -90,6 +87,6 @@ def test_without_torch_the_figure_is_missing_and_not_made_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(bench_shield, 'find_spec', lambda name: None)
-    (missing,) = token_costs(1, 0, _quiet)
+    (missing,) = token_costs(1, 0, silent)
     assert (missing.value, missing.reached) == (None, None)
     assert 'torch is missing' in missing.note

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.benchmarks.speed import stress, validator
 from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
 from safegen_ros.benchmarks.speed.validator import measure
@@ -17,14 +18,10 @@ from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator, verify
 
 
-def _quiet(stage: str, done: int, total: int) -> None:
-    assert 0 < done <= total
-
-
 @pytest.fixture(scope='module')
 def cases() -> list[Case]:
     """A small corpus."""
-    return draw_cases(2, 12, 0, _quiet)
+    return draw_cases(2, 12, 0, silent)
 
 
 def test_the_corpus_has_all_domains_and_all_kinds_of_plans(cases: list[Case]) -> None:
@@ -45,15 +42,15 @@ def test_the_texts_of_a_case_are_its_problem(cases: list[Case]) -> None:
 
 
 def test_a_seed_gives_the_same_corpus(cases: list[Case]) -> None:
-    assert draw_cases(1, 6, 3, _quiet) == draw_cases(1, 6, 3, _quiet)
-    assert draw_cases(1, 6, 4, _quiet)[0].plans != draw_cases(1, 6, 3, _quiet)[0].plans
+    assert draw_cases(1, 6, 3, silent) == draw_cases(1, 6, 3, silent)
+    assert draw_cases(1, 6, 4, silent)[0].plans != draw_cases(1, 6, 3, silent)[0].plans
 
 
 def test_without_unified_planning_the_figure_is_missing_and_not_made_up(
     cases: list[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validator, 'find_spec', lambda name: None)
-    assert validator.up_seconds(cases, _quiet) is None
+    assert validator.up_seconds(cases, silent) is None
 
 
 def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +63,9 @@ def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.Monkey
         kept.append(bytes(5_000))
         return honest(self, plan)
 
-    flat = next(stress.memory(cases[:1], _quiet)).value
+    flat = next(stress.memory(cases[:1], silent)).value
     monkeypatch.setattr(Validator, 'verify', leaking)
-    leak = next(stress.memory(cases[:1], _quiet)).value
+    leak = next(stress.memory(cases[:1], silent)).value
     assert flat is not None
     assert leak is not None
     assert 4_500 < leak - flat < 7_000
@@ -89,7 +86,7 @@ def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validator, '_ROUNDS', 1)
     up = validator.up_seconds
     monkeypatch.setattr(validator, 'up_seconds', lambda cases, notify: up(cases[:1], notify))
-    report = measure(1, 6, 0, _quiet)
+    report = measure(1, 6, 0, silent)
     found = {m.name: m for m in report.measurements}
     assert len(found) == len(report.measurements)
     targets = [m.target for m in report.measurements if m.target is not None]
