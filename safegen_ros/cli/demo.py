@@ -29,7 +29,7 @@ from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
-from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.scene import Scene
 from safegen_ros.stages import GoalStage
 from safegen_ros.tasks.table import pictures_of
 from safegen_ros.tasks.task import ActionTask
@@ -223,7 +223,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
     world = result.final_state
     if asked.task.problem is not None and not session.symbolic:
-        check = check_goal(asked.task.problem, world, session.joints, load_scene())
+        check = check_goal(asked.task.problem, world, session.joints, session.scene)
     else:
         check = check_world(asked.task, world)
     session.measured(check)
@@ -288,7 +288,7 @@ def _keep(
     if keep_pictures is not None:
         session.keep(seconds, *keep_pictures(folder, task, session.record, video))
     elif video and session.record.steps:
-        made = _no_motion(console) if session.symbolic else _video(folder, console)
+        made = _no_motion(console) if session.symbolic else _video(folder, session.scene, console)
         session.keep(seconds, made)
     console.print(f'record: {report}', highlight=False, soft_wrap=True)
     for artefact in session.record.artefacts:
@@ -306,13 +306,13 @@ def _no_motion(console: Console) -> ArtefactRecord:
     return ArtefactRecord('video', '', note)
 
 
-def _video(folder: Path, console: Console) -> ArtefactRecord:
+def _video(folder: Path, scene: Scene, console: Console) -> ArtefactRecord:
     try:
         # Imported here: MuJoCo's start would compete with that of the nodes.
         from safegen_ros.record.video import try_video
 
         with console.status('rendering the video'):
-            video = try_video(folder / 'run.mcap', folder / 'twin.mp4', load_scene())
+            video = try_video(folder / 'run.mcap', folder / 'twin.mp4', scene)
     except KeyboardInterrupt:
         video = ArtefactRecord('video', '', 'interrupted')
     if not video.file:

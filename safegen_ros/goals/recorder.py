@@ -19,7 +19,7 @@ from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
-from safegen_ros.paths import share_dir
+from safegen_ros.paths import data_path, share_dir
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record.events import (
     NO_MODEL,
@@ -51,6 +51,7 @@ from safegen_ros.record.run import (
 from safegen_ros.record.run_events import RunEvents
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.arms.model import JOINT_NAMES
+from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.record_conversions import hear_events
@@ -122,6 +123,7 @@ class RunRecorder(Closing):
         self._goal = ''
         self._events = RunEvents(self._take)
         self._closed = False
+        self.scene = load_scene()
         record = task_record(task, source, domain_text) if spoken is None else spoken.task
         self._log = RunLog(folder, record, stepwise=stepwise)
         for event in () if spoken is None else spoken.events:
@@ -157,8 +159,11 @@ class RunRecorder(Closing):
                 self.recording_error = f'ended early: {recorder.error}'
 
     def _ask_cell(self, client: Client) -> None:
-        cell, world = _parameters(client, 'executor', ['cell', 'world'])
-        self._note(StackEvent(NO_MODEL, cell_name(cell.string_value, world.string_value)))
+        asked = ['cell', 'world', 'scene_file']
+        cell, world, file = (v.string_value for v in _parameters(client, 'executor', asked))
+        self._note(StackEvent(NO_MODEL, cell_name(cell, world)))
+        if not self.symbolic:  # before anything moves: it may not be on this computer
+            self.scene = load_scene(file and data_path(file))
 
     @property
     def symbolic(self) -> bool:

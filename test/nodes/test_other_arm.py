@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sensor_msgs.msg import JointState
@@ -17,8 +18,11 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+from safegen_ros.goals.goal_check import check_goal
+from safegen_ros.goals.recorder import RunRecorder
 from safegen_ros.robot.arms.ur5e import UR5E
 from safegen_ros.ros import qos
+from safegen_ros.tasks.pddl3.task import load_task
 
 
 @pytest.fixture(scope='module')
@@ -34,12 +38,16 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-def test_a_ur5e_executes_a_proved_plan_on_its_twin(client: Client) -> None:
+def test_a_ur5e_executes_a_proved_plan_on_its_twin(client: Client, tmp_path: Path) -> None:
     joints: list[JointState] = []
     described: list[String] = []
     client.node.create_subscription(JointState, 'joint_states', joints.append, qos.SAMPLES)
     client.node.create_subscription(String, 'robot_description', described.append, qos.LATCHED)
-    result = client.execute(THREE, THREE_PLAN)
+    task = load_task(THREE)
+    with RunRecorder(tmp_path, task, '', '') as recorder, recorder.connected(client):
+        result = client.execute(THREE, THREE_PLAN)
+        last = tuple(joints[-1].position)
+    assert check_goal(task.problem, result.final_state, last, recorder.scene).reached
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert result.steps_done == len(THREE_PLAN)
     wait_until(lambda: bool(described and joints), 'its description and joints')
