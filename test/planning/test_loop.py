@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator
+from unittest.mock import Mock
 
 import pytest
 
@@ -115,6 +116,13 @@ def test_every_level_is_labelled_and_says_why_it_was_asked(tower_order: Pddl3Tas
     ]
     assert [p.source for p in heard if p.phase == 'searching'] == [SEARCH]
     assert unable.closed
+
+
+def test_each_proposal_is_read_once(tower_order: Pddl3Task) -> None:
+    texts = ['no plan', GREEDY, str(solve(tower_order.problem).plan)]
+    read = Mock(wraps=tower_order.steps_of)
+    plan_with_levels([Script(*texts).level()], tower_order.verify, 30.0, read=read)
+    assert [each.args for each in read.call_args_list] == [(text,) for text in texts]
 
 
 def test_what_was_refused_is_not_verified_again(tower_order: Pddl3Task) -> None:
