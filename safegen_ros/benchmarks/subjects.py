@@ -69,9 +69,6 @@ def model_checksum(model_dir: str | Path) -> str:
 def which_model(spec: str) -> str:
     """What tells a model from others: the checksum of its weights, or its name at a server.
 
-    Args:
-        spec: its name; see `llm.model_names.named_model`.
-
     Raises:
         BackendError: its folder has no weights.
     """

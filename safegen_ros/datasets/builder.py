@@ -278,15 +278,7 @@ def finish(
     texts: Mapping[str, str],
     folders: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes what goes with the files of rows, and the manifest last.
-
-    Args:
-        folder: of the dataset.
-        recipe: its recipe.
-        digests: SHA-256 of the files that are there.
-        texts: more files.
-        folders: SHA-256 of folders of PDDL files.
-    """
+    """Writes what goes with the files of rows, and the manifest last."""
     every = {**texts, RECIPE: recipe.to_json()}
     for name, text in every.items():
         write_atomically(folder / name, text.encode())

@@ -196,14 +196,7 @@ def larger(
 
 
 def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -> Comparison:
-    """What the figures would be without training, and without understanding.
-
-    Args:
-        subject: the model.
-        model_dir: its folder, of which an untrained network is made.
-        options: what to measure on, and how.
-        train: the file of the training rows.
-    """
+    """What the figures would be without training, and without understanding."""
     study = Study.of_split(StudyRecord(options))
     study.record.training = {'rows': count_rows(train), 'sha256': file_digest(train)}
     copies = nearest(study.problems, train, options.notify)

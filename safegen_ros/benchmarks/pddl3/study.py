@@ -192,13 +192,7 @@ class StudyRecord:
 
 
 class Study:
-    """Problems of one source, with their validators.
-
-    Args:
-        problems: what to solve.
-        source: where they come from.
-        record: takes what is measured.
-    """
+    """Problems of one source, with their validators."""
 
     def __init__(
         self, problems: Sequence[TestProblem], source: Source, record: StudyRecord

@@ -105,10 +105,6 @@ def _bad(message: str) -> SafegenError:
 def read_wanted(text: str, source: str) -> Problem:
     """A problem of one of the three domains.
 
-    Args:
-        text: in PDDL.
-        source: its file, or its place, for messages.
-
     Raises:
         SafegenError: it is no problem, of another domain, or its goal is no conjunction of atoms.
     """

@@ -177,9 +177,6 @@ def _end(process: subprocess.Popen[str]) -> None:
 class OutcomeJournal:
     """The outcomes of a run in a file, one line each, written as they come.
 
-    Args:
-        path: the file; what is in it already is kept.
-
     Raises:
         SafegenError: the file holds something else.
     """

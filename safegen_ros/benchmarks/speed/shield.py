@@ -74,13 +74,7 @@ def token_costs(problems: int, seed: int, notify: Notify) -> Iterator[Measuremen
 
 
 def byte_tokenizer(texts: Sequence[str], size: int = _LARGEST, files: int | None = None) -> Any:
-    """A byte-level BPE tokenizer as of GPT and Qwen, made from texts and Python's own sources.
-
-    Args:
-        texts: what it has to know beside them.
-        size: of the vocabulary, at most.
-        files: how many of those sources are read; all by default.
-    """
+    """A byte-level BPE tokenizer as of GPT and Qwen, made from texts and Python's own sources."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 

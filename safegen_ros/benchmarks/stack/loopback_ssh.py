@@ -43,9 +43,6 @@ StrictModes no
 class LoopbackSsh(Closing):
     """A running server that lets the own user in, with an agent to start.
 
-    Args:
-        folder: an empty one, for keys, configuration and what agents write.
-
     Attributes:
         address: for `AgentArm`.
 

@@ -55,13 +55,6 @@ class Text:
 def write_texts(folder: Path, out: Path, requests: int, made: int, seed: int) -> dict[str, int]:
     """Writes `train.jsonl` and `test.jsonl`.
 
-    Args:
-        folder: a dataset of descriptions.
-        out: receives the files.
-        requests: how many requests to draw.
-        made: how many problems of made-up domains to draw.
-        seed: of both.
-
     Returns:
         How many rows of each group there are to learn from.
 
