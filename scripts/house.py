@@ -47,8 +47,8 @@ class Limit(NamedTuple):
 LIMITS = {
     'source files': Limit(584, 400),
     'source lines': Limit(103_200, 76_000),
-    'test files': Limit(396),
-    'test lines': Limit(57_830, 42_000),
+    'test files': Limit(395),
+    'test lines': Limit(57_600, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
     'source files over 400 lines': Limit(10),

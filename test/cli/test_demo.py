@@ -21,9 +21,8 @@ from support.model_server import MODEL, ModelServer
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.node_journal import NODES
-from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import RunRecord
-from safegen_ros.record.run_log import RunState, load_run
+from safegen_ros.record.run_log import load_run
 from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import load_task
@@ -197,32 +196,6 @@ def test_ctrl_c_while_the_arm_moves(
     assert load_run(folder).record == record
 
 
-@pytest.mark.nightly
-def test_a_killed_executor_takes_nothing_with_it_that_was_shown(
-    ros_domain: int, tmp_path: Path
-) -> None:
-    # The strategy names no model, so that the server that there is not is never asked.
-    fast = ('--cell', 'symbolic', '--strategy', 'search', '--model', 'http://127.0.0.1:9/v1#none')
-    with _demo(ros_domain, tmp_path, *fast, '--real-time-factor', '1', '--no-video') as process:
-        said = ''
-        for line in process.stdout:
-            said += line
-            if re.search(r'✓ +2/', line):
-                state = read_state(ros_domain)
-                assert state is not None
-                os.kill(state.nodes['/executor'], signal.SIGKILL)
-                break
-        said += process.stdout.read()
-        assert process.wait(TIMEOUT_S) == 1, said
-    shown = max(map(int, re.findall(r'✓ +(\d+)/', said)))
-    (folder,) = (path for path in tmp_path.iterdir() if path.name != NODES)
-    kept = load_run(folder)
-    assert kept.state is RunState.ENDED
-    assert kept.record.error_code in (ErrorCode.SERVER_LOST, ErrorCode.EXECUTOR_UNAVAILABLE)
-    assert kept.record.steps_done >= shown >= 2
-    assert not any(check.differences for check in reverify(kept.record))
-
-
 def test_ctrl_c_while_the_stack_starts(
     ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,18 +296,3 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     assert 'Traceback' not in screen
     assert 'UNKNOWN' not in screen
     assert not runs.exists()
-
-
-@pytest.mark.nightly
-def test_a_goal_that_cannot_be_reached_fails_loudly(
-    ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
-) -> None:
-    problem = tmp_path / 'impossible.pddl'
-    problem.write_text(SMALL.replace('(on red blue)', '(on red blue) (on blue red)'))
-    runs = tmp_path / 'runs'
-    with _demo(ros_domain, runs, problem, '--no-video', *elsewhere) as process:
-        screen, _ = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 1, screen
-    assert 'UNSOLVABLE' in screen
-    _, record = _record(runs)
-    assert not record.steps

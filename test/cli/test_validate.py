@@ -175,12 +175,6 @@ def test_standard_input_is_one_plan(plans: dict[str, str]) -> None:
     assert (status, [each['category'] for each in values]) == (0, ['SUCCESS'] * 2)
 
 
-def test_a_domain_of_ones_own_is_taken(tmp_path: Path, plans: dict[str, str]) -> None:
-    domain = tmp_path / 'domain.pddl'
-    domain.write_text(builtin_domain_text('blocksworld'))
-    assert _run(domain, EXAMPLE, plans['good']).exit_code == 0
-
-
 @pytest.mark.parametrize(
     ('spoil', 'what'),
     [

@@ -315,13 +315,6 @@ def test_a_plan_waits_for_its_own_digest_and_late_joiners_see_it(client: Client)
         assert (again.success, again.message) == (False, 'no plan waits for approval')
 
 
-def test_a_plan_that_is_refused_moves_nothing(client: Client) -> None:
-    wait = Wait(client)
-    desk = Approver(client.node)
-    assert desk.say(wait.pending.digest, False, 'ann', 'there is a hand', WAIT_S).success
-    wait.ended(ErrorCode.APPROVAL_REFUSED, 'ann refused the plan')
-
-
 def test_a_plan_that_nobody_looks_at_counts_as_refused(client: Client) -> None:
     Wait(client, timeout_s=0.3).ended(ErrorCode.APPROVAL_TIMEOUT, 'within 0.3 s')
 

@@ -20,7 +20,6 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 
@@ -90,34 +89,6 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
     assert not any(world.objects for world in heard)
     assert client.node.count_publishers('world_state') == 1
     assert client.node.count_publishers('joint_states') == 0
-
-
-@pytest.mark.parametrize('format', list(FORMATS))
-def test_the_validator_reads_every_format(client: Client, format: str) -> None:
-    made = kits()['ferry'].problem(3)
-    text = load_task(made.text).written_as(format).problem_text
-    answer = client.validate(text, str(made.witness), format=format)
-    assert (answer.error_code, answer.verdict.category) == (ErrorCode.NONE, Category.SUCCESS)
-
-
-@pytest.mark.parametrize(
-    ('problem', 'format', 'code', 'words'),
-    [
-        (PROBLEM, 'yaml', ErrorCode.UNKNOWN_FORMAT, 'pddl json english'),
-        (PROBLEM, 'json', ErrorCode.BAD_PDDL, '<problem>:1:1:'),
-        ('{"problem": "p",\n "domian": "ferry"}', 'json', ErrorCode.BAD_PDDL, ':1:1:'),
-        ('Problem p of the domain ferry.\nGo.', 'english', ErrorCode.BAD_PDDL, ':2:1:'),
-        ('Problem p of the domain chess.', 'english', ErrorCode.UNKNOWN_DOMAIN, ':1:25:'),
-        ('', 'json', ErrorCode.EMPTY_TASK, 'empty'),
-    ],
-)
-def test_a_bad_text_has_its_code_and_place(
-    client: Client, problem: str, format: str, code: ErrorCode, words: str
-) -> None:
-    result = client.run(problem, format=format)
-    assert ErrorCode(result.error_code) is code, result.error_msg
-    assert words in result.error_msg
-    assert not result.attempts
 
 
 @pytest.mark.parametrize(

@@ -285,32 +285,6 @@ def test_an_action_that_breaks_a_constraint_is_refused_by_all(stack: Stack) -> N
     assert Category(whole.verdict.category) is Category.FORMAT_ERROR
 
 
-def test_a_stop_ends_a_household_task_between_two_steps(stack: Stack) -> None:
-    """The model looks around for ever: what ends the goal is the stop."""
-    look = [
-        json.dumps({'think': '', 'action': f'go to {place}'})
-        for place in ('Shelf (1)', 'Toilet (1)')
-    ]
-    turns = 0
-
-    def script(messages: list[dict[str, str]]) -> str:
-        nonlocal turns
-        turns += 1
-        return look[turns % 2]
-
-    stack.server.script = script
-    feedback = Feedback(lambda f: f.stage == 'observation' and f.observation.steps_done >= 2)
-    options = Options(step_by_step=True, max_steps=10_000, time_budget_s=600.0)
-    goal = stack.client.start_run(CANDLE, '', options, feedback, 'household')
-    feedback.wait()
-    stack.operator.call('stop')
-    result = goal.result()
-    assert ErrorCode(result.error_code) in (
-        ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED
-    )  # fmt: skip
-    assert result.steps_done >= 2
-
-
 def test_the_verb_takes_a_map_and_keeps_a_picture(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

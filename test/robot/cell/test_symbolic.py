@@ -200,30 +200,3 @@ def test_a_stop_ends_the_step_under_way_at_once_and_latches(step: int) -> None:
     assert cell.observe() == before
     cell.reset_stop()
     cell.prepare((), PROBLEM.init)
-
-
-@pytest.mark.parametrize('phase', ['verifying', 'preparing'])
-def test_a_cancel_before_the_first_step_changes_nothing(phase: str) -> None:
-    cancelled, samples = threading.Event(), []
-    cell = SymbolicCell(PROBLEM, sample=samples.append)
-
-    def notify(progress: object) -> None:
-        if progress.phase == phase:
-            cancelled.set()
-            cell.stop()
-
-    outcome = _run(cell, cancelled=cancelled.is_set, notify=notify)
-    assert outcome.error_code is ErrorCode.EXECUTION_CANCELED
-    assert outcome.observed is None
-    assert samples == []
-
-
-def test_a_time_budget_ends_a_long_step() -> None:
-    for budget_s in (0.2, 2.0, 20.0):
-        cell = SymbolicCell(PROBLEM, step_seconds=3600.0, real_time_factor=1.0)
-        outcome = _run(cell, time_budget_s=budget_s)
-        assert outcome.error_code is ErrorCode.EXECUTION_TIMEOUT, outcome.message
-        if outcome.observed is not None:
-            break  # else a busy machine has spent all of it before the first step
-    assert (outcome.steps_done, outcome.observed) == (0, PROBLEM.init)
-    assert outcome.seconds < WAIT_S
