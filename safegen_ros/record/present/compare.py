@@ -11,6 +11,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import duration_s, outcome_of
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.html import part
+from safegen_ros.record.present.telling import summary
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     step_text_words,
@@ -122,30 +123,24 @@ Difference = tuple[str, str, str]
 
 def compare_runs(left: KeptRun, right: KeptRun) -> tuple[Difference, ...]:
     """What is different in two runs."""
-    rows = [
-        (what, one, other)
-        for (what, one), (_, other) in zip(_values(left), _values(right), strict=True)
-    ]
+    one, other = _values(left), _values(right)
+    rows = [(what, one.get(what, ''), other.get(what, '')) for what in {**one, **other}]
     steps = zip_longest(left.record.plan, right.record.plan, fillvalue='none')
     rows += [(f'step {number}', a, b) for number, (a, b) in enumerate(steps, 1)]
     return tuple(row for row in rows if row[1] != row[2])
 
 
-def _values(kept: KeptRun) -> list[tuple[str, str]]:
+def _values(kept: KeptRun) -> dict[str, str]:
+    """What a run was, by titles; one that is there more than once has all its lines."""
     record = kept.record
+    values = {'result': outcome_of(kept), 'took': f'{duration_s(kept):.1f} s'}
+    for title, text in summary(record):
+        what = title.lower()
+        values[what] = f'{values[what]}; {text}' if what in values else text
     verdicts = [CATEGORY_WORDS[each.verdict.category] for each in record.attempts]
-    model = record.model
-    return [
-        ('begun', record.started),
-        ('result', outcome_of(kept)),
-        ('message', record.message),
-        ('task', record.task.name),
-        ('text of the task', record.task.problem),
-        ('model', f'{model.name}, temperature {model.temperature:g}, seed {model.seed}'),
-        ('attempts', '; '.join(verdicts) or 'none'),
-        ('plan by', record.plan_source or 'nobody'),
-        ('steps executed', f'{record.steps_done} of {len(record.plan)}'),
-        ('cell', record.cell),
-        ('took', f'{duration_s(kept):.1f} s'),
-        ('versions', ', '.join(f'{name} {value}' for name, value in record.versions.items())),
-    ]
+    return {
+        **values,
+        'text of the task': record.task.problem,
+        'verdicts on attempts': '; '.join(verdicts),
+        'versions': ', '.join(f'{name} {value}' for name, value in record.versions.items()),
+    }
