@@ -24,7 +24,6 @@ from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import AUTO, choose_cell
-from safegen_ros.goals.goal_check import check_goal, check_world
 from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir
@@ -221,12 +220,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
     if result.error_code != ErrorCode.NONE:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
-    world = result.final_state
-    if asked.task.problem is not None and not session.symbolic:
-        check = check_goal(asked.task.problem, world, session.joints, session.scene)
-    else:
-        check = check_world(asked.task, world)
-    session.measured(check)
+    session.look(asked.task, result.final_state)
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 

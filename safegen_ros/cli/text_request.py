@@ -126,8 +126,8 @@ def understood(
         SafegenError: the request cannot be read, or there is no answer.
     """
     from safegen_ros.goals.recorder import planned
-    from safegen_ros.goals.request import GoalRequest, TranslatedRequest
-    from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
+    from safegen_ros.goals.request import IN_WORDS, GoalRequest, TranslatedRequest
+    from safegen_ros.record.run import TaskRecord
     from safegen_ros.tasks.planetarium.request import read_request
 
     given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
@@ -140,7 +140,6 @@ def understood(
         )
 
     result, events = planned(client, start, display.show)
-    answers = [each for each in events if isinstance(each, AnswerRecord)]
     display.pause()
     if result.error_code != ErrorCode.NONE:
         code = ErrorCode(result.error_code).name
@@ -162,18 +161,9 @@ def understood(
         display.line('nothing was planned, and nothing moved: say it in other words')
         return None, result
     task = load_task(result.problem, domain)
-    known = task.problem.domain.name
-    record = TaskRecord(
-        task.name, 'a request in words', known, domain, spoken.text, WORDS,
+    said = TaskRecord(
+        '', IN_WORDS, '', domain, spoken.text, WORDS,
         constraints=spoken.constraints, start=spoken.start,
     )  # fmt: skip
-    told = UnderstoodRecord(
-        task.name, known, domain, result.problem, result.reading, digest=result.reading_digest
-    )
-    return GoalRequest(
-        Path('a request in words'),
-        task,
-        domain,
-        options,
-        spoken=TranslatedRequest(record, (*answers, told)),
-    ), result
+    translated = TranslatedRequest.of(said, task, result, events)
+    return GoalRequest(Path(IN_WORDS), task, domain, options, spoken=translated), result

@@ -96,7 +96,7 @@ class OperatorConsole(Closing):
         self._client = Client(settings.namespace)
         link = StackLink(self._client, self.state)
         self._link = link
-        self._sender = Sender(self._client, link, cell, self.tell)
+        self._sender = Sender(self._client, link, self.tell)
         self._stage = Stage(self._server, cell)
         parts = Parts(
             self._server.gui,

@@ -10,17 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from safegen_ros.client import Client, Options
+from safegen_ros.client import Client, Goal, Options
 from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
 from safegen_ros.console.link import StackLink
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.goal_check import check_facts, check_goal
-from safegen_ros.goals.recorder import RunRecorder, RunStage
-from safegen_ros.goals.request import TranslatedRequest, check_goal_options
+from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
+from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.run import TaskRecord, UnderstoodRecord, new_run_dir
-from safegen_ros.robot.scene import Scene
+from safegen_ros.record.run import TaskRecord, new_run_dir
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.tasks.pddl3.task import load_task
@@ -35,7 +33,6 @@ class Sender(Closing):
     Args:
         client: of the stack.
         link: by which goals are shown as ours, and cancelled.
-        cell: geometry, for the last look at the world.
         tell: told what an operator should know: a line, and whether it is bad.
     """
 
@@ -43,10 +40,9 @@ class Sender(Closing):
         self,
         client: Client,
         link: StackLink,
-        cell: Scene,
         tell: Callable[[str, bool], None],
     ) -> None:
-        self._client, self._link, self._cell = client, link, cell
+        self._client, self._link = client, link
         self._tell = tell
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -131,23 +127,20 @@ class Sender(Closing):
         start = world.task.problem_pddl
         read_request(words, world.domain_text, '', start)  # here its errors have their places
         asked = replace(options, start=start, translate_only=True)
-        goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
-        self._announce(state.PLAN, goal.id)
-        result = goal.result()
+
+        def send() -> Goal:
+            goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
+            self._announce(state.PLAN, goal.id)
+            return goal
+
+        result, events = planned(self._client, send, lambda event, record: None)
         if result.error_code != ErrorCode.NONE:
             self._tell(f'{ErrorCode(result.error_code).name}: {result.error_msg}', True)
             return
         task = load_task(result.problem, world.domain_text)
-        name, known = task.name, task.problem.domain.name
-        record = TaskRecord(
-            name, 'a request in words', known, world.domain_text, words, WORDS, start=start
-        )
-        told = UnderstoodRecord(
-            name, known, world.domain_text, result.problem, result.reading,
-            digest=result.reading_digest,
-        )  # fmt: skip
-        spoken = TranslatedRequest(record, (told,))
-        done(Chosen(task, world.domain_text, 'a request in words'), spoken)
+        said = TaskRecord('', IN_WORDS, '', world.domain_text, words, WORDS, start=start)
+        spoken = TranslatedRequest.of(said, task, result, events)
+        done(Chosen(task, world.domain_text, IN_WORDS), spoken)
 
     def _run(self, chosen: Chosen, options: Options, spoken: TranslatedRequest | None) -> None:
         task, began = chosen.task, time.monotonic()
@@ -168,7 +161,8 @@ class Sender(Closing):
                     self._announce(state.RUN, goal.id)
                     result = goal.result()
                     session.finish(result)
-                self._look(session, task.problem, result)
+                if result.error_code == ErrorCode.NONE:
+                    session.look(task, result.final_state)
             except SafegenError as error:
                 session.end(error.code, error.message)
                 raise
@@ -176,16 +170,6 @@ class Sender(Closing):
                 session.stop_listening()
                 session.keep(time.monotonic() - began)
         _shown(result, self._tell)
-
-    def _look(self, session: RunRecorder, problem: Any, result: Any) -> None:
-        """The last check, of the measured world with the goal."""
-        if result.error_code != ErrorCode.NONE:
-            return
-        world = result.final_state
-        if session.symbolic:
-            session.measured(check_facts(problem, world))
-        else:
-            session.measured(check_goal(problem, world, session.joints, self._cell))
 
     def close(self) -> None:
         """Cancels the goal of this console, if one goes on, and waits for its end."""

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.goal_check import GoalCheck
+from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
 from safegen_ros.paths import data_path, share_dir
 from safegen_ros.pddl.plan import Plan
@@ -237,6 +237,13 @@ class RunRecorder(Closing):
     def interrupted(self) -> None:
         """Takes in that the user has left where there is no result to tell how it ended."""
         self.end(ErrorCode.UNKNOWN, f'interrupted by the user: {self.stage.value}')
+
+    def look(self, task: ActionTask, world: Any) -> None:
+        """Compares the world of the result, a `WorldState` message, with the goal of a task."""
+        if task.problem is not None and not self.symbolic:
+            self.measured(check_goal(task.problem, world, self.joints, self.scene))
+        else:
+            self.measured(check_world(task, world))
 
     def measured(self, check: GoalCheck) -> None:
         """Takes in the comparison of the world at the end with the goal."""

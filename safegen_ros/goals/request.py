@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safegen_msgs.action import ExecutePlan, RunTask
+from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.goals.cells import CellChoice
 from safegen_ros.goals.files import find_problem, read_action_task, read_text
@@ -17,10 +17,14 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
 from safegen_ros.ros import conversions
+from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.tasks.task import ActionTask
 
 CLIENT = 'client'
 """Source of a plan that a client sends."""
+
+IN_WORDS = 'a request in words'
+"""Source of a task that was asked for so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,30 @@ class TranslatedRequest:
 
     task: TaskRecord
     events: tuple[AnswerRecord | UnderstoodRecord, ...]
+
+    @classmethod
+    def of(
+        cls,
+        asked: TaskRecord,
+        task: Pddl3Task,
+        result: PlanTask.Result,
+        events: Iterable[Any],
+    ) -> TranslatedRequest:
+        """What became of a request.
+
+        Args:
+            asked: the request; its names are those of the task.
+            task: that it was understood as.
+            result: of the goal that asked for it.
+            events: of that goal.
+        """
+        named = replace(asked, name=task.name, domain_name=task.problem.domain.name)
+        understood = UnderstoodRecord(
+            named.name, named.domain_name, named.domain, result.problem, result.reading,
+            digest=result.reading_digest,
+        )  # fmt: skip
+        answers = (each for each in events if isinstance(each, AnswerRecord))
+        return cls(named, (*answers, understood))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal, load_goals
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
+from safegen_ros.record.run_events import MOST_GOALS, RunEvents
 from safegen_ros.record.run_log import RunLog, RunState
 from safegen_ros.tasks.pddl3.task import load_task
 
@@ -242,3 +243,18 @@ def test_nothing_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / 'file').touch()
     with pytest.raises(RecordError, match=r'cannot be made there: .*the parameter journal'):
         NodeJournal(tmp_path / 'file', '0.planner')
+
+
+def test_events_of_goals_that_nobody_claims_are_kept_for_a_while_only() -> None:
+    told: list[str] = []
+    events = RunEvents(lambda run, event: told.append(run))
+    goals = [f'{number:032x}' for number in range(MOST_GOALS + 1)]
+    for goal in goals:
+        events.take(goal, EndEvent(ErrorCode.NONE, ''))
+    events.claim(goals[0])
+    events.claim(goals[-1])
+    events.claim(goals[-1])
+    assert told == [goals[-1]]
+    assert (events.ended(goals[0]), events.ended(goals[-1])) == (False, True)
+    events.forget(goals[-1])
+    assert events.run_of(goals[-1]) == ''
