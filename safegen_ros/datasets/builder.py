@@ -91,13 +91,7 @@ class Builder(Generic[_R]):
                 file.abandon()
         texts: Mapping[str, str] = {}
         if self.summary is not None:
-            texts = self.summary(
-                (line, f'{store.path(block.group, block.index)}:{number}')
-                for block in every
-                for number, line in enumerate(
-                    store.whole(block.group, block.index).decode().splitlines(), 1
-                )
-            )
+            texts = self.summary(line for block in every for line in store.lines(block))
         finish(folder, recipe, digests, texts)
 
 
@@ -130,10 +124,13 @@ class BlockStore:
 
     def read(self, group: str, index: int) -> bytes | None:
         """The lines of a block; None where it is missing."""
+        path = self.path(group, index)
         try:
-            seal, _, lines = self.path(group, index).read_bytes().partition(b'\n')
+            seal, _, lines = path.read_bytes().partition(b'\n')
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise DatasetError(f'{path}: cannot be read: {error.strerror}: mend that') from error
         return lines if seal == self._seal(group, index, lines) else None
 
     def whole(self, group: str, index: int) -> bytes:

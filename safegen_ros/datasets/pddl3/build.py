@@ -39,8 +39,8 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
         Whether there was anything to do.
 
     Raises:
-        DatasetError: the folder is another dataset's or in use, a quota cannot be filled, a block
-            is damaged, or a file cannot be written.
+        DatasetError: the folder is another dataset's or in use, a quota cannot be filled, or a
+            file cannot be written.
     """
     if recipe.val:
         validate_binary()
