@@ -254,6 +254,14 @@ VALIDATOR = (
 )
 """They can make the node refuse more, and never less."""
 
+_SCENE_FILE = Parameter(
+    'scene_file',
+    '',
+    'YAML of the robot cell, with its tool; empty for config/scene.yaml',
+    kind='path',
+    argument=EVERY,
+)
+
 EXECUTOR = (
     *_NODE,
     _JOURNAL,
@@ -265,13 +273,7 @@ EXECUTOR = (
         choices=(*CELLS, ARM_CELL),
         argument=SIM,
     ),
-    Parameter(
-        'scene_file',
-        '',
-        'YAML of the robot cell, with its tool; empty for config/scene.yaml',
-        kind='path',
-        argument=EVERY,
-    ),
+    _SCENE_FILE,
     Parameter(
         'view',
         ALL,
@@ -321,5 +323,14 @@ EXECUTOR = (
 )
 """No value of `rehearse` leaves the rehearsal out before a real arm moves."""
 
+CONSOLE = (
+    Parameter('host', '127.0.0.1', 'address that is served; others than loopback need a token'),
+    Parameter('port', 8765, 'of that address [1]; 0 for any that is free', 0, 65535),
+    Parameter('token_file', '', 'file with the token that opens the page; empty for none'),
+    Parameter('read_only', False, 'whether nothing can be asked for from the page'),
+    _SCENE_FILE,
+)
+"""Read once, at the start."""
+
 NODES = {'validator': VALIDATOR, 'executor': EXECUTOR, 'planner': PLANNER}
-"""The parameters of each node."""
+"""The parameters of each node of the proof."""

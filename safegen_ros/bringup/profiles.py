@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from safegen_ros.node_parameters import (
     ARM,
+    CONSOLE,
     EVERY,
-    EXECUTOR,
     NODES,
     SIM,
     USE_SIM_TIME,
@@ -227,13 +227,12 @@ def _nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
 
 def _console(args: Mapping[str, str]) -> NodeSpec:
     """The operator's page: no node of the proof, so that the stack goes on without it."""
-    scene = [p for p in EXECUTOR if p.name == 'scene_file']
     return NodeSpec(
         name='console',
         executable='console',
         module=f'{PACKAGE}.console.node',
         namespace='/' + args['namespace'].strip('/'),
-        params=(('port', int(args['console_port'])), *_overrides(args, scene)),
+        params=(('port', int(args['console_port'])), *_overrides(args, CONSOLE)),
         log_level=args['log_level'],
         required=False,
         max_respawns=3,

@@ -1,14 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The console as a process of the bring-up; its parameters are those of `safegen console`.
-
-Parameters:
-    host (string, 127.0.0.1): address that is served; others than loopback need a token.
-    port (int, 8765): of that address.
-    token_file (string, empty): file with the token that has to be known to open the page.
-    read_only (bool, false): whether nothing can be asked for from the page.
-    scene_file (string, empty): description of the table; empty for the default.
-"""
+"""The console as a process of the bring-up; its parameters are those of `safegen console`."""
 
 from __future__ import annotations
 
@@ -17,16 +9,17 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from safegen_ros.console.access import LOOPBACK, read_token
-from safegen_ros.console.console import PORT, OperatorConsole, Settings
+from safegen_ros.console.access import read_token
+from safegen_ros.console.console import OperatorConsole, Settings
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.errors import SafegenError
+from safegen_ros.node_parameters import CONSOLE
 from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.ros.parameters import declare, read
 
 
 def read_settings() -> Settings:
@@ -39,16 +32,8 @@ def read_settings() -> Settings:
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = rclpy.create_node('console')
-        values: dict[str, Any] = {
-            name: node.declare_parameter(name, default).value
-            for name, default in (
-                ('host', LOOPBACK),
-                ('port', PORT),
-                ('token_file', ''),
-                ('read_only', False),
-                ('scene_file', ''),
-            )
-        }
+        declare(node, CONSOLE)
+        values = read(node, CONSOLE)
         namespace = node.get_namespace()
         node.destroy_node()
     finally:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.node_parameters import CONSOLE as PARAMETERS_OF_CONSOLE
 from safegen_ros.node_parameters import NODES as PARAMETERS
 from safegen_ros.node_parameters import Parameter
 from safegen_ros.paths import share_dir
@@ -64,9 +65,9 @@ def codes_of(node: str) -> list[tuple[str, int, str]]:
 def generated(node: str) -> str:
     """The generated part of the page of a node, in Markdown, between its marks.
 
-    The console answers nobody, so that it has no error codes, and its parameters are on its own
-    page.
+    The console answers nobody, so that it has no error codes.
     """
+    of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
     of_interface = ('The node', 'Name', 'Type', 'What for')
     if node == CONSOLE:
         parts = [
@@ -75,10 +76,11 @@ def generated(node: str) -> str:
             _table(of_interface, map(_interface, OF_CONSOLE)),
             'As every node it also has:',
             _table(of_interface, map(_interface, PLAIN)),
+            '## Parameters',
+            _table(of_parameter, map(_parameter, PARAMETERS_OF_CONSOLE)),
             END,
         ]
         return '\n\n'.join(parts)
-    of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
     codes = ((f'`{name}`', str(number), about) for name, number, about in codes_of(node))
     parts = [
         BEGIN,
