@@ -198,7 +198,7 @@ FAULTS: dict[str, Fault] = {
     'silent': _arm('silent', _LOST, 'cannot be read|does not answer|no answer|confirmed'),
     'unplugged': _arm('unplugged', _LOST, 'plug|cable|network|server', phases=PHASES),
     'obstruction': Fault(
-        strike=_obstruct, bound_s=MOTION_S, codes=_FAULT, cause='from its target',
+        strike=_obstruct, bound_s=MOTION_S, codes=_FAULT, cause='from its target|collision',
         phases=_IN_MOTION,
     ),
     'block_moved': Fault(
