@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -279,8 +280,7 @@ def test_an_approval_that_a_held_up_planner_reads_late_moves_nothing(
 ) -> None:
     """Its client and the operator were told meanwhile that nobody answers."""
     approver = Approver(stack.client.node)
-    options = Options(strategy='search', approval=True, time_budget_s=1000.0)
-    goal = stack.client.start_run(THREE_TEXT, options=options)
+    goal = stack.client.start_run(THREE_TEXT, options=replace(BY_SEARCH, approval=True))
     pending = approver.wait(WAIT_S)
     assert pending is not None
     held_up_s = stack.planner.values['heartbeat_timeout'] + 1.0
