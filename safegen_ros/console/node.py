@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.signals import SignalHandlerOptions
 
 from safegen_ros.console.access import read_token
@@ -52,8 +53,8 @@ def main() -> None:
         with OperatorConsole(read_settings()) as served, contextlib.suppress(KeyboardInterrupt):
             print(f'console: {served.url}', flush=True)
             served.wait()
-    except SafegenError as error:
-        print(f'error: {error.message}', file=sys.stderr)
+    except (ParameterException, SafegenError) as error:
+        print(f'error: {error}', file=sys.stderr)
         sys.exit(1)
 
 
