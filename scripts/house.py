@@ -56,7 +56,7 @@ LIMITS = {
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(1, 0),
     'modules imported by the planner node': Limit(155, 170),
-    'class names used twice': Limit(8, 0),
+    'class names used twice': Limit(5, 0),
     'repeated blocks of code': Limit(8),
     'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(142, 70),

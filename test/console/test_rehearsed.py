@@ -15,12 +15,12 @@ from support.waiting import WAIT_S
 SCRIPT = """
 import signal, sys
 from support.blocks_small import THREE
-from safegen_ros.console.rehearsed import Rehearser
+from safegen_ros.console.rehearsed import PlanPreview
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
 
 if __name__ == '__main__':
-    with Rehearser(load_scene()) as rehearser:
+    with PlanPreview(load_scene()) as rehearser:
         rehearser.want(THREE.problem, solve(THREE.problem).plan, None)
         rehearser._future.result()
         try:
