@@ -108,7 +108,7 @@ def base_folder(folder: Path) -> Path:
         return data_path(BASES / name)
     except DataNotFoundError as error:
         raise BackendError(
-            f'{folder}: holds adapters of {name}, which is not in {BASES}: run make setup, or copy '
+            f'{folder}: holds adapters of {name}, which is not in {BASES}: run make base, or copy '
             'that model there'
         ) from error
 

