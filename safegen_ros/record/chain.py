@@ -51,11 +51,11 @@ class Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainEnd:
-    """The end of a chain.
+class ChainLink:
+    """An entry of a chain, of which the last one is its end.
 
     Attributes:
-        digest: of the last entry; empty before the first one.
+        digest: of the entry; empty before the first one.
         key: that signed it, in the form of OpenSSH.
         signature: of the digest, hexadecimal.
     """
@@ -97,10 +97,10 @@ class ChainWriter:
         except OSError as error:
             raise RecordError(f'{path}: the journal cannot be signed: {error}') from error
 
-    def link(self, digest: str) -> ChainEnd:
+    def link(self, digest: str) -> ChainLink:
         """The digest of an entry with its signature."""
         signature = self._key.sign(_signed_bytes(digest)).hex()
-        return ChainEnd(digest, self._key.public.text, signature)
+        return ChainLink(digest, self._key.public.text, signature)
 
     def keep_head(self, first: str, number: int, digest: str) -> None:
         """Replaces the head. It is not synced: after a power cut an older head may be there.
@@ -188,7 +188,7 @@ def find_head(path: Path, first: object) -> Head | None:
         raise RecordError(f'{path}: its digest in {folder / name} is damaged') from error
 
 
-def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head | None) -> ChainEnd:
+def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head | None) -> ChainLink:
     """The end of a whole chain.
 
     Args:
@@ -200,12 +200,12 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     Raises:
         RewrittenError: it is not whole; the message names the entry.
     """
-    link, links = ChainEnd(), []
+    link, links = ChainLink(), []
     for expected, (number, *texts) in enumerate(rows):
         whole = number == expected and all(isinstance(each, str) for each in texts)
         if not whole or link.digest_of(version, number, *texts[:3]) != texts[3]:
             raise RewrittenError(path, expected, 'it is missing or is not what was written')
-        link = ChainEnd(*texts[3:])
+        link = ChainLink(*texts[3:])
         links.append(link)
     if version > 1:
         _verify_signatures(path, links)
@@ -221,7 +221,7 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     return link
 
 
-def _verify_signatures(path: Path, links: Sequence[ChainEnd]) -> None:
+def _verify_signatures(path: Path, links: Sequence[ChainLink]) -> None:
     """Each signature is in the digest of the next entry, so that the last one vouches for all."""
     for number, link in enumerate(links):
         if link.key != links[0].key:
@@ -232,7 +232,7 @@ def _verify_signatures(path: Path, links: Sequence[ChainEnd]) -> None:
     raise RewrittenError(path, wrong, 'its signature is not one of its key')
 
 
-def _signed(link: ChainEnd) -> bool:
+def _signed(link: ChainLink) -> bool:
     try:
         return PublicKey(link.key).verifies(
             _signed_bytes(link.digest), bytes.fromhex(link.signature)
@@ -241,7 +241,7 @@ def _signed(link: ChainEnd) -> bool:
         return False
 
 
-def signer_of(link: ChainEnd) -> Signer:
+def signer_of(link: ChainLink) -> Signer:
     """Who signed a verified chain."""
     if not link.key:
         return Signer()

@@ -24,7 +24,7 @@ from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
-from safegen_ros.record.chain import ChainEnd, ChainWriter, Signer, find_head, signer_of, verify
+from safegen_ros.record.chain import ChainLink, ChainWriter, Signer, find_head, signer_of, verify
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.sync import Closing
 
@@ -340,7 +340,7 @@ def _first(database: sqlite3.Connection) -> Any:
 
 def _read(
     database: sqlite3.Connection, path: Path
-) -> tuple[int, tuple[JournalEntry, ...], ChainEnd]:
+) -> tuple[int, tuple[JournalEntry, ...], ChainLink]:
     """The format, the events and the end of their chain, verified."""
     with _named(path):
         (application,) = database.execute('PRAGMA application_id').fetchone()

@@ -18,7 +18,7 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.paths import state_dir
 from safegen_ros.record.chain import (
     KNOWN_KEYS,
-    ChainEnd,
+    ChainLink,
     ChainWriter,
     RewrittenError,
     signature_words,
@@ -60,10 +60,10 @@ def _put(path, rows, version=2):
 
 def _chained(rows, version=2, key=None):
     """The rows with digests that belong to them, signed by another key where there is one."""
-    link, done = ChainEnd(), []
+    link, done = ChainLink(), []
     for number, (_, *texts, _, old_key, signature) in enumerate(rows):
         digest = link.digest_of(version, number, *texts)
-        link = key.link(digest) if key else ChainEnd(digest, old_key, signature)
+        link = key.link(digest) if key else ChainLink(digest, old_key, signature)
         done.append((number, *texts, link.digest, link.key, link.signature))
     return done
 
@@ -148,7 +148,7 @@ def test_who_rewrites_with_another_key_is_found_in_its_place_and_not_trusted_els
 def test_another_key_from_some_entry_on_is_found(path, other_key):
     rows = _rows(path)
     more = _chained(rows, key=other_key)
-    link = ChainEnd(*rows[2][4:])
+    link = ChainLink(*rows[2][4:])
     digest = link.digest_of(2, 3, *more[3][1:4])
     _put(path, [*rows[:3], (*more[3][:4], *_texts(other_key.link(digest)))])
     with pytest.raises(RewrittenError, match='entry 3: its key is not that of the entries before'):

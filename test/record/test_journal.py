@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.record.chain import ChainEnd, ChainWriter
+from safegen_ros.record.chain import ChainLink, ChainWriter
 from safegen_ros.record.journal import Journal, is_written, load_journal
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.run import new_run_dir
@@ -206,7 +206,7 @@ def _rewrite(path, column, value, kept=True):
         database.execute('DROP TRIGGER entry_is_not_changed')
         database.execute(f'UPDATE entry SET {column} = ? WHERE number = 1', (value,))
         rows = database.execute('SELECT * FROM entry ORDER BY number').fetchall()
-        chain, links = ChainWriter(path), [ChainEnd()]
+        chain, links = ChainWriter(path), [ChainLink()]
         for row in rows if kept else ():
             link = chain.link(links[-1].digest_of(2, *row[:4]))
             database.execute(
