@@ -191,8 +191,7 @@ def _plan_title(goal: GoalView) -> str:
         return 'What the arm will do' if goal.executes else 'Proved plan (nothing will move)'
     if goal.code is ErrorCode.NONE:
         return 'The plan, carried out' if goal.executes else 'Proved plan (not executed)'
-    done = f'only {goal.step} of {len(goal.plan)} steps were' if goal.step else 'nothing was'
-    return f'The plan, of which {done} carried out'
+    return f'The plan: {goal.step} of {len(goal.plan)} steps completed'
 
 
 def _lights(goal: GoalView, steps: tuple[str, ...], problem: Problem | None) -> str:
