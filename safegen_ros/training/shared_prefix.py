@@ -22,6 +22,7 @@ from torch.utils.data import Sampler
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedTokenizerBase
 from trl import SFTConfig
 
+from safegen_ros.llm.model_folder import LOCAL
 from safegen_ros.training.arguments import (
     adapters,
     model_arguments,
@@ -162,7 +163,7 @@ class SharedPrefixTrainer(LossesTrainer):
 def adapted_model(config: TrainConfig) -> PeftModel:
     """The base with the adapters that are trained: new ones, or those the recipe begins with."""
     base = AutoModelForCausalLM.from_pretrained(
-        config.model.base, use_safetensors=True, **model_arguments(config)
+        config.model.base, use_safetensors=True, **{**LOCAL, **model_arguments(config)}
     )
     start = config.model.lora.start if config.model.lora else ''
     if start:

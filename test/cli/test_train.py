@@ -42,4 +42,4 @@ def test_an_unknown_key_is_named(
 ) -> None:
     recipe = write_recipe(tmp_path / 'short.yaml', SHORT, model__depth=3)
     assert run(monkeypatch, 'sft', '--config', recipe, '--out', tmp_path) == EXIT_FAILED
-    assert "unknown key 'depth'" in ' '.join(capsys.readouterr().err.split())
+    assert "unknown field 'depth'" in ' '.join(capsys.readouterr().err.split())

@@ -268,5 +268,6 @@ def test_there_are_recipes() -> None:
         'mini-more',
         'mini-smoke',
         'requests',
+        'smollm2-sft',
         'words',
     }
