@@ -45,19 +45,19 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(584, 400),
-    'source lines': Limit(103_200, 76_000),
-    'test files': Limit(395),
+    'source files': Limit(581, 400),
+    'source lines': Limit(102_700, 76_000),
+    'test files': Limit(394),
     'test lines': Limit(57_600, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
-    'source files over 400 lines': Limit(10),
+    'source files over 400 lines': Limit(9),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
-    'isinstance on a world outside tasks': Limit(1, 0),
+    'isinstance on a world outside tasks': Limit(0, 0),
     'modules imported by the planner node': Limit(155, 170),
     'class names used twice': Limit(5, 0),
-    'repeated blocks of code': Limit(8),
+    'repeated blocks of code': Limit(7),
     'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(142, 70),
 }

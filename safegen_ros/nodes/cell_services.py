@@ -19,7 +19,7 @@ from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.cell.settings import ALL
 from safegen_ros.ros import conversions
 from safegen_ros.ros.message_limits import check_texts
-from safegen_ros.tasks.cells import MultiRobotCell, OneRobot, poses_in
+from safegen_ros.tasks.cells import MultiRobotCell, poses_in
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
 
@@ -86,13 +86,14 @@ class KnownWorld:
         if (arm := self._arm()) is not None:
             return arm.known(objects)
         cell = self._cell()
-        if not isinstance(cell, OneRobot):
+        start = None if cell is None else cell.start()
+        if start is None:
             raise RobotError(
                 'there is no last known world of facts here: send a PDDL task without '
                 'from_current first',
                 ErrorCode.STATE_MISMATCH,
             )
-        return cell.observe()
+        return start
 
     def require(self, init: State) -> None:
         """Raises `RobotError` (`STATE_MISMATCH`) unless just these atoms hold; also as `state`."""

@@ -65,6 +65,10 @@ class MultiRobotCell(ABC):
             'which resumes a task that is worked on step by step with blocks'
         )
 
+    def start(self) -> State | None:
+        """What a goal may start from: the observed atoms; None where they are no whole state."""
+        return None
+
     def words(self) -> str:
         """What is seen now, where the world says so in words."""
         return ''
@@ -144,6 +148,10 @@ class OneRobot(MultiRobotCell):
     def observe(self) -> State:
         """What the cell observes."""
         return self.cell.observe()
+
+    def start(self) -> State | None:
+        """What the cell observes."""
+        return self.observe()
 
     def stop(self) -> None:
         """Stops the cell."""
