@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -37,7 +38,7 @@ from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Instance
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.verify.validator import verify
@@ -49,13 +50,14 @@ _RENAMED = 0.5  # share of the groups whose domain has made-up names
 _FORMS = (('pddl', 6), ('json', 2), ('english', 2))
 _RULES = (1, 10, 5, 3, 2)  # how often a problem has none, one, two, three and four
 _PAPER = 0.6  # share of the problems that have a size of the paper
-_OTHER_GOALS = 0.25  # share of the problems whose goal is what a walk has changed
+_OTHER_GOALS = 0.4  # share of the problems whose goal is what a walk has changed
+_TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
 _REPAIRS = 0.15  # share of the lessons that show an attempt
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
-_TIME_LIMIT_S, _MEMORY_MB = 20.0, 1024.0
+_TIME_LIMIT_S, _MEMORY_MB = 1.0, 1024.0  # harder ones are left out, more of them by a slow machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,53 +103,92 @@ def write_lessons(
 
 
 def lesson_group(seed: int, number: int, size: int) -> list[str]:
-    """The lines of a group: one domain in one format, under the same names."""
+    """The lines of a group: one domain in one format, under the same names.
+
+    Its problems share their objects and their initial state as well, so that nearly all of their
+    prompts is read once; they differ in goals and constraints.
+    """
     rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
-    names = sorted(kits())
-    kit = kits()[names[number % len(names)]]
+    kinds = sorted(kits())
+    kit = kits()[kinds[number % len(kinds)]]
     rename = rng.random() < _RENAMED
     forms = _FORMS[:2] if rename else _FORMS  # the words of English are those of a domain
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
-    group = f'{kit.name} {form}' + (f' {number}' if rename else '')
-    names_of_domain = _new_names(folder_domain(kit.name), rng) if rename else {}
-    lines: list[str] = []
+    group = f'{kit.name} {form} {number}' + (' renamed' if rename else '')
+    lines: dict[str, None] = {}
     while len(lines) < size:
-        found = drawn(kit, rng)
-        if found is None:
-            continue
-        if rename:
-            found = renamed(found, names_of_domain, rng)
-        lines.append(_line(found, form, group, rng))
-    return lines
+        scene = drawn_setting(kit, rng)
+        names = _new_names(folder_domain(kit.name), scene.objects, rng) if rename else {}
+        for _ in range(_TRIES):
+            found = drawn(kit, scene, rng)
+            if found is None:
+                continue
+            if names:
+                found = renamed(found, names)
+            lines[_line(found, form, group, rng)] = None
+            if len(lines) == size:
+                break
+    return list(lines)
 
 
-def drawn(kit: DomainKit, rng: Random) -> Solved | None:
-    """A problem with its plan; None where chance has made none that can be learned from."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the problems of a group share.
+
+    Attributes:
+        title: the name of each of them.
+        size: the values of the domain's parameters.
+        instance: its objects and initial state are those of all of them.
+    """
+
+    title: str
+    size: dict[str, int]
+    instance: Instance
+
+    @property
+    def objects(self) -> list[str]:
+        """Their names."""
+        return [name for name, _ in self.instance.objects]
+
+
+def drawn_setting(kit: DomainKit, rng: Random) -> Setting:
+    """A random scene of a random size."""
     ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
-    paper = rng.random() < _PAPER
-    size = {name: rng.randint(*(usual if paper else wide)) for name, usual, wide in ranges}
+    while True:
+        paper = rng.random() < _PAPER
+        drawn_size = {n: rng.randint(*(usual if paper else wide)) for n, usual, wide in ranges}
+        try:
+            size = kit.checked(drawn_size)
+        except SafegenError:
+            continue  # the parameters do not fit each other
+        return Setting(f'{kit.name}-{rng.randrange(1000)}', size, kit.draw(rng, size))
+
+
+def drawn(kit: DomainKit, scene: Setting, rng: Random) -> Solved | None:
+    """A problem with its plan; None where chance has made none that can be learned from."""
+    instance, other = scene.instance, kit.draw(rng, scene.size)
+    if {*other.objects} == {*instance.objects}:
+        instance = replace(instance, goal=other.goal)
+    if {*instance.goal} <= {*instance.init}:
+        return None
     try:
-        instance = kit.draw(rng, kit.checked(size))
-        if {*instance.goal} <= {*instance.init}:
-            return None
         constraints: list[str] = []
         [count] = rng.choices(range(len(_RULES)), _RULES)
         for family in rng.sample(learned_families(kit.name), count):
             try:
-                kit.checked(size, family)
+                kit.checked(scene.size, family)
             except SafegenError:
                 continue
             constrained = kit.families[family].constrain(rng, instance)
             if constrained is not None:
                 constraints += constrained.constraints
         instance = replace(instance, constraints=tuple(dict.fromkeys(constraints)))
-        title = f'{kit.name}-{rng.randrange(1000)}'
-        problem = read_problem(kit.text(title, instance), folder_domain(kit.name))
+        problem = read_problem(kit.text(scene.title, instance), folder_domain(kit.name))
         if rng.random() < _OTHER_GOALS:
             problem = _with_other_goal(problem, rng)
         plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
     except SafegenError:
-        return None  # no such size, no plan, or none soon enough
+        return None  # no plan, or none soon enough
     if problem.constraints and verify(problem, unsafe).ok and rng.random() < _BINDING:
         return None
     if not plan.steps or is_test_class(canonical_problem(problem).key):
@@ -214,38 +255,36 @@ thorn thunder tiger torch tower trail tulip valley violet wagon walnut wheel wil
 _WORD = re.compile(r'\?[\w-]+|(?<![:\w-])[a-z][\w-]*')
 
 
-def _new_names(domain: Domain, rng: Random) -> dict[str, str]:
-    """Other names for all that a domain names."""
+def _new_names(domain: Domain, objects: Sequence[str], rng: Random) -> dict[str, str]:
+    """Other names for all that a domain names, and for objects."""
     kinds = {*domain.types} - {'object'}
     own = sorted({domain.name, *kinds, *domain.constants, *domain.predicates, *domain.actions})
-    return dict(zip(own, rng.sample(_NOUNS, len(own)), strict=True))
-
-
-def renamed(solved: Solved, names: dict[str, str], rng: Random) -> Solved:
-    """The problem and its plan under other names, objects and variables included.
-
-    Args:
-        solved: both under the names of our own domains.
-        names: new names for what the domain names.
-        rng: draws the names of objects.
-
-    Raises:
-        SafegenError: what comes of it is no problem any more, or the plan does not solve it.
-    """
-    problem = solved.problem
-    free = [noun for noun in _NOUNS if noun not in names.values()]
-    objects = [name for name in problem.objects if name not in problem.domain.constants]
+    new = dict(zip(own, rng.sample(_NOUNS, len(own)), strict=True))
+    free = [noun for noun in _NOUNS if noun not in new.values()]
+    objects = [name for name in objects if name not in domain.constants]
     fresh = rng.sample(free, len(objects))
     if rng.random() < 0.5:  # numbered, as people do
         stem = rng.choice((rng.choice(free)[0], rng.choice(free)))
         fresh = [f'{stem}{number}' for number in rng.sample(range(1, 100), len(objects))]
-    new = {**names, **dict(zip(objects, fresh, strict=True))}
-    given = _Renamer(new)
+    return {**new, **dict(zip(objects, fresh, strict=True))}
+
+
+def renamed(solved: Solved, names: dict[str, str]) -> Solved:
+    """The problem and its plan under other names, variables included.
+
+    Args:
+        solved: both under the names of our own domains.
+        names: the new names of what the domain names, and of objects.
+
+    Raises:
+        SafegenError: what comes of it is no problem any more, or the plan does not solve it.
+    """
+    problem, given = solved.problem, _Renamer(names)
     domain = read_domain(given.text(domain_text(problem.domain)))
     text = problem_text(replace(problem, name='task'))
     found = read_problem(given.text(text), domain)
     plan, unsafe = (
-        Plan(tuple(Step(new[s.action], tuple(new[a] for a in s.arguments)) for s in old.steps))
+        Plan(tuple(Step(names[s.action], tuple(names[a] for a in s.arguments)) for s in old.steps))
         for old in (solved.plan, solved.unsafe)
     )
     verdict = verify(found, plan)
