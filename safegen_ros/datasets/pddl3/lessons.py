@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -54,6 +54,7 @@ _OTHER_GOALS = 0.4  # share of the problems whose goal is what a walk has change
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
 _REPAIRS = 0.15  # share of the lessons that show an attempt
+_LONGEST = 3_000  # characters of a lesson; memory goes with the longest one
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
@@ -115,17 +116,21 @@ def lesson_group(seed: int, number: int, size: int) -> list[str]:
     forms = _FORMS[:2] if rename else _FORMS  # the words of English are those of a domain
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
     group = f'{kit.name} {form} {number}' + (' renamed' if rename else '')
+    domain = folder_domain(kit.name)
+    of_domain = _new_names(domain, rng) if rename else {}
     lines: dict[str, None] = {}
     while len(lines) < size:
         scene = drawn_setting(kit, rng)
-        names = _new_names(folder_domain(kit.name), scene.objects, rng) if rename else {}
+        names = {**of_domain, **_new_objects(scene.objects, of_domain, rng)} if rename else {}
         for _ in range(_TRIES):
             found = drawn(kit, scene, rng)
             if found is None:
                 continue
             if names:
                 found = renamed(found, names)
-            lines[_line(found, form, group, rng)] = None
+            line = _line(found, form, group, rng)
+            if len(line) <= _LONGEST:
+                lines[line] = None
             if len(lines) == size:
                 break
     return list(lines)
@@ -255,18 +260,22 @@ thorn thunder tiger torch tower trail tulip valley violet wagon walnut wheel wil
 _WORD = re.compile(r'\?[\w-]+|(?<![:\w-])[a-z][\w-]*')
 
 
-def _new_names(domain: Domain, objects: Sequence[str], rng: Random) -> dict[str, str]:
-    """Other names for all that a domain names, and for objects."""
+def _new_names(domain: Domain, rng: Random) -> dict[str, str]:
+    """Other names for all that a domain names."""
     kinds = {*domain.types} - {'object'}
     own = sorted({domain.name, *kinds, *domain.constants, *domain.predicates, *domain.actions})
-    new = dict(zip(own, rng.sample(_NOUNS, len(own)), strict=True))
-    free = [noun for noun in _NOUNS if noun not in new.values()]
-    objects = [name for name in objects if name not in domain.constants]
+    return dict(zip(own, rng.sample(_NOUNS, len(own)), strict=True))
+
+
+def _new_objects(names: Sequence[str], taken: Mapping[str, str], rng: Random) -> dict[str, str]:
+    """Other names for the objects of a problem; `taken` are the new names of its domain."""
+    free = [noun for noun in _NOUNS if noun not in taken.values()]
+    objects = [name for name in names if name not in taken]
     fresh = rng.sample(free, len(objects))
     if rng.random() < 0.5:  # numbered, as people do
         stem = rng.choice((rng.choice(free)[0], rng.choice(free)))
         fresh = [f'{stem}{number}' for number in rng.sample(range(1, 100), len(objects))]
-    return {**new, **dict(zip(objects, fresh, strict=True))}
+    return dict(zip(objects, fresh, strict=True))
 
 
 def renamed(solved: Solved, names: dict[str, str]) -> Solved:
