@@ -54,7 +54,7 @@ _OTHER_GOALS = 0.4  # share of the problems whose goal is what a walk has change
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
 _REPAIRS = 0.15  # share of the lessons that show an attempt
-_LONGEST = 3_000  # characters of a lesson; memory goes with the longest one
+_LONGEST = 3_400  # characters of a lesson; memory goes with the longest one
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
@@ -129,8 +129,9 @@ def lesson_group(seed: int, number: int, size: int) -> list[str]:
             if names:
                 found = renamed(found, names)
             line = _line(found, form, group, rng)
-            if len(line) <= _LONGEST:
-                lines[line] = None
+            if len(line) > _LONGEST:
+                break
+            lines[line] = None
             if len(lines) == size:
                 break
     return list(lines)
