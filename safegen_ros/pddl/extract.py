@@ -10,7 +10,9 @@ The rules, in their order:
 3. A line is a line of steps when `parse_plan` reads it and there are steps in it, or would once the
    marks that lists are made with are taken off both its ends: a bullet, a number such as `1.` or
    `1)`, quotation marks, backticks, asterisks, commas and brackets. Commas between its steps are
-   taken out too, with the quotation marks beside them. A step ends on the line it starts on.
+   taken out too, with the quotation marks beside them. A step ends on the line it starts on. So is
+   a line as FF, Fast Downward or unified-planning print a step: `step 0: GO A B`, `go a b (1)`,
+   `go(a, b)`.
 4. The lines of steps that follow each other are the list; empty lines and comments do not end it.
    Numbers and times must grow, as in `parse_plan`.
 5. Every other line is prose, which is skipped, unless it may hold a step: then the text is refused,
@@ -36,6 +38,7 @@ from safegen_ros.pddl.plan import (
     place_of,
     read_steps,
 )
+from safegen_ros.pddl.plan_formats import lenient as listed_lines
 
 _THOUGHTS = re.compile(
     r'\s*(?:<think>.*?</think>\s*)*(?P<open><think>)?', re.DOTALL | re.IGNORECASE
@@ -124,8 +127,8 @@ def _only_list(text: str, problem: Problem, refused: PlanFormatError) -> tuple[P
     """The list of steps in a text that `parse_plan` has refused."""
     spoken = _without_thoughts(text)
     lines = spoken.split('\n')
-    cleaned = [_clean(line) for line in lines]
     prose = _Prose(problem)
+    cleaned = [_clean(line) for line in listed_lines(lines, prose.is_step)]
     _check_comments(lines, prose)
     for number, line in enumerate(lines, start=1):
         if cleaned[number - 1] is None and prose.may_hold_step(line):
@@ -189,6 +192,15 @@ class _Prose:
         self._arity = {name: len(action.parameters) for name, action in actions.items()}
         self._longest = 2 * max(map(len, actions), default=0)
         self._objects = problem.objects
+
+    def is_step(self, line: str) -> bool:
+        """Whether a line is one step of the problem, as far as the names of it go."""
+        try:
+            (step,) = read_steps(line)
+        except (PlanFormatError, ValueError):
+            return False
+        known = all(name in self._objects for name in step.arguments)
+        return known and self._arity.get(step.action) == len(step.arguments)
 
     def may_hold_step(self, line: str) -> bool:
         """Whether a line has a step in parentheses, or spells one out without them."""

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.plan_formats import plain
 from safegen_ros.untrusted import numbered
 
 MAX_PLAN_TEXT = 1 << 20
@@ -35,9 +36,6 @@ _GRAMMAR = re.compile(
 )
 
 _LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_NAME})*\)[ \t\r]*', re.ASCII)
-
-_NUMBERED = re.compile(rf'((?:step\s+)?\d{{1,20}})\s*:\s*({_NAME}(?:\s+{_NAME})*)', re.A | re.I)
-_CALL = re.compile(rf'({_NAME})(?:\(\s*((?:{_NAME}(?:\s*,\s*{_NAME})*)?)\s*\))?', re.ASCII)
 
 _AFTER = {
     'step': ('', 'stamp', 'step', 'duration'),
@@ -91,8 +89,7 @@ def parse_plan(text: str) -> Plan:
     time, and the times must grow: steps that happen together are not a sequence, and none is made
     of them here. Durations say nothing, since an action of this language takes no time.
 
-    A text may also be wholly in the way of FF, `step 0: GO A B` with `1: GO B C` below it, or of
-    unified-planning, `go(a, b)` on each line, with or without `SequentialPlan:` above.
+    A text may also be wholly in another way of the field's; see `plan_formats.plain`.
 
     Raises:
         PlanFormatError: anything else, with its line, its column and what was found.
@@ -102,30 +99,7 @@ def parse_plan(text: str) -> Plan:
             f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
             cure='send one plan',
         )
-    return Plan(_read_lines(text) or _read_listed(text) or read_steps(text))
-
-
-def _read_listed(text: str) -> tuple[Step, ...]:
-    """The steps of a text as FF or unified-planning print a plan; none for any other text."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return ()
-    if lines[0] == 'SequentialPlan:':
-        found = [_CALL.fullmatch(line) for line in lines[1:]]
-    elif '(' in lines[0]:
-        found = [match if (match := _CALL.fullmatch(line)) and match[2] is not None else None
-                 for line in lines]  # fmt: skip
-    else:
-        found = [_NUMBERED.fullmatch(line) for line in lines]
-        wanted = ['step 0', *map(str, range(1, len(lines)))]
-        if [' '.join(match[1].lower().split()) for match in found if match] != wanted:
-            return ()
-    matches = [match for match in found if match]
-    if len(matches) != len(found):
-        return ()  # one line of another kind, and none is read
-    if _NUMBERED.fullmatch(lines[0]):
-        return tuple(_step(match[2]) for match in matches)
-    return tuple(_step(f'{match[1]} {(match[2] or "").replace(",", " ")}') for match in matches)
+    return Plan(_read_lines(text) or read_steps(plain(text)))
 
 
 def _read_lines(text: str) -> tuple[Step, ...]:

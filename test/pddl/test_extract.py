@@ -86,11 +86,20 @@ SKIPPED = {
         '```pddl\n(pickup b1)\n(stack b1 b2)\n```', 2, 3, 'line 1, a code fence', 'line 4, a code',
     ),
     'json': (
-        '{"plan": [\n  "(pickup b1)",\n  "(stack b1 b2)"\n]}', 2, 3, 'line 1, JSON', 'line 4, the',
+        '{"steps": [\n  "(pickup b1)",\n  "(stack b1 b2)"\n]}', 2, 3, 'line 1, JSON', 'line 4, the',
     ),
     'thought': ('<think>\n(open b1)\n</think>\n(pickup b1)\n(stack b1 b2)', 4, 5, 'a thought', ''),
     'loud thought': ('<THINK>(wait)</THINK>\n(pickup b1)\n(stack b1 b2)', 2, 3, 'a thought', ''),
     'praise': ('Sure (as asked)!\n\n1. (pickup b1)\n2. (stack b1 b2)', 3, 4, 'line 1', ''),
+    'log of FF': (
+        'ff: found legal plan as follows\n\nstep    0: PICKUP B1\n        1: STACK B1 B2\n\n'
+        'time spent:    0.00 seconds', 3, 4, 'line 1, a sentence', 'line 6, a sentence',
+    ),
+    'log of Fast Downward': (
+        'Solution found!\npickup b1 (1)\nstack b1 b2 (1)\nPlan length: 2 step(s).', 2, 3,
+        'line 1, a sentence', 'line 4, a sentence',
+    ),
+    'calls': ('The plan:\npickup(b1)\nstack(b1, b2)', 2, 3, 'line 1', ''),
     'one extra parenthesis': ('(pickup b1)\n(stack b1 b2)\n)', 1, 2, '', 'line 3, a parenthesis'),
 }  # fmt: skip
 
@@ -139,6 +148,8 @@ LEFT_OVER = {
     'a comment in other text': 'Plan:\n(pickup b1); (wait)',
     'a comment behind a bullet': '(pickup b1)\n- ; (wait)',
     'a second list': '(pickup b1)\n\nor:\n(fly)',
+    'a gap in the log of FF': 'step 0: PICKUP B1\n2: WAIT\ncost 2',
+    'two plans of FF': 'step 0: PICKUP B1\n1: WAIT\n\nstep 0: WAIT\n.',
     'a thought in the middle': '(pickup b1)\n<think>(wait)</think>\n(stack b1 b2)',
 }
 

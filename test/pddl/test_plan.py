@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import timeit
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -185,6 +187,40 @@ def test_the_short_way_and_the_whole_grammar_agree(plan: Plan, seed: int) -> Non
     assert parse_plan(text) == parse_plan(text) == Plan(read_steps(text)) == plan
 
 
+def _call(step: Step) -> str:
+    return f'{step.action}({", ".join(step.arguments)})'
+
+
+WAYS: dict[str, Callable[[Plan], str]] = {
+    'ff': lambda plan: '\n'.join(
+        f'{"step " if not n else ""}{n}: {str(step)[1:-1].upper()}'
+        for n, step in enumerate(plan.steps)
+    ),
+    'calls': lambda plan: '\n'.join(map(_call, plan.steps)),
+    'sequential plan': lambda plan: '\n    '.join(['SequentialPlan:', *map(_call, plan.steps)]),
+    'list': lambda plan: f'[{", ".join(map(_call, plan.steps))}]',
+    'terminal': lambda plan: '\n'.join(
+        ['plan: ', *(f'{n}:\t{step}\t[1]' for n, step in enumerate(plan.steps))]
+    ),
+    'json': lambda plan: json.dumps({'plan': [{'name': str(step)} for step in plan.steps]}),
+}
+
+
+@settings(strategies.SUITE, max_examples=150)
+@given(PLANS.filter(len), st.sampled_from(sorted(WAYS)), strategies.SEEDS)
+def test_every_way_is_read_whole_or_not_at_all(plan: Plan, way: str, seed: int) -> None:
+    text = WAYS[way](plan)
+    assert parse_plan(text) == plan
+    rng = random.Random(seed)
+    place = rng.randrange(len(text) + 1)
+    junk = rng.choice(['?', '((', '))', '\n(a b) c\n', '\nstep\n', '|', '"', '=', ': :'])
+    try:
+        other = parse_plan(text[:place] + junk + text[place:])
+    except PlanFormatError:
+        return
+    assert len(other) >= len(plan)  # never a part
+
+
 def test_many_plans_leave_nothing_behind() -> None:
     def parse(first: int) -> None:
         for start in range(first, first + 20_000, 1000):
@@ -214,9 +250,18 @@ def test_a_short_plan_is_read_in_no_time() -> None:
         'step    0: GO A B\n        1: SPRAY\n        2: go b c\n',
         'go(a, b)\nspray()\ngo(b,c)\n',
         'SequentialPlan:\n    go(a, b)\n    spray\n    go(b, c)\n',
+        'TimeTriggeredPlan:\n    0.0: go(a, b) [5.0]\n    5.001: spray [1.0]\n    7.0: go(b, c)\n',
+        '[go(a, b), spray, go(b, c)]',
+        'SequentialPlan([go(a, b), spray, go(b, c)])\n',
+        'plan: \n0:\t(go a b)\t[5]\n5.001:\t(spray)\t[1]\n7:\t(go b c)\t[5]\n',
+        '{"plan": ["(go a b)", "(spray)", "(GO b c)"]}',
+        '{"status": "ok", "result": {"length": 3, "output": "3", "plan": [{"name": "(go a b)",'
+        ' "action": "(:action go)"}, {"name": "(spray)"}, {"name": "(go b c)"}]}}',
+        '{"status": "ok", "result": {"stdout": "", "output":'
+        ' {"sas_plan": "(go a b)\\n(spray)\\n(go b c)\\n; cost = 3"}}}',
     ],
 )
-def test_plans_of_ff_and_unified_planning_are_read(text: str) -> None:
+def test_plans_of_other_tools_are_read(text: str) -> None:
     assert parse_plan(text) == parse_plan('(go a b)\n(spray)\n(go b c)')
 
 
@@ -238,6 +283,27 @@ def test_plans_of_ff_and_unified_planning_are_read(text: str) -> None:
         'SequentialPlan: go(a, b)',
         'go(a, b)\nSequentialPlan:\nspray()',
         'go a b',
+        'go(a, b), spray',
+        '[go(a, b)',
+        'SequentialPlan(go(a, b))',
+        'plan:\ngo(a, b)',
+        'plan: (go a b)',
+        '(go a b)\nplan:\n(spray)',
+        '["(go a b)"]',
+        '{"plan": ["(go a b)", "spray"]}',
+        '{"plan": ["(go a b) (spray)"]}',
+        '{"plan": ["(go a b)"], "plan": ["(spray)"]}',
+        '{"plan": ["(go a b)"], "result": {"plan": ["(spray)"]}}',
+        '{"plan": ["(go a b)"], "result": {"length": 2}}',
+        '{"plan": ["(go a b)"], "length": 2}',
+        '{"plan": ["(go a b)"]} (spray)',
+        '{"plan": {"name": "(go a b)"}}',
+        '{"status": "error", "plan": ["(go a b)"]}',
+        '{"result": {"output": {"sas_plan.1": "(go a b)", "sas_plan.2": "(spray)"}}}',
+        '{"result": {"output": {"sas_plan": "(go a b)\\nspray"}}}',
+        '{"result": {"output": {"sas_plan": ["(go a b)"]}}}',
+        '{"plan": "(go a b)"}',
+        '{' * 100_000,
     ],
 )
 def test_what_only_looks_like_them_is_refused(text: str) -> None:
