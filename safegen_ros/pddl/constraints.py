@@ -81,7 +81,8 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
             f'{operator!r} takes {" and ".join(filter(None, wanted))}, found {found} arguments',
             f'write ({" ".join([operator, *["N"] * numbers, *["(...)"] * formulas])})',
         )
-    times = _read_times(scope, group, operator, range(first, first + numbers))
+    exact = _read_times(scope, group, range(first, first + numbers))
+    times = _in_steps(exact, operator)
     if operator == 'hold-during' and times[0] >= times[1]:
         shown = ' '.join(map(str, group.items[first : first + numbers]))
         raise reader.error_in(
@@ -94,7 +95,8 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
     body = range(first + numbers, len(group.items))
     parts = [reader.attempt(read_formula, scope, group, i) for i in body]
     arguments = tuple(part for part in parts if part is not None)
-    return Constraint(operator, arguments, times, place=_place(reader, group))
+    kept = () if times == exact else exact
+    return Constraint(operator, arguments, times, place=_place(reader, group), exact=kept)
 
 
 def _place(reader: Reader, group: Group) -> str:
@@ -106,12 +108,18 @@ def _counted(count: int, what: str) -> str:
     return f'{count} {what}{"s" if count > 1 else ""}' if count else ''
 
 
-def _read_times(scope: Scope, group: Group, operator: str, places: range) -> tuple[int, ...]:
+def _in_steps(times: tuple[Decimal, ...], operator: str) -> tuple[int, ...]:
     """The numbers of a constraint in steps of a plan, whose states are at the times 0, 1, 2 ...
 
     A deadline that falls between two steps is met by the earlier one. A window [a, b), and what
     comes after a time, holds the states from the first one on that is not before it.
     """
+    rounding = ROUND_FLOOR if 'within' in operator else ROUND_CEILING
+    return tuple(int(time.to_integral_value(rounding)) for time in times)
+
+
+def _read_times(scope: Scope, group: Group, places: range) -> tuple[Decimal, ...]:
+    """The numbers of a constraint as they are written."""
     reader = scope.reader
     found = []
     for place in places:
@@ -132,8 +140,7 @@ def _read_times(scope: Scope, group: Group, operator: str, places: range) -> tup
                 ErrorCode.TASK_TOO_LARGE,
             )
         found.append(Decimal(text))
-    rounding = ROUND_FLOOR if 'within' in operator else ROUND_CEILING
-    return tuple(int(time.to_integral_value(rounding)) for time in found)
+    return tuple(found)
 
 
 def _has_operator(group: Group) -> bool:

@@ -315,11 +315,11 @@ def _spread(
 
         return spread
     makers = [_maker(argument, names) for argument in tree.arguments]
-    operator, times, place = tree.operator, tree.times, tree.place
+    operator, times, place, exact = tree.operator, tree.times, tree.place, tree.exact
 
     def one(pairs: _Pairs) -> Iterator[Constraint]:
         arguments = tuple([make(pairs) for make in makers])
-        yield Constraint(operator, arguments, times, pairs, place)
+        yield Constraint(operator, arguments, times, pairs, place, exact)
 
     return one
 

@@ -98,6 +98,7 @@ class Constraint:
         binding: the objects that stand for the variables of the `forall`s around it, in order,
             `(('?x', 'b1'), ...)`; what it says is in `arguments` already.
         place: `source:line:col` where it was written.
+        exact: its numbers as they are written, where one is no whole number of steps; else empty.
     """
 
     operator: str
@@ -105,6 +106,7 @@ class Constraint:
     times: tuple[int, ...] = ()
     binding: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     place: str = field(default='', compare=False)
+    exact: tuple[Decimal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,12 @@ def read_typed_list(
     def declare(kind: str) -> None:
         for place, name in pending:
             known = seen.setdefault(name, set())
+            if known and what != 'place':
+                _check_spelling(reader, group, (first_places[name], place), name)
             if known and what != 'place' and (what == 'variable' or kind in known):
                 raise reader.error_in(
                     group, place, f'{what} {name[:40]!r} is declared twice', 'remove one of them'
                 )
-            if known and what in ('object', 'constant'):
-                _check_spelling(reader, group, (first_places[name], place), name)
             first_places.setdefault(name, place)
             known.add(kind)
             found.append((name, kind))
@@ -178,8 +178,7 @@ def read_types(reader: Reader, section: Group) -> dict[str, str]:
     """
     listed = read_typed_list(reader, section, 1, 'type', None, '')
     # `block tool - tool` puts block below tool, and says nothing of tool, as VAL reads it.
-    above = {part for name, kind in listed for part in kind.split(ALL_OF) if part != name}
-    types = {name: _without(name, kind) if name in above else kind for name, kind in listed}
+    types = {name: kind if name == 'object' else _without(name, kind) for name, kind in listed}
     parents = {part for parent in types.values() for part in parent.split(ALL_OF)}
     types.update(dict.fromkeys(sorted(parents - types.keys() - {'', 'object'}), ''))
     if 'object' not in types:

@@ -73,7 +73,7 @@ def formula_text(formula: Formula, typed: bool = False) -> str:
 
 def constraint_text(constraint: Constraint, typed: bool = False) -> str:
     """A trajectory constraint in PDDL3; `typed` as in `formula_text`."""
-    times = map(str, constraint.times)
+    times = [f'{each:f}' for each in constraint.exact] or map(str, constraint.times)
     arguments = (formula_text(argument, typed) for argument in constraint.arguments)
     return f'({" ".join((constraint.operator, *times, *arguments))})'
 

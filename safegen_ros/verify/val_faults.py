@@ -79,7 +79,8 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     answer needs no translation.
     """
     last = len(plan)
-    constraints = [each for c in problem.constraints for each in _without_clock(c, last)]
+    counted = [replace(each, exact=()) for each in problem.constraints]
+    constraints = [each for c in counted for each in _without_clock(c, last)]
     asked = replace(
         problem,
         name=f'q-{problem.name}',

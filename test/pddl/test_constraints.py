@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -61,9 +63,19 @@ def _read(constraint: str) -> Problem:
 )
 def test_every_operator(text: str, operator: str, count: int, times: tuple[int, ...]) -> None:
     (found,) = _read(text).constraints
+    assert _read(constraint_text(found)).constraints == (found,)
+    found = replace(found, exact=())
     assert found == Constraint(operator, (OPEN, AtomFormula('at', ('t', 'p')))[:count], times)
     assert found.place == '<problem>:5:15'
     assert found.binding == ()
+
+
+def test_a_number_is_told_as_it_is_written() -> None:
+    (found,) = _read('(hold-during .50 2 (open))').constraints
+    assert (found.times, found.exact) == ((1, 2), (Decimal('0.5'), Decimal(2)))
+    assert constraint_text(found) == '(hold-during 0.50 2 (open))'
+    (tiny,) = _read('(within 0.00000001 (open))').constraints
+    assert constraint_text(tiny) == '(within 0.00000001 (open))'
 
 
 # VAL drops the whole section in silence for most of these, and then accepts the plan.

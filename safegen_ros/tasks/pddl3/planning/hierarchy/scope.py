@@ -198,7 +198,7 @@ class _Writer:
                 return
             if last == FALSE:
                 never = self._written(negation(first))
-                yield replace(constraint, operator='always', arguments=(never,), times=())
+                yield Constraint('always', (never,), (), constraint.binding, constraint.place)
                 return
         elif first == TRUE or (operator == 'at-most-once' and first == FALSE):
             return
