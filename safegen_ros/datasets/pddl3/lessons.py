@@ -138,7 +138,7 @@ def lesson_group(seed: int, number: int, size: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LessonSetting:
     """What the problems of a group share.
 
     Attributes:
@@ -157,7 +157,7 @@ class Setting:
         return [name for name, _ in self.instance.objects]
 
 
-def drawn_setting(kit: DomainKit, rng: Random) -> Setting:
+def drawn_setting(kit: DomainKit, rng: Random) -> LessonSetting:
     """A random scene of a random size."""
     ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
     while True:
@@ -167,10 +167,10 @@ def drawn_setting(kit: DomainKit, rng: Random) -> Setting:
             size = kit.checked(drawn_size)
         except SafegenError:
             continue  # the parameters do not fit each other
-        return Setting(f'{kit.name}-{rng.randrange(1000)}', size, kit.draw(rng, size))
+        return LessonSetting(f'{kit.name}-{rng.randrange(1000)}', size, kit.draw(rng, size))
 
 
-def drawn(kit: DomainKit, scene: Setting, rng: Random) -> Solved | None:
+def drawn(kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
     """A problem with its plan; None where chance has made none that can be learned from."""
     instance, other = scene.instance, kit.draw(rng, scene.size)
     if {*other.objects} == {*instance.objects}:
