@@ -89,6 +89,15 @@ install_messages() {
   set_stamp messages "$key"
 }
 
+# Types of the interfaces, for mypy and editors: rosidl generates none.
+install_stubs() {
+  local key
+  key=$(hash_of "$stamps/packages" "$stamps/messages" scripts/message_stubs.py)
+  stamp_is stubs "$key" && return
+  "$python" scripts/message_stubs.py "$("$python" -c 'import sysconfig as s; print(s.get_path("purelib"))')"
+  set_stamp stubs "$key"
+}
+
 # An editable install has no data files, and its commands go to bin/: link what `ros2 run` and
 # `ros2 launch` look for, so that they see the working tree.
 link_ros_layout() {
@@ -182,6 +191,7 @@ main() {
   before=$(state)
   install_packages "$base_python"
   install_messages "$base_python"
+  install_stubs
   install_project
   warm_up
   set_up_gl
