@@ -15,14 +15,16 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import rclpy
 from action_msgs.msg import GoalStatus
+from rclpy.client import Client as ServiceClient
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.type_support import Action
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
@@ -37,6 +39,7 @@ from safegen_ros.ros.actions import (
     CONNECT_TIMEOUT_S,
     GoalSender,
     NotThere,
+    Result,
     SentGoal,
 )
 from safegen_ros.ros.calls import answer_of, wait_for
@@ -48,6 +51,10 @@ from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.rclpy_compat import destroy_actions
 from safegen_ros.sync import Closing
 
+__all__ = ['Client', 'Goal', 'Options']
+
+_PlanningGoal = TypeVar('_PlanningGoal', PlanTask.Goal, RunTask.Goal)
+
 GRACE_S = 5.0
 """How long after its time budget a goal's result may come [s]."""
 
@@ -58,18 +65,18 @@ CANCEL_TIMEOUT_S = 15.0
 """How long a cancelled goal may take to end [s]."""
 
 
-class Goal:
+class Goal(Generic[Result]):
     """A goal that was accepted; made by `Client`."""
 
     def __init__(
-        self, name: str, sent: SentGoal, deadline: float, alive: Callable[[], str | None]
+        self, name: str, sent: SentGoal[Result], deadline: float, alive: Callable[[], str | None]
     ) -> None:
         self._name = name
         self._sent = sent
         self._deadline = deadline
         self._alive = alive
 
-    def result(self) -> Any:
+    def result(self) -> Result:
         """Waits for the end; `error_code` of the result says how it went.
 
         Raises:
@@ -103,7 +110,7 @@ class Goal:
                 late,
             ) from error
 
-    def cancel(self) -> Any:
+    def cancel(self) -> Result:
         """Cancels the goal and returns its result; what moved has then stopped.
 
         Raises:
@@ -112,7 +119,7 @@ class Goal:
         self._sent.cancel()
         return self._waited(CANCEL_TIMEOUT_S, ErrorCode.SERVER_LOST, lambda: bool(self._sent.lost))
 
-    def _waited(self, timeout_s: float, code: ErrorCode, given_up: Callable[[], bool]) -> Any:
+    def _waited(self, timeout_s: float, code: ErrorCode, given_up: Callable[[], bool]) -> Result:
         """Waits for the result, for which a failure without a reason must not read as success."""
         answer = wait_for(self._sent.future, timeout_s, self._what, code, given_up=given_up)
         succeeded = answer.status == GoalStatus.STATUS_SUCCEEDED
@@ -165,8 +172,8 @@ class Client(Closing):
         self.heartbeats = HeartbeatMonitor(self.node)
         self._heartbeat = HeartbeatPublisher(self.node, then=self.heartbeats.look)
         self._lock = threading.Lock()
-        self._senders: dict[str, GoalSender] = {}
-        self._validator: Any = None
+        self._senders: dict[str, GoalSender[Any, Any, Any]] = {}
+        self._validator: ServiceClient[ValidatePlan.Request, ValidatePlan.Response] | None = None
         self._thread = threading.Thread(target=self._spin, name='safegen_client', daemon=True)
         self._thread.start()
 
@@ -194,7 +201,7 @@ class Client(Closing):
         problem: str,
         domain: str = '',
         options: Options | None = None,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[RunTask.Feedback], None] = lambda feedback: None,
         format: str = '',
     ) -> RunTask.Result:
         """Plans, proves and executes a task, and waits for the end as `Goal.result` does.
@@ -218,9 +225,9 @@ class Client(Closing):
         problem: str,
         domain: str = '',
         options: Options | None = None,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[RunTask.Feedback], None] = lambda feedback: None,
         format: str = '',
-    ) -> Goal:
+    ) -> Goal[RunTask.Result]:
         """As `run`, but returns as soon as the goal is accepted."""
         task = msg.Task(domain=domain, problem=problem, format=format)
         goal = _planning_goal(RunTask.Goal(), task, options or Options())
@@ -231,7 +238,7 @@ class Client(Closing):
         problem: str,
         domain: str = '',
         options: Options | None = None,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[PlanTask.Feedback], None] = lambda feedback: None,
         format: str = '',
     ) -> PlanTask.Result:
         """Plans and proves a task without executing it; as `run` otherwise."""
@@ -242,9 +249,9 @@ class Client(Closing):
         problem: str,
         domain: str = '',
         options: Options | None = None,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[PlanTask.Feedback], None] = lambda feedback: None,
         format: str = '',
-    ) -> Goal:
+    ) -> Goal[PlanTask.Result]:
         """As `plan`, but returns as soon as the goal is accepted."""
         task = msg.Task(domain=domain, problem=problem, format=format)
         goal = _planning_goal(PlanTask.Goal(), task, options or Options())
@@ -256,7 +263,7 @@ class Client(Closing):
         plan: Plan,
         domain: str = '',
         time_budget_s: float = 120.0,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[ExecutePlan.Feedback], None] = lambda feedback: None,
         format: str = '',
         from_current: bool = False,
     ) -> ExecutePlan.Result:
@@ -271,10 +278,10 @@ class Client(Closing):
         plan: Plan,
         domain: str = '',
         time_budget_s: float = 120.0,
-        on_feedback: Callable[[Any], None] = lambda feedback: None,
+        on_feedback: Callable[[ExecutePlan.Feedback], None] = lambda feedback: None,
         format: str = '',
         from_current: bool = False,
-    ) -> Goal:
+    ) -> Goal[ExecutePlan.Result]:
         """As `execute`, but returns as soon as the goal is accepted."""
         check_budget(time_budget_s)
         goal = ExecutePlan.Goal(
@@ -307,7 +314,9 @@ class Client(Closing):
         lost = ErrorCode.SERVER_LOST
         return answer_of(client, request, CONNECT_TIMEOUT_S, 'the validator', lost)
 
-    def _send(self, name: str, kind: Any, goal: Any, on_feedback: Callable[[Any], None]) -> Goal:
+    def _send(
+        self, name: str, kind: type[Action], goal: Any, on_feedback: Callable[[Any], None]
+    ) -> Goal[Any]:
         server = 'executor' if name == 'execute_plan' else 'planner'
         with self._lock:
             if name not in self._senders:
@@ -346,7 +355,7 @@ class Client(Closing):
         rclpy.try_shutdown(context=self._context)
 
 
-def _planning_goal(goal: Any, task: msg.Task, options: Options) -> Any:
+def _planning_goal(goal: _PlanningGoal, task: msg.Task, options: Options) -> _PlanningGoal:
     for each in fields(options):
         name, value = each.name.removesuffix('_s'), getattr(options, each.name)
         if name != each.name:

@@ -92,7 +92,7 @@ increase total-cost minimize is-violated 0 1 -1 2.5 1e9 99999999999999999999999 
 """
 WORDS = _VOCABULARY.split()
 
-BYTES = [*map(chr, range(128)), *'\x85\u2028\u202e\u2713\u212a\ud800\ufeff']
+BYTES: list[str] = [*map(chr, range(128)), *'\x85\u2028\u202e\u2713\u212a\ud800\ufeff']
 
 _TOKENS = re.compile(r'[()]|[^\s()]+|\s+')
 

@@ -14,6 +14,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from safegen_msgs.action import RunTask
 from safegen_ros.bringup.events import SupervisorEvent
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
@@ -224,7 +225,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
     return EXIT_OK if session.record.ok else EXIT_FAILED
 
 
-def result_of(goal: Goal | PlanExecution) -> tuple[Any, bool]:
+def result_of(goal: Goal[RunTask.Result] | PlanExecution) -> tuple[RunTask.Result, bool]:
     """The result of a goal, and whether Ctrl-C has cancelled it.
 
     Raises:

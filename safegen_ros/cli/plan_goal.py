@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from rich.markup import escape
 
+from safegen_msgs.action import PlanTask
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
@@ -64,7 +65,7 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
     console = Console(stderr=True)
     with RunDisplay(console) as display, Client(place) as client:
 
-        def start() -> Goal:
+        def start() -> Goal[PlanTask.Result]:
             return client.start_plan(
                 text, domain_text, options, lambda told: display.planning(told.progress), format
             )

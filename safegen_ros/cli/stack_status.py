@@ -167,7 +167,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         supervisor=running.status if running else '',
         log=running.log if running else '',
         nodes=tuple(NodeStatus(s.full_name, states[s.name], pids.get(s.full_name)) for s in specs),
-        stop=told and StopStatus(told.stopped, told.reason, _time(told.stamp), told.count),
+        stop=StopStatus(told.stopped, told.reason, _time(told.stamp), told.count) if told else None,
         goals=goals.running(),
         untold=untold,
         duplicates=tuple(

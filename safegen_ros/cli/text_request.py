@@ -19,6 +19,7 @@ from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
 from safegen_ros.tasks.pddl3.task import load_task
 
 if TYPE_CHECKING:
+    from safegen_msgs.action import PlanTask
     from safegen_ros.cli.display import RunDisplay
     from safegen_ros.client import Client, Goal, Options
     from safegen_ros.goals.request import GoalRequest
@@ -134,7 +135,7 @@ def understood(
     domain = read_request(*given).domain_text
     asked = replace(spoken.options(options), translate_only=True)
 
-    def start() -> Goal:
+    def start() -> Goal[PlanTask.Result]:
         return client.start_plan(
             spoken.text, spoken.domain, asked, lambda told: display.planning(told.progress), WORDS
         )

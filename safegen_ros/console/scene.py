@@ -290,7 +290,7 @@ def _capsule(start: Sequence[float], end: Sequence[float], radius: float) -> tri
     along = np.subtract(end, start)
     length = float(np.linalg.norm(along))
     mesh = trimesh.creation.capsule(height=length, radius=radius, count=(8, 16))
-    frame = trimesh.geometry.align_vectors((0.0, 0.0, 1.0), along)
+    frame = trimesh.geometry.align_vectors((0.0, 0.0, 1.0), along)  # type: ignore[no-untyped-call]
     frame[:3, 3] = start
     mesh.apply_transform(frame)
     return mesh

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from safegen_msgs.action import PlanTask
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.console import state
 from safegen_ros.console.choices import Chosen
@@ -128,7 +129,7 @@ class Sender(Closing):
         read_request(words, world.domain_text, '', start)  # here its errors have their places
         asked = replace(options, start=start, translate_only=True)
 
-        def send() -> Goal:
+        def send() -> Goal[PlanTask.Result]:
             goal = self._client.start_plan(words, world.domain_text, asked, format=WORDS)
             self._announce(state.PLAN, goal.id)
             return goal

@@ -56,8 +56,8 @@ def _show_at_once() -> None:
     from viser.infra import _infra
 
     seconds = itertools.count()
-    clock = {**vars(_infra.time), 'perf_counter': lambda: float(next(seconds))}
-    _infra.time = SimpleNamespace(**clock)  # type: ignore[assignment]
+    clock = {**vars(vars(_infra)['time']), 'perf_counter': lambda: float(next(seconds))}
+    vars(_infra)['time'] = SimpleNamespace(**clock)
 
 
 class Wakened(asyncio.Event):

@@ -114,7 +114,7 @@ def ray_workers(address: str) -> Iterator[Workers]:
     # A task that dies with its machine is done again elsewhere.
     task = ray.remote(max_retries=3)(_call)
     try:
-        count = max(int(ray.cluster_resources().get('CPU', 1)), 1)
+        count = max(int(ray.cluster_resources().get('CPU', 1)), 1)  # type: ignore[no-untyped-call]
         yield Workers(count, lambda function, *given: task.remote(function, *given).future())
     except ray.exceptions.RayError as error:
         cause = getattr(error, 'cause', None)

@@ -15,6 +15,7 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 
+from safegen_msgs.action import PlanTask
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
@@ -303,7 +304,9 @@ class RunRecorder(Closing):
                 self._changed.wait(0.05)
 
 
-def planned(client: Client, start: Callable[[], Goal], show: Show) -> tuple[Any, tuple[Any, ...]]:
+def planned(
+    client: Client, start: Callable[[], Goal[PlanTask.Result]], show: Show
+) -> tuple[PlanTask.Result, tuple[Any, ...]]:
     """The result of a goal that is only planned, and its events.
 
     Args:

@@ -110,7 +110,9 @@ class GoalRequest:
         path = problem if task.problem is None else find_problem(problem)
         return cls(path, task, text, options)
 
-    def start(self, client: Client, feedback: Callable[[Any], None]) -> Goal | PlanExecution:
+    def start(
+        self, client: Client, feedback: Callable[[RunTask.Feedback], None]
+    ) -> Goal[RunTask.Result] | PlanExecution:
         """Sends the goal; returns when it is accepted."""
         text, format = self.task.problem_text, self.task.format
         if self.plan is None:
@@ -130,7 +132,7 @@ def check_goal_options(options: Options) -> None:
 class PlanExecution:
     """A goal of `execute_plan` that answers as one of `run_task` does, without the planning."""
 
-    def __init__(self, goal: Goal, plan: Plan) -> None:
+    def __init__(self, goal: Goal[ExecutePlan.Result], plan: Plan) -> None:
         self._goal = goal
         self._plan = plan
 
@@ -165,12 +167,12 @@ def start_execution(
     plan: Plan,
     domain: str,
     time_budget_s: float,
-    on_feedback: Callable[[Any], None],
+    on_feedback: Callable[[RunTask.Feedback], None],
     format: str,
 ) -> PlanExecution:
     """Sends a plan to the executor; the arguments are those of `Client.start_execute`."""
 
-    def feedback(message: Any) -> None:
+    def feedback(message: ExecutePlan.Feedback) -> None:
         on_feedback(RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message.progress))
 
     goal = client.start_execute(problem, plan, domain, time_budget_s, feedback, format)

@@ -21,7 +21,7 @@ from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.goal_context import GoalContext
+from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.record.approval import ApprovalRecord, looked_at
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of
@@ -88,7 +88,7 @@ class ApprovalGate:
         )
         self._publish()
 
-    def approve(self, goal: GoalContext, task: msg.Task, plan: msg.Plan) -> None:
+    def approve(self, goal: RunContext, task: msg.Task, plan: msg.Plan) -> None:
         """Waits for an operator to approve a plan, where the goal or the site asks for that.
 
         A request in plain words whose reading nobody accepted asks for it, too: the first approval
@@ -119,7 +119,7 @@ class ApprovalGate:
         with goal.explained_loss():
             result.approved_by = self._wait(goal, pending, timeout_s)
 
-    def _wait(self, goal: GoalContext, plan: msg.PendingPlan, timeout_s: float) -> str:
+    def _wait(self, goal: RunContext, plan: msg.PendingPlan, timeout_s: float) -> str:
         """Who has approved; digest and end of the plan are filled in."""
         plan.site, plan.nonce = self._node.site.digest, self._node.commands.authority.nonce()
         plan.digest = pending_digest(plan)

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.parameter import Parameter as ROSParameter
+from rclpy.type_support import Msg
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -23,6 +25,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.record.events import Event
 from safegen_ros.ros import diagnostics
+from safegen_ros.ros.actions import ActionResult
 from safegen_ros.ros.diagnostics import Diagnostics, Health
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.liveness import HeartbeatPublisher
@@ -34,12 +37,14 @@ from safegen_ros.tasks.site import Site, load_site, require_unchanged
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
 
-_Response = TypeVar('_Response')
+Goal = TypeVar('Goal', bound=Msg)
+Result = TypeVar('Result', bound=ActionResult)
+Response = TypeVar('Response', bound=ActionResult)
 
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
 
 
-class ServedGoal:
+class ServedGoal(Generic[Goal, Result]):
     """A goal that a node works on.
 
     Args:
@@ -53,7 +58,9 @@ class ServedGoal:
         request: what was asked for.
     """
 
-    def __init__(self, node: SafegenNode, handle: Any, result: Any) -> None:
+    def __init__(
+        self, node: SafegenNode, handle: ServerGoalHandle[Goal, Result, Any], result: Result
+    ) -> None:
         self.handle, self.id, self.request, self.result = (
             handle, handle.goal_id, handle.request, result,
         )  # fmt: skip
@@ -63,7 +70,7 @@ class ServedGoal:
     @property
     def plan(self) -> msg.Plan:
         """The plan that the goal is about, for the journal."""
-        return self.result.plan
+        raise NotImplementedError
 
     def explain(self, error: SafegenError) -> SafegenError:
         """The error that the client is told for the one that ended the goal."""
@@ -72,6 +79,11 @@ class ServedGoal:
     def note(self, *events: Event) -> None:
         """Writes down what happens, before anybody is told."""
         self._node.journal.note(self.handle, *events)
+
+    def publish(self, feedback: Msg) -> None:
+        """Tells the client how far the goal is."""
+        handle: Any = self.handle  # rclpy declares the message around the feedback instead
+        handle.publish_feedback(feedback)
 
 
 class SafegenNode(ManagedNode):
@@ -109,8 +121,8 @@ class SafegenNode(ManagedNode):
         self,
         kind: Any,
         name: str,
-        execute: Callable[[Any], Any],
-        cancel: Callable[[Any], CancelResponse] | None = None,
+        execute: Callable[[ServerGoalHandle[Goal, Result, Any]], Result],
+        cancel: Callable[[ServerGoalHandle[Goal, Result, Any]], CancelResponse] | None = None,
     ) -> GoalServer:
         """Offers an action; a goal that must not run is accepted and ends at once with the reason.
 
@@ -121,7 +133,7 @@ class SafegenNode(ManagedNode):
             cancel: asked before a goal is cancelled; every one may be by default.
         """
 
-        def accepted(goal_handle: Any) -> None:
+        def accepted(goal_handle: ServerGoalHandle[Goal, Result, Any]) -> None:
             try:
                 self.admit(goal_handle.request)
             except SafegenError as error:
@@ -243,10 +255,10 @@ class SafegenNode(ManagedNode):
 
     def serve_goal(
         self,
-        goal: ServedGoal,
+        goal: ServedGoal[Goal, Result],
         begin: Callable[[], None],
         work: Callable[[], None],
-    ) -> Any:
+    ) -> Result:
         """Does the work of an accepted goal, and brings the goal to its one end.
 
         Args:
@@ -272,7 +284,9 @@ class SafegenNode(ManagedNode):
             code, message = self._written(goal, code, message)
             return self._end(goal.handle, goal.result, code, message)
 
-    def _written(self, goal: ServedGoal, code: ErrorCode, message: str) -> tuple[ErrorCode, str]:
+    def _written(
+        self, goal: ServedGoal[Goal, Result], code: ErrorCode, message: str
+    ) -> tuple[ErrorCode, str]:
         """Writes the end of a goal; a goal without its end in the journal has failed."""
         try:
             self.journal.end(goal.handle, goal.result, goal.plan, code, message)
@@ -289,14 +303,13 @@ class SafegenNode(ManagedNode):
         self.journal.owe(goal.handle, failed, message)
         return failed, message
 
-    def answered(self, response: _Response, work: Callable[[], None]) -> _Response:
+    def answered(self, response: Response, work: Callable[[], None]) -> Response:
         """The response of a service, which `work` fills in or refuses by a `SafegenError`.
 
         Every error must get into it: an empty response has the error code 0, and reads as success.
         """
-        filled: Any = response
-        code, filled.error_msg = self._done(work)
-        filled.error_code = int(code)
+        code, response.error_msg = self._done(work)
+        response.error_code = int(code)
         return response
 
     def _done(
@@ -318,7 +331,13 @@ class SafegenNode(ManagedNode):
         """Every goal can be cancelled in every phase."""
         return CancelResponse.ACCEPT
 
-    def _end(self, goal_handle: Any, result: Any, code: ErrorCode, message: str) -> Any:
+    def _end(
+        self,
+        goal_handle: ServerGoalHandle[Goal, Result, Any],
+        result: Result,
+        code: ErrorCode,
+        message: str,
+    ) -> Result:
         """Brings a goal to its one terminal state, and fills in its errors."""
         result.error_code, result.error_msg = int(code), message
         if code is ErrorCode.NONE:

@@ -138,7 +138,7 @@ class CellView(Closing):
         self._ticker: Ticker | None = None
         self._clock: SimulationClock | None = None
         self._running_clock: SimulationClock | None = None
-        self._description: Publisher | None = None
+        self._description: Publisher[String] | None = None
         self._publisher = node.create_publisher(MarkerArray, '~/scene', qos.LATCHED)
         self._markers = SceneMarkers(None)
         self._moving = threading.Event()

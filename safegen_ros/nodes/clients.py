@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.client import Client
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
@@ -20,11 +20,11 @@ from safegen_msgs.srv import GetWorld, ValidatePlan
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.goal_context import GoalContext
+from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.nodes.site_rules import require_same_site
 from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.ros import conversions, diagnostics, qos
-from safegen_ros.ros.actions import GoalSender, SentGoal
+from safegen_ros.ros.actions import Ended, GoalSender, SentGoal
 from safegen_ros.ros.calls import answer_of, wait_for
 from safegen_ros.ros.commands import sign_goal
 from safegen_ros.ros.diagnostics import Health
@@ -57,7 +57,7 @@ class RemoteValidator:
 
     def __init__(self, node: SafegenNode) -> None:
         self._node = node
-        self._client: Any = node.create_client(
+        self._client: Client[ValidatePlan.Request, ValidatePlan.Response] = node.create_client(
             ValidatePlan, 'validate_plan', qos_profile=qos.REQUESTS, callback_group=node.group
         )
         self.timeout_s = 10.0
@@ -93,7 +93,7 @@ class RemoteValidator:
                 ErrorCode.VALIDATOR_UNAVAILABLE,
                 cancelled,
             )
-            if answer is None or answer.error_code != int(ErrorCode.NONE):
+            if answer.error_code != int(ErrorCode.NONE):
                 raise _no_verdict(answer)
             require_same_site(answer.site, self._node.site)
             self.second_opinion = answer.second_opinion
@@ -102,14 +102,13 @@ class RemoteValidator:
         return ask
 
 
-def _no_verdict(answer: Any) -> SafegenError:
-    """What an answer of the validator without a verdict means, or that none came."""
-    reason = answer.error_msg if answer else 'no answer'
+def _no_verdict(answer: ValidatePlan.Response) -> SafegenError:
+    """What an answer of the validator without a verdict means."""
     # Its other codes say that the validator is at fault, whatever they are.
-    of_task = answer is not None and answer.error_code in _OF_TASK
+    of_task = answer.error_code in _OF_TASK
     code = ErrorCode(answer.error_code) if of_task else ErrorCode.VALIDATOR_UNAVAILABLE
     said = 'gives no verdict' if of_task else 'failed'
-    return SafegenError(f'the validator {said}: {reason}', code)
+    return SafegenError(f'the validator {said}: {answer.error_msg}', code)
 
 
 class NotAsProved(SafegenError):
@@ -133,6 +132,7 @@ class RemoteExecutor:
     def __init__(self, node: SafegenNode) -> None:
         # Of its own, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
+        self._sender: GoalSender[ExecutePlan.Goal, ExecutePlan.Result, ExecutePlan.Feedback]
         self._sender = GoalSender(
             node,
             node.heartbeat,
@@ -175,7 +175,7 @@ class RemoteExecutor:
 
     def execute(
         self,
-        goal: GoalContext,
+        goal: RunContext,
         task: msg.Task,
         result: RunTask.Result,
         approval: msg.Approval,
@@ -185,7 +185,7 @@ class RemoteExecutor:
         resume: bool = False,
         step_by_step: bool = False,
         look: str = '',
-    ) -> Any:
+    ) -> ExecutePlan.Result:
         """Has `result.plan` executed and fills in the execution part of the result.
 
         The arm is stopped where the goal is cancelled, and where its client is lost: the heartbeat
@@ -252,12 +252,12 @@ class RemoteExecutor:
 
     def _answer(
         self,
-        goal: GoalContext,
+        goal: RunContext,
         request: ExecutePlan.Goal,
         execution: UUID,
         result: RunTask.Result,
         notify: Callable[[msg.ExecutionProgress], None],
-    ) -> Any:
+    ) -> Ended[ExecutePlan.Result]:
         """The executor's answer to a goal; see `execute`. A cancelled one is awaited, too."""
         observed, cancelled = 0, goal.deadline.cancelled
 
@@ -304,7 +304,9 @@ class RemoteExecutor:
                     _UNAVAILABLE,
                 ) from error
 
-    def _waited(self, sent: SentGoal, timeout_s: float, given_up: Callable[[], bool]) -> Any:
+    def _waited(
+        self, sent: SentGoal[ExecutePlan.Result], timeout_s: float, given_up: Callable[[], bool]
+    ) -> Ended[ExecutePlan.Result]:
         return wait_for(sent.future, timeout_s, 'the executor', _UNAVAILABLE, given_up=given_up)
 
 
@@ -320,7 +322,7 @@ class CurrentWorld:
     """
 
     def __init__(self, node: SafegenNode) -> None:
-        self._client: Any = node.create_client(
+        self._client: Client[GetWorld.Request, GetWorld.Response] = node.create_client(
             GetWorld, 'get_world', qos_profile=qos.REQUESTS, callback_group=node.group
         )
 

@@ -31,9 +31,10 @@ import sys
 import time
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from rclpy.action import CancelResponse
+from rclpy.action.server import ServerGoalHandle
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Plan, Task, WorldState
@@ -77,7 +78,10 @@ class _Left:
     cell: MultiRobotCell
 
 
-class _Goal(ServedGoal):
+_Handle: TypeAlias = ServerGoalHandle[ExecutePlan.Goal, ExecutePlan.Result, Any]
+
+
+class _Goal(ServedGoal[ExecutePlan.Goal, ExecutePlan.Result]):
     """A goal of `execute_plan`.
 
     Args:
@@ -88,7 +92,7 @@ class _Goal(ServedGoal):
     """
 
     def __init__(
-        self, node: ExecutorNode, handle: Any, stop: StopServer, cancels: Set[bytes]
+        self, node: ExecutorNode, handle: _Handle, stop: StopServer, cancels: Set[bytes]
     ) -> None:
         super().__init__(node, handle, ExecutePlan.Result())
         self._stop, self._stops, self._cancels = stop, stop.state.count, cancels
@@ -264,13 +268,13 @@ class ExecutorNode(SafegenNode):
             )
         super().admit(goal)
 
-    def _cancel(self, handle: Any) -> CancelResponse:
+    def _cancel(self, handle: _Handle) -> CancelResponse:
         # The goal's own state turns to canceling only after this callback.
         self._cancelled.add(bytes(handle.goal_id.uuid))
         self.halt()
         return self.accept_cancel(handle)
 
-    def _execute(self, handle: Any) -> ExecutePlan.Result:
+    def _execute(self, handle: _Handle) -> ExecutePlan.Result:
         goal = _Goal(self, handle, self._stop, self._cancelled)
 
         def begin() -> None:
@@ -344,7 +348,7 @@ class ExecutorNode(SafegenNode):
                 self._stop.look()
             self._view.progress(progress)
             self._progress.publish(message)
-            served.handle.publish_feedback(ExecutePlan.Feedback(progress=message))
+            served.publish(ExecutePlan.Feedback(progress=message))
 
         job = job_of(
             task,

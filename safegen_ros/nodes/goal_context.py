@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
+from rclpy.action.server import ServerGoalHandle
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
@@ -23,8 +24,11 @@ from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.stages import GoalStage
 from safegen_ros.sync import Closing
 
+Goal = TypeVar('Goal', bound=PlanTask.Goal | RunTask.Goal)
+Result = TypeVar('Result', bound=PlanTask.Result | RunTask.Result)
 
-class GoalContext(ServedGoal, Closing):
+
+class GoalContext(ServedGoal[Goal, Result], Closing):
     """One goal of `plan_task` or `run_task`, with a watch of its client until it is closed.
 
     Args:
@@ -39,7 +43,13 @@ class GoalContext(ServedGoal, Closing):
         watched: the same time, cancelled too where the client is lost.
     """
 
-    def __init__(self, node: SafegenNode, handle: Any, result: Any, stop: StopListener) -> None:
+    def __init__(
+        self,
+        node: SafegenNode,
+        handle: ServerGoalHandle[Goal, Result, Any],
+        result: Result,
+        stop: StopListener,
+    ) -> None:
         super().__init__(node, handle, result)
         self.runs = isinstance(self.request, RunTask.Goal)
         self._stop, self._stops = stop, stop.stops
@@ -69,6 +79,11 @@ class GoalContext(ServedGoal, Closing):
         self.watched = self.deadline.with_cancelled(lambda: self._cancelled() or bool(self.lost))
 
     @property
+    def plan(self) -> msg.Plan:
+        """The plan that was found."""
+        return self.result.plan
+
+    @property
     def lost(self) -> str:
         """Why the client is lost, or cannot be told from a lost one; empty where it is not.
 
@@ -79,12 +94,12 @@ class GoalContext(ServedGoal, Closing):
     @property
     def in_words(self) -> bool:
         """Whether the task is a request in plain words."""
-        return bool(self.request.task.format == msg.Task.WORDS)
+        return self.request.task.format == msg.Task.WORDS
 
     @property
     def replans(self) -> int:
         """How often the task was planned for anew."""
-        return len(self.result.replans) if self.runs else 0
+        return len(self.result.replans) if isinstance(self.result, RunTask.Result) else 0
 
     def _cancelled(self) -> bool:
         return self.handle.is_cancel_requested or self._stopped or self._node.inactive.is_set()
@@ -119,7 +134,7 @@ class GoalContext(ServedGoal, Closing):
         if self.runs:
             self.tell(GoalStage.PLANNING, planning=progress)
         else:
-            self.handle.publish_feedback(PlanTask.Feedback(progress=progress))
+            self.publish(PlanTask.Feedback(progress=progress))
 
     def execution(self, progress: msg.ExecutionProgress) -> None:
         """Tells the client of the progress of the execution."""
@@ -127,7 +142,7 @@ class GoalContext(ServedGoal, Closing):
 
     def tell(self, stage: GoalStage, **part: Any) -> None:
         """Tells the client of `run_task` how far the goal is."""
-        self.handle.publish_feedback(RunTask.Feedback(stage=stage, **part))
+        self.publish(RunTask.Feedback(stage=stage, **part))
 
     def judged(self, attempt: Attempt, second_opinion: bool, base: int = 0) -> msg.Attempt:
         """Takes an attempt into the result and the journal; returns it as a message.
@@ -151,3 +166,7 @@ class GoalContext(ServedGoal, Closing):
         self.result.planning_time = conversions.sum_of(
             self.result.planning_time, conversions.duration_to_msg(seconds)
         )
+
+
+PlanContext: TypeAlias = GoalContext[PlanTask.Goal, PlanTask.Result]
+RunContext: TypeAlias = GoalContext[RunTask.Goal, RunTask.Result]

@@ -23,6 +23,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.action.server import ServerGoalHandle
+
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -31,7 +33,7 @@ from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.goal_context import GoalContext
+from safegen_ros.nodes.goal_context import Goal, GoalContext, PlanContext, Result, RunContext
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.rehearsal import RemoteRehearsal
 from safegen_ros.nodes.running import run_node
@@ -127,8 +129,10 @@ class PlannerNode(SafegenNode):
         """A goal that moves nothing finds room beside those that are only executed."""
         self.goals.enter(beside_aside=isinstance(goal, PlanTask.Goal))
 
-    def _plan_task(self, handle: Any) -> PlanTask.Result:
-        def work(goal: GoalContext) -> None:
+    def _plan_task(
+        self, handle: ServerGoalHandle[PlanTask.Goal, PlanTask.Result, Any]
+    ) -> PlanTask.Result:
+        def work(goal: PlanContext) -> None:
             if goal.request.translate_only and not goal.in_words:
                 raise SafegenError(
                     'translate_only is for tasks in words: leave it out, or send format words',
@@ -138,8 +142,10 @@ class PlannerNode(SafegenNode):
 
         return self._serve_goal(handle, 'plan_task', PlanTask.Result(), work)
 
-    def _run_task(self, handle: Any) -> RunTask.Result:
-        def work(goal: GoalContext) -> None:
+    def _run_task(
+        self, handle: ServerGoalHandle[RunTask.Goal, RunTask.Result, Any]
+    ) -> RunTask.Result:
+        def work(goal: RunContext) -> None:
             # What moves nothing may be planned while the stack is stopped.
             if reason := self._stop.reason:
                 raise SafegenError(f'the stack is stopped: {reason}', ErrorCode.PLANNING_STOPPED)
@@ -160,8 +166,12 @@ class PlannerNode(SafegenNode):
         return self._serve_goal(handle, 'run_task', RunTask.Result(), work)
 
     def _serve_goal(
-        self, handle: Any, action: str, result: Any, work: Callable[[GoalContext], None]
-    ) -> Any:
+        self,
+        handle: ServerGoalHandle[Goal, Result, Any],
+        action: str,
+        result: Result,
+        work: Callable[[GoalContext[Goal, Result]], None],
+    ) -> Result:
         """Does the work of a goal; the time that it waits for its turn is its own."""
 
         def begin() -> None:
@@ -177,7 +187,7 @@ class PlannerNode(SafegenNode):
 
             return self.serve_goal(goal, begin, timed)
 
-    def _planning(self, goal: GoalContext) -> PlanningContext:
+    def _planning(self, goal: GoalContext[Any, Any]) -> PlanningContext:
         """What worlds plan with; raises `SafegenError` where no model is open."""
         if self._backend is None or self._style is None or self._models is None:
             raise SafegenError(f'the planner is {self.state}: configure it')
@@ -191,7 +201,7 @@ class PlannerNode(SafegenNode):
             self._models,
         )
 
-    def _run(self, goal: GoalContext, task: msg.Task) -> None:
+    def _run(self, goal: RunContext, task: msg.Task) -> None:
         """Plans, has the plan approved and executed; plans anew where the world differs."""
         task, resume = self._plan(goal, task), False
         self._approvals.approve(goal, task, goal.result.plan)
@@ -209,7 +219,7 @@ class PlannerNode(SafegenNode):
                     self._replan(goal, error)
                     self._approvals.approve(goal, task, goal.result.plan)
 
-    def _replan(self, goal: GoalContext, error: NotAsProved) -> None:
+    def _replan(self, goal: RunContext, error: NotAsProved) -> None:
         replan = msg.Replan(
             number=goal.replans + 1,
             reason=error.message,
@@ -228,7 +238,7 @@ class PlannerNode(SafegenNode):
                 f'{failed.message} (it was planned for anew, as {error.message})', failed.code
             ) from failed
 
-    def _plan(self, goal: GoalContext, task: msg.Task) -> msg.Task:
+    def _plan(self, goal: GoalContext[Any, Any], task: msg.Task) -> msg.Task:
         """Fills in the planning part of the result; raises when there is no proved plan.
 
         Returns:
@@ -252,7 +262,7 @@ class PlannerNode(SafegenNode):
                 self._plan_in_turn(goal, task)
         return task
 
-    def _plan_in_turn(self, goal: GoalContext, sent: msg.Task) -> None:
+    def _plan_in_turn(self, goal: GoalContext[Any, Any], sent: msg.Task) -> None:
         task = conversions.task_from_msg(sent)
         levels = task.levels(self._planning(goal))
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
@@ -293,13 +303,13 @@ class PlannerNode(SafegenNode):
         goal.result.plan = conversions.steps_to_msg(proved.steps, proved.source)
         self._plans.publish(goal.result.plan)
 
-    def _judged(self, goal: GoalContext, attempt: Attempt, base: int = 0) -> msg.Attempt:
+    def _judged(self, goal: GoalContext[Any, Any], attempt: Attempt, base: int = 0) -> msg.Attempt:
         """Takes an attempt with its verdict, and publishes it."""
         message = goal.judged(attempt, self._validator.second_opinion, base)
         self._attempts.publish(message)
         return message
 
-    def _run_step_by_step(self, goal: GoalContext, sent: msg.Task) -> None:
+    def _run_step_by_step(self, goal: RunContext, sent: msg.Task) -> None:
         """Works on a goal one proved step after the other."""
         task = conversions.task_from_msg(sent)
         link = StepLink(goal, sent, self._executor_client, self._approvals)

@@ -59,7 +59,7 @@ class Samples(Closing):
     ) -> None:
         self._node, self._view, self._unseen = node, view, unseen
         self._world = node.create_publisher(WorldState, 'world_state', qos.SAMPLES)
-        self._joints: Publisher | None = None
+        self._joints: Publisher[JointState] | None = None
         self._last = WorldState()
         self._shown: Sample | None = None
         self._ticker: Ticker | None = None

@@ -9,14 +9,13 @@ said is left of the task, so that no constraint is lost between two steps.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from safegen_msgs import msg
-from safegen_msgs.action import RunTask
+from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_ros.errors import SafegenError
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.clients import RemoteExecutor
-from safegen_ros.nodes.goal_context import GoalContext
+from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import StepEvent
 from safegen_ros.robot.cell.execution import ConcurrentStep
@@ -38,7 +37,7 @@ class StepLink:
     """
 
     def __init__(
-        self, goal: GoalContext, task: msg.Task, executor: RemoteExecutor, gate: ApprovalGate
+        self, goal: RunContext, task: msg.Task, executor: RemoteExecutor, gate: ApprovalGate
     ) -> None:
         self._goal, self._result, self._left = goal, goal.result, task
         self._executor, self._gate = executor, gate
@@ -121,7 +120,7 @@ class StepLink:
         steps = [*self._result.plan.steps, plan.steps[0]]
         self._result.plan = msg.Plan(steps=steps, source=plan.source)
 
-    def _note(self, step: msg.Step, look: str, answer: Any) -> None:
+    def _note(self, step: msg.Step, look: str, answer: ExecutePlan.Result) -> None:
         world = self._result.final_state
         observation = msg.Observation(
             steps_done=self._result.steps_done,

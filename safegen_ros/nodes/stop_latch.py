@@ -13,12 +13,8 @@ from dataclasses import dataclass, replace
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore, Stored
-from safegen_ros.ros.liveness import (
-    ALIVE_S,
-    FINALIZED,
-    NodeInstance,
-    boottime,
-)
+from safegen_ros.ros.liveness import ALIVE_S, FINALIZED, NodeInstance
+from safegen_ros.sync import boottime
 
 NEVER_RELEASED = 'nothing was ever released here'
 ANOTHER_EXECUTOR = 'another executor runs in this ROS domain and namespace'

@@ -64,7 +64,7 @@ class Translator:
         if values['translator']:
             self._own.opened(values['translator'], _style_of)
 
-    def translate(self, goal: GoalContext, task: msg.Task) -> msg.Task:
+    def translate(self, goal: GoalContext[Any, Any], task: msg.Task) -> msg.Task:
         """The PDDL task that a task in words means; what was understood is in the goal's result.
 
         The journal and the client of the goal have each answer of the model by then.
@@ -82,7 +82,7 @@ class Translator:
         finally:
             goal.planned_for(time.monotonic() - began)
 
-    def _translated(self, goal: GoalContext, task: msg.Task) -> msg.Task:
+    def _translated(self, goal: GoalContext[Any, Any], task: msg.Task) -> msg.Task:
         # Only goals in words need this.
         from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
         from safegen_ros.tasks.planetarium.request import read_request

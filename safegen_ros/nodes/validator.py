@@ -35,7 +35,7 @@ class ValidatorNode(SafegenNode):
 
     def __init__(self) -> None:
         super().__init__('validator', VALIDATOR)
-        self._service: Service | None = None
+        self._service: Service[ValidatePlan.Request, ValidatePlan.Response] | None = None
         self._bound = BoundTasks(self.site, self.get_logger().info)
         self._monitor = MonitorServer(self, self._verdict, lambda: self._bound)
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)

@@ -7,10 +7,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from rclpy.action.client import ClientGoalHandle
+from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
-from rclpy.task import Future
+from rclpy.type_support import Action, GetResultServiceResponse
 from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -25,11 +27,25 @@ CONNECT_TIMEOUT_S = 10.0
 """How long a server may take to appear, and then to accept a goal [s]."""
 
 
+class ActionResult(Protocol):
+    """What every result says of the end of its goal."""
+
+    error_code: int
+    error_msg: str
+
+
+Goal = TypeVar('Goal')
+Result = TypeVar('Result', bound=ActionResult)
+Feedback = TypeVar('Feedback')
+Ended: TypeAlias = GetResultServiceResponse[Result]
+"""Status and result of a goal, as rclpy has them."""
+
+
 class NotThere(SafegenError):
     """No server of the action is there."""
 
 
-class SentGoal(Closing):
+class SentGoal(Closing, Generic[Result]):
     """A goal that was accepted; made by `GoalSender.send`.
 
     Attributes:
@@ -38,10 +54,15 @@ class SentGoal(Closing):
         future: done when the result is there.
     """
 
-    def __init__(self, sender: GoalSender, handle: Any, watch: ProcessWatch) -> None:
-        self.id: UUID = handle.goal_id
+    def __init__(
+        self,
+        sender: GoalSender[Any, Result, Any],
+        handle: ClientGoalHandle[Any, Result, Any],
+        watch: ProcessWatch,
+    ) -> None:
+        self.id = handle.goal_id
         self.handle = handle
-        self.future: Future[Any] = handle.get_result_async()
+        self.future = handle.get_result_async()
         self._sender, self._watch, self._abandoned = sender, watch, False
         self.future.add_done_callback(lambda _: self._ended())
 
@@ -71,7 +92,7 @@ class SentGoal(Closing):
             self.cancel()
 
 
-class GoalSender:
+class GoalSender(Generic[Goal, Result, Feedback]):
     """Sends goals of one action to the node that serves it; for any thread.
 
     The heartbeat of this process lists each goal from before it is sent until it has ended. A
@@ -93,11 +114,11 @@ class GoalSender:
         node: Node,
         heartbeat: HeartbeatPublisher,
         heartbeats: HeartbeatMonitor,
-        kind: Any,
+        kind: type[Action],
         name: str,
         server: str,
         timeout_s: float,
-        group: Any = None,
+        group: CallbackGroup | None = None,
     ) -> None:
         self.timeout_s = timeout_s
         self._heartbeat, self._heartbeats = heartbeat, heartbeats
@@ -108,8 +129,8 @@ class GoalSender:
         heartbeats.listen(self._take)
 
     def send(
-        self, goal: Any, on_feedback: Callable[[Any], None], goal_id: UUID | None = None
-    ) -> SentGoal:
+        self, goal: Goal, on_feedback: Callable[[Feedback], None], goal_id: UUID | None = None
+    ) -> SentGoal[Result]:
         """Sends a goal and waits until it is accepted.
 
         Raises:

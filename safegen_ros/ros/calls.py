@@ -7,25 +7,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
+from rclpy.client import Client
 from rclpy.task import Future
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.message_limits import check_sendable, cleaned
+
+Request = TypeVar('Request')
+Response = TypeVar('Response')
+Value = TypeVar('Value')
 
 POLL_S = 0.02
 """How often a wait looks at its other conditions; the future itself ends it at once [s]."""
 
 
 def answer_of(
-    client: Any,
-    request: Any,
+    client: Client[Request, Response],
+    request: Request,
     timeout_s: float,
     what: str,
     code: ErrorCode,
     given_up: Callable[[], bool] = lambda: False,
-) -> Any:
+) -> Response:
     """The answer to a request; call `wait_for_service` of the client before.
 
     Args:
@@ -48,13 +53,13 @@ def answer_of(
 
 
 def wait_for(
-    future: Future,
+    future: Future[Value],
     timeout_s: float,
     what: str,
     code: ErrorCode,
     *,
     given_up: Callable[[], bool] = lambda: False,
-) -> Any:
+) -> Value:
     """Waits for a future outside of the executor's own callbacks; a message is `cleaned`.
 
     Args:
@@ -76,4 +81,7 @@ def wait_for(
             raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)
         if given_up():
             raise SafegenError(f'waiting for {what} was given up', code)
-    return cleaned(future.result())
+    answer = future.result()
+    if answer is None:  # it was cancelled: by rclpy, whose executor or client has gone
+        raise SafegenError(f'{what} gave no answer', code)
+    return cleaned(answer)

@@ -122,7 +122,7 @@ def step_to_msg(step: ConcurrentStep) -> msg.Step:
 
 def step_from_msg(message: msg.Step) -> ConcurrentStep:
     """The actions of a step, in lower case."""
-    actions = (message, *message.beside) if message.action or message.beside else ()
+    actions = _actions(message) if message.action or message.beside else []
     return tuple(
         Step(each.action.lower(), tuple(a.lower() for a in each.arguments)) for each in actions
     )
@@ -130,9 +130,12 @@ def step_from_msg(message: msg.Step) -> ConcurrentStep:
 
 def step_text(message: msg.Step) -> str:
     """A step for a person and for records: '(stack b1 b2)', several actions one after the other."""
-    return ' '.join(
-        f'({" ".join((each.action, *each.arguments))})' for each in (message, *message.beside)
-    )
+    return ' '.join(f'({" ".join((each.action, *each.arguments))})' for each in _actions(message))
+
+
+def _actions(message: msg.Step) -> list[msg.Step | msg.GroundAction]:
+    """The first action of a step, which the step itself holds, and those beside it."""
+    return [message, *message.beside]
 
 
 def steps_from_msg(message: msg.Plan) -> Steps:

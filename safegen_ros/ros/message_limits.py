@@ -9,7 +9,7 @@ answer cannot be: a stop counts whatever its reason holds, so its texts are `cle
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
@@ -20,6 +20,8 @@ MAX_NAME = 4096
 
 MAX_ITEMS = 100_000
 """Most items of a list: steps, arguments or facts."""
+
+_Value = TypeVar('_Value')
 
 _TASK = dict.fromkeys(('domain', 'problem', 'constraints', 'start', 'request'), MAX_TEXT)
 # A plan text that is too long is a plan with a verdict, FORMAT_ERROR, which the parser finds.
@@ -64,13 +66,13 @@ def _check_sendable(value: Any, place: str) -> None:
             _check_sendable(item, f'{place}[{index}]')
 
 
-def cleaned(value: Any) -> Any:
+def cleaned(value: _Value) -> _Value:
     """The same message, changed in place: those characters stand as their numbers in it.
 
     What is no message, text or list stays as it is.
     """
     if isinstance(value, str):
-        return unhidden(value)
+        return unhidden(value)  # type: ignore[return-value]  # a text is no other type
     if isinstance(value, list):
         value[:] = map(cleaned, value)
     elif hasattr(value, 'get_fields_and_field_types'):

@@ -34,9 +34,9 @@ def _descriptor(p: Parameter) -> ParameterDescriptor:
     return descriptor
 
 
-def _overrides(node: Node) -> dict[str, RosParameter]:
+def _overrides(node: Node) -> dict[str, RosParameter[Any]]:
     """What files and arguments say about a node, by parameter; rclpy has no public name for it."""
-    given: dict[str, RosParameter] = node._parameter_overrides
+    given: dict[str, RosParameter[Any]] = node._parameter_overrides
     return given
 
 

@@ -111,7 +111,7 @@ def destroy_lifecycle(node: Any) -> None:
     node._state_machine.destroy_when_not_in_use()
 
 
-class GoalServer(ActionServer):
+class GoalServer(ActionServer[Any, Any, Any]):
     """`ActionServer` that begins the work of a goal at once, and latches its first status.
 
     rclpy makes the work a task of the executor, which gets to it after its next look at everything
@@ -136,7 +136,9 @@ class GoalServer(ActionServer):
             self._handle.publish_status()
 
     def notify_execute(
-        self, goal_handle: ServerGoalHandle, execute_callback: Callable[..., Any] | None
+        self,
+        goal_handle: ServerGoalHandle[Any, Any, Any],
+        execute_callback: Callable[..., Any] | None,
     ) -> None:
         """See `ActionServer`."""
         work = self._execute_goal(execute_callback or self._execute_callback, goal_handle)
@@ -172,7 +174,7 @@ class GoalServer(ActionServer):
             thread.join(max(end - time.monotonic(), 0.0))
 
 
-class GoalClient(ActionClient):
+class GoalClient(ActionClient[Any, Any, Any]):
     """`ActionClient` for a caller that sends goals from another thread than the executor's.
 
     `send_goal_async` makes a second future after it has given up its lock, and returns that one; a

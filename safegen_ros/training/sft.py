@@ -67,7 +67,7 @@ class MuonWithAdamW(Optimizer):
         """Lets schedulers, which set the rate of each group, reach the groups of the parts."""
         self.param_groups = [group for part in self._parts for group in part.param_groups]
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step of both."""
         loss = closure() if closure is not None else None

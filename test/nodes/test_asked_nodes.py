@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rclpy.task import Future
 from support.blocks_small import THREE_TEXT
 from support.single_nodes import SingleNodes
 
@@ -19,10 +20,11 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import clients as remote
 from safegen_ros.nodes.approval import MAX_WORDS, ApprovalGate
 from safegen_ros.nodes.clients import RemoteValidator
+from safegen_ros.ros.calls import wait_for
 
 
-def _validator(monkeypatch: pytest.MonkeyPatch, answer: Any) -> RemoteValidator:
-    """The planner's view of a validator that gives one answer; None is silence."""
+def _validator(monkeypatch: pytest.MonkeyPatch, answer: ValidatePlan.Response) -> RemoteValidator:
+    """The planner's view of a validator that gives one answer."""
     client = SimpleNamespace(wait_for_service=lambda timeout_sec: True)
     node: Any = SimpleNamespace(create_client=lambda *what, **how: client, group=None)
     monkeypatch.setattr(remote, 'answer_of', lambda *what: answer)
@@ -40,17 +42,24 @@ def _validator(monkeypatch: pytest.MonkeyPatch, answer: Any) -> RemoteValidator:
         (ErrorCode.UNKNOWN, ErrorCode.VALIDATOR_UNAVAILABLE),
         (ErrorCode.EXECUTION_STOPPED, ErrorCode.VALIDATOR_UNAVAILABLE),
         (999, ErrorCode.VALIDATOR_UNAVAILABLE),
-        (None, ErrorCode.VALIDATOR_UNAVAILABLE),
     ],
 )
 def test_the_code_of_the_validator_is_kept_where_it_says_what_is_wrong_with_the_task(
-    monkeypatch: pytest.MonkeyPatch, sent: int | None, told: ErrorCode
+    monkeypatch: pytest.MonkeyPatch, sent: int, told: ErrorCode
 ) -> None:
-    answer = None if sent is None else ValidatePlan.Response(error_code=int(sent), error_msg='why')
+    answer = ValidatePlan.Response(error_code=int(sent), error_msg='why')
     ask = _validator(monkeypatch, answer).verify(msg.Task(), lambda: False)
-    with pytest.raises(SafegenError, match='no answer' if sent is None else 'why') as caught:
+    with pytest.raises(SafegenError, match='why') as caught:
         ask('(a)')
     assert caught.value.code is told
+
+
+def test_a_future_that_was_cancelled_is_no_answer() -> None:
+    future = Future[ValidatePlan.Response]()
+    future.cancel()
+    with pytest.raises(SafegenError, match='the validator gave no answer') as caught:
+        wait_for(future, 1.0, 'the validator', ErrorCode.VALIDATOR_UNAVAILABLE)
+    assert caught.value.code is ErrorCode.VALIDATOR_UNAVAILABLE
 
 
 @pytest.mark.parametrize('field', ['digest', 'by', 'reason'])
