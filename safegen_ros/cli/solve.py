@@ -32,10 +32,12 @@ SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 
 
 def solve(
-    problem: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
-            help='problem with its constraints, in PDDL, JSON or English',
+            metavar='[DOMAIN] PROBLEM',
+            help='problem with its constraints, in PDDL, JSON or English; a PDDL domain may stand '
+            'beside it, in either order',
             autocompletion=complete_problem,
         ),
     ],
@@ -76,8 +78,12 @@ def solve(
     if chosen is None:
         raise typer.BadParameter(f'{route!r} is none of {" ".join(known)}')
 
+    if len(files) > 2 or (len(files) == 2 and domain is not None):
+        raise typer.BadParameter('give one problem and at most one domain')
+    problem, own = files[-1], files[0] if len(files) == 2 else domain
+
     def whole() -> int:
-        task = read_task(problem, domain, format=read_as, any_name=any_name)
+        task = read_task(problem, own, format=read_as, any_name=any_name)
         try:
             found = search(
                 task.problem,

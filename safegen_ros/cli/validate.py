@@ -178,7 +178,12 @@ class TextOutput:
 
 
 def validate(
-    domain: Annotated[str, typer.Argument(help='PDDL domain file, or - for the built-in one')],
+    domain: Annotated[
+        str,
+        typer.Argument(
+            help='PDDL domain file, or - for the built-in one; the problem may come first'
+        ),
+    ],
     problem: Annotated[
         Path,
         typer.Argument(

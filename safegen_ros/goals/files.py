@@ -12,7 +12,7 @@ import typer
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
-from safegen_ros.pddl.text_files import read_text
+from safegen_ros.pddl.text_files import pddl_kind, read_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
 from safegen_ros.tasks.table import WORLDS, check_format
@@ -113,7 +113,8 @@ def read_task(
 
     Args:
         problem: the problem's file, or what else `find_problem` takes.
-        domain: the domain's file; None for the built-in one that the problem names.
+        domain: the domain's file; None for the built-in one that the problem names. The two may be
+            given in either order, which their texts tell.
         format: what the problem is written in; empty for what the name of its file tells.
         any_name: whether the problem may name another domain than the one in that file.
 
@@ -121,7 +122,15 @@ def read_task(
         SafegenError: as `find_problem` and `load_files`; the message of a `PddlError` shows the
             lines with a caret under each place.
     """
+    problem = find_problem(problem)
+    if domain is not None and _kind(domain) == 'problem' and _kind(problem) == 'domain':
+        problem, domain = domain, problem
     try:
-        return load_files(find_problem(problem), domain, format=format, any_name=any_name)
+        return load_files(problem, domain, format=format, any_name=any_name)
     except PddlError as error:
         raise with_excerpts(error) from None
+
+
+def _kind(path: Path) -> str:
+    """What a PDDL file holds; empty for a pipe, which can be read once only."""
+    return pddl_kind(read_text(path, 'file')) if path.is_file() else ''

@@ -4,11 +4,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
+
+_BEGINNING = re.compile(r'(?:\s|;[^\n]*\n)*\(\s*define\s*\(\s*(domain|problem)\b', re.I)
+
+
+def pddl_kind(text: str) -> str:
+    """`domain` or `problem`, as a PDDL text begins; empty for any other text."""
+    found = _BEGINNING.match(text)
+    return found[1].lower() if found else ''
 
 
 def read_text(path: Path, what: str) -> str:

@@ -52,6 +52,20 @@ def test_the_plan_can_be_piped_into_validate(tower_order: Pddl3Task) -> None:
     assert comments[1] == f'; steps: {steps}'
 
 
+def test_domain_and_problem_may_stand_in_either_order(tmp_path: Path) -> None:
+    domain, plan = tmp_path / 'd', tmp_path / 'plan'
+    domain.write_text(f';\n {builtin_domain_text("blocksworld").upper()}')
+    plan.write_text(_run(domain, EXAMPLE).stdout)
+    assert _run(EXAMPLE, domain).stdout.split('\n')[3:] == plan.read_text().split('\n')[3:]
+    for files in ((domain, EXAMPLE), (EXAMPLE, domain)):
+        done = CliRunner().invoke(app, ['validate', *map(str, files), str(plan)])
+        assert done.exit_code == 0, done.output
+    assert _run(EXAMPLE, domain, '--domain', domain).exit_code == 2
+    assert _run(EXAMPLE, domain, EXAMPLE).exit_code == 2
+    both = _run(domain, domain)
+    assert (both.exit_code, 'expected (problem NAME)' in both.stderr) == (2, True)
+
+
 @pytest.mark.parametrize('format', list(FORMATS))
 def test_a_problem_may_be_in_any_format(
     tmp_path: Path, tower_order: Pddl3Task, format: str
