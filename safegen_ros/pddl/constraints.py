@@ -82,8 +82,9 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
             f'write ({" ".join([operator, *["N"] * numbers, *["(...)"] * formulas])})',
         )
     exact = _read_times(scope, group, range(first, first + numbers))
-    times = _in_steps(exact, operator)
-    if operator == 'hold-during' and times[0] >= times[1]:
+    times = () if scope.domain.durative else _in_steps(exact, operator)
+    window = times or exact
+    if operator == 'hold-during' and window[0] >= window[1]:
         shown = ' '.join(map(str, group.items[first : first + numbers]))
         raise reader.error_in(
             group,

@@ -25,6 +25,7 @@ from safegen_ros.pddl.formulas import (
     read_variables,
 )
 from safegen_ros.pddl.model import (
+    DURATION,
     And,
     Arithmetic,
     Atom,
@@ -53,14 +54,15 @@ def read_effect(
         PddlError: an undeclared name, a wrong number or type of arguments, a numeric effect; what
             is wrong inside an `and` is noted, and the rest of it read.
     """
-    found = _effects(scope, parent, index, (), And(()))
+    found = read_effects(scope, parent, index, (), And(()))
     effects = tuple(each for each in found if isinstance(each, Effect))
     return effects, tuple(each for each in found if isinstance(each, Cost))
 
 
-def _effects(
+def read_effects(
     scope: Scope, parent: Group, index: int, variables: Variables, when: Formula
 ) -> list[Effect | Cost]:
+    """Reads an effect inside a `forall` of some variables and a `when`; raises as `read_effect`."""
     reader = scope.reader
     group = reader.group(parent, index, 'an effect')
     head = group.head
@@ -68,7 +70,7 @@ def _effects(
         return []
     if head == 'and':
         numbers = range(1, len(group.items))
-        parts = (reader.attempt(_effects, scope, group, i, variables, when) for i in numbers)
+        parts = (reader.attempt(read_effects, scope, group, i, variables, when) for i in numbers)
         return [effect for part in parts for effect in part or ()]
     if head == 'forall':
         count_arguments(reader, group, 2)
@@ -79,11 +81,11 @@ def _effects(
                 raise reader.error_in(
                     group, 1, f'variable {name[:40]!r} is bound already', 'rename it'
                 )
-        return _effects(scope.bind(inner), group, 2, (*variables, *inner), when)
+        return read_effects(scope.bind(inner), group, 2, (*variables, *inner), when)
     if head == 'when':
         count_arguments(reader, group, 2)
         both = And((*conjuncts(when), *conjuncts(read_formula(scope, group, 1))))
-        return _effects(scope, group, 2, variables, both)
+        return read_effects(scope, group, 2, variables, both)
     if head in NUMERIC_EFFECTS and head not in scope.domain.predicates:
         return [Cost(variables, when, read_increase(scope, group))]
     if head == 'not':
@@ -134,14 +136,16 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
     return AtomFormula(group.head, read_arguments(scope, group, 'function', kinds))
 
 
-def _read_expression(scope: Scope, parent: Group, index: int) -> Expression:
+def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
     """Reads a number, the value of a function, or sums and the like of those."""
     item = parent.items[index]
     if is_number(item):
         return read_number(scope.reader, parent, index)
+    if item == '?duration' and item in scope.domain.functions:  # inside a durative action
+        return DURATION
     if isinstance(item, Group) and item.head in _ARITHMETIC and len(item.items) > 1:
         inner = range(1, len(item.items))
-        return Arithmetic(item.head, tuple(_read_expression(scope, item, i) for i in inner))
+        return Arithmetic(item.head, tuple(read_expression(scope, item, i) for i in inner))
     return read_function(scope, parent, index)
 
 
@@ -156,7 +160,7 @@ def read_increase(scope: Scope, group: Group) -> Expression:
         )
     count_arguments(scope.reader, group, 2)
     read_function(scope, group, 1)
-    return _read_expression(scope, group, 2)
+    return read_expression(scope, group, 2)
 
 
 def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[str, tuple[str, ...]]:
@@ -207,7 +211,7 @@ def read_metric(scope: Scope, section: Group) -> Metric:
         return Metric(direction, AtomFormula(TOTAL_TIME, ()))
     functions = {TOTAL_TIME: (), **scope.domain.functions}
     timed = replace(scope, domain=replace(scope.domain, functions=functions))
-    return Metric(direction, _read_expression(timed, section, 2))
+    return Metric(direction, read_expression(timed, section, 2))
 
 
 def _refuse_violations(reader: Reader, group: Group) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Enum
 
 Atom = tuple[str, ...]
 """A ground atom: the predicate, then its objects, e.g. `('on', 'b1', 'b2')`."""
@@ -99,6 +100,7 @@ class Constraint:
             `(('?x', 'b1'), ...)`; what it says is in `arguments` already.
         place: `source:line:col` where it was written.
         exact: its numbers as they are written, where one is no whole number of steps; else empty.
+            Where actions are durative they are seconds of the plan, and `times` is empty.
     """
 
     operator: str
@@ -159,6 +161,37 @@ class Action:
     costs: tuple[Cost, ...] = field(default=(), compare=False)
 
 
+DURATION = AtomFormula('?duration', ())
+"""How long a durative action takes, as a part of its expressions."""
+
+
+class Moment(Enum):
+    """When a condition of a durative action is asked for, or an effect happens."""
+
+    AT_START = 'at start'
+    OVER_ALL = 'over all'
+    AT_END = 'at end'
+
+
+@dataclass(frozen=True, slots=True)
+class DurativeAction:
+    """A schema of an action that takes time, of PDDL2.1.
+
+    Attributes:
+        name: as a plan writes it.
+        parameters: typed.
+        duration: the bounds of its duration [s], `(('=', 5),)`; operators are `=`, `<=` and `>=`.
+        conditions: what must hold at its start, at its end, and all the time in between.
+        effects: what it changes at its start and at its end.
+    """
+
+    name: str
+    parameters: Variables
+    duration: tuple[tuple[str, Expression], ...]
+    conditions: tuple[tuple[Moment, Formula], ...]
+    effects: tuple[tuple[Moment, Effect | Cost], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """A planning domain.
@@ -178,6 +211,8 @@ class Domain:
             part of every problem (see `Problem.constraints`).
         functions: name of a cost to the types of its arguments. Costs say nothing about which
             plans are valid.
+        durative: name to schema of the actions that take time; `actions` has the same names, each
+            with what the whole action needs and changes (see `flatten`).
     """
 
     name: str
@@ -187,6 +222,7 @@ class Domain:
     actions: Mapping[str, Action]
     constraint_tree: ConstraintTree | None = None
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    durative: Mapping[str, DurativeAction] = field(default_factory=dict)
 
     def ancestors(self, name: str) -> Iterator[str]:
         """A type and every type above it, each once.

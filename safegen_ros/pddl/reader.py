@@ -11,7 +11,10 @@ from typing import TypeVar
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.constraints import read_constraints, vacuous_constraints
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
+from safegen_ros.pddl.durative import read_durative
 from safegen_ros.pddl.effects import read_effect, read_functions, read_initial, read_metric
+from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.formulas import (
     CONNECTIVES,
     Scope,
@@ -24,6 +27,7 @@ from safegen_ros.pddl.model import (
     And,
     Cost,
     Domain,
+    DurativeAction,
     Effect,
     Formula,
     Problem,
@@ -36,15 +40,16 @@ REQUIREMENTS = frozenset(
     {
         ':strips', ':typing', ':equality', ':negative-preconditions', ':constraints', ':adl',
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
-        ':quantified-preconditions', ':conditional-effects', ':action-costs',
+        ':quantified-preconditions', ':conditional-effects', ':action-costs', ':durative-actions',
+        ':duration-inequalities',
     }
 )  # fmt: skip
 """What a text may require and use."""
 
 UNUSED_REQUIREMENTS = frozenset(
     {
-        ':fluents', ':numeric-fluents', ':preferences', ':durative-actions', ':derived-predicates',
-        ':domain-axioms', ':timed-initial-literals', ':duration-inequalities', ':goal-utilities',
+        ':fluents', ':numeric-fluents', ':preferences', ':derived-predicates',
+        ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
     }
@@ -61,7 +66,6 @@ _PROBLEM_SECTIONS = (
     ':domain', ':requirements', ':objects', ':init', ':goal', ':constraints', ':metric',
 )  # fmt: skip
 _UNSUPPORTED_SECTIONS = {
-    ':durative-action': 'write it as an (:action ...)',
     ':derived': 'state the predicate in :init and in effects',
     ':axiom': 'state the predicate in :init and in effects',
     ':process': 'leave it out; only actions change the world',
@@ -107,8 +111,11 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     reader.finish()  # a name that was declared wrongly would be reported wherever it is used
     scope = Scope(reader, domain, domain.constants)
     found = _actions(scope, actions)
+    durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
+    flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
+    scope = replace(scope, domain=replace(domain, durative=durative))
     tree = _section(scope, sections, ':constraints', read_constraints)
-    return replace(domain, actions=found, constraint_tree=tree)
+    return replace(domain, actions=flat, constraint_tree=tree, durative=durative)
 
 
 def read_problem(
@@ -134,6 +141,10 @@ def read_problem(
 def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) -> Problem:
     name, sections, _ = _define(reader, top, 'problem')
     _requirements(reader, sections)
+    if domain.durative:
+        raise reader.unsupported(
+            top, 'a problem of a domain with durative actions', 'write its actions as (:action ...)'
+        )
     named = _domain_section(reader, top, sections)
     if named.items[1] != domain.name and not any_name:
         raise reader.error_in(
@@ -201,7 +212,7 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
         section = reader.attempt(_known_section, reader, top, index, kind)
         if section is None:
             continue
-        if section.head == ':action':
+        if section.head in (':action', ':durative-action'):
             actions.append(section)
         elif section.head in sections:
             reader.note(
@@ -216,7 +227,11 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
 
 def _known_section(reader: Reader, top: Group, index: int, kind: str) -> Group:
     """A section that may stand in a domain or in a problem."""
-    known = (*_DOMAIN_SECTIONS, ':action') if kind == 'domain' else _PROBLEM_SECTIONS
+    known = (
+        (*_DOMAIN_SECTIONS, ':durative-action', ':action')
+        if kind == 'domain'
+        else _PROBLEM_SECTIONS
+    )
     section = reader.group(top, index, f'a section of the {kind}, such as ({known[-1]} ...)')
     head = section.head
     if head in _UNSUPPORTED_SECTIONS:
@@ -279,8 +294,8 @@ def _predicate(
     return reader.name(group, 0, 'a predicate'), tuple(kind for _, kind in typed)
 
 
-def _actions(scope: Scope, groups: list[Group]) -> dict[str, Action]:
-    actions: dict[str, Action] = {}
+def _actions(scope: Scope, groups: list[Group]) -> dict[str, Action | DurativeAction]:
+    actions: dict[str, Action | DurativeAction] = {}
     for group in groups:
         action = scope.reader.attempt(_action, scope, group)
         if action is None:
@@ -295,20 +310,21 @@ def _actions(scope: Scope, groups: list[Group]) -> dict[str, Action]:
     return actions
 
 
-def _action(scope: Scope, group: Group) -> Action:
+def _action(scope: Scope, group: Group) -> Action | DurativeAction:
     reader = scope.reader
     if len(group.items) < 2:
-        raise reader.error(group, 'an action without a name', 'write (:action NAME ...)')
+        raise reader.error(group, 'an action without a name', f'write ({group.head} NAME ...)')
     name = reader.name(group, 1, 'an action')
+    known = _PARTS if group.head == ':action' else DURATIVE_PARTS
     parts: dict[str, int] = {}
     for index in range(2, len(group.items), 2):
-        key = reader.word(group, index, ' '.join(_PARTS))
-        if key not in _PARTS or key in parts:
+        key = reader.word(group, index, ' '.join(known))
+        if key not in known or key in parts:
             raise reader.error_in(
                 group,
                 index,
                 f'{key[:40]!r} is out of place in action {name[:40]}',
-                f'{suggestion(key, _PARTS)}an action has {" ".join(_PARTS)}, each once',
+                f'{suggestion(key, known)}an action has {" ".join(known)}, each once',
             )
         if index + 1 >= len(group.items):
             raise reader.error_in(
@@ -321,6 +337,8 @@ def _action(scope: Scope, group: Group) -> Action:
     if ':parameters' in parts:
         listed = reader.group(group, parts[':parameters'], 'a parameter list')
         parameters = read_typed_list(reader, listed, 0, 'variable', scope.domain.types)
+    if known is DURATIVE_PARTS:
+        return read_durative(scope, group, name, parameters, parts)
     inner = scope.bind(parameters)
     if ':precondition' in parts:
         precondition = reader.attempt(read_formula, inner, group, parts[':precondition'])

@@ -11,6 +11,7 @@ from itertools import islice
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
+    DURATION,
     And,
     Arithmetic,
     Atom,
@@ -20,6 +21,7 @@ from safegen_ros.pddl.model import (
     ConstraintForall,
     ConstraintTree,
     Domain,
+    DurativeAction,
     Effect,
     Equals,
     Expression,
@@ -92,7 +94,9 @@ def expression_text(expression: Expression) -> str:
     """A numeric expression as PDDL."""
     if isinstance(expression, Arithmetic):
         return f'({" ".join((expression.operator, *map(expression_text, expression.parts)))})'
-    return str(expression) if isinstance(expression, Decimal) else formula_text(expression)
+    if expression == DURATION:
+        return DURATION.predicate
+    return f'{expression:f}' if isinstance(expression, Decimal) else formula_text(expression)
 
 
 def domain_text(domain: Domain, constraints: bool = False) -> str:
@@ -114,7 +118,14 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
         sections.append(f'  (:constants{constants})')
     predicates = [_predicate_text(*item, typed) for item in domain.predicates.items()]
     sections += ['  (:predicates', *_indented(predicates), '  )']
+    if domain.durative and domain.functions:
+        functions = [_predicate_text(*item, typed) for item in domain.functions.items()]
+        sections += ['  (:functions', *_indented(functions), '  )']
     for action in domain.actions.values():
+        durative = domain.durative.get(action.name)
+        if durative is not None:
+            sections += _durative_lines(durative, typed)
+            continue
         effects = [_effect_text(effect, typed) for effect in action.effects]
         sections += [
             f'  (:action {action.name}',
@@ -146,6 +157,7 @@ def problem_text(problem: Problem) -> str:
         f'  (:objects {objects})',
         '  (:init',
         *_indented(atom_text(atom) for atom in sorted(problem.init)),
+        *_indented(_values(problem)),
         '  )',
         f'  (:goal {formula_text(problem.goal, typed)})',
     ]
@@ -156,6 +168,13 @@ def problem_text(problem: Problem) -> str:
             '  ))',
         ]
     return '\n'.join([*lines, ')', ''])
+
+
+def _values(problem: Problem) -> list[str]:
+    """The values of functions, on which durations depend; no other action needs them."""
+    if not problem.domain.durative:
+        return []
+    return [f'(= {atom_text(atom)} {value:f})' for atom, value in sorted(problem.values.items())]
 
 
 def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
@@ -172,6 +191,23 @@ def _effect_text(effect: Effect, typed: bool) -> str:
     if effect.variables:
         text = f'(forall ({variables_text(effect.variables, typed)}) {text})'
     return text
+
+
+def _durative_lines(action: DurativeAction, typed: bool) -> list[str]:
+    bounds = [f'({op} ?duration {expression_text(value)})' for op, value in action.duration]
+    conditions = [f'({m.value} {formula_text(f, typed)})' for m, f in action.conditions]
+    effects = [
+        f'({moment.value} {_effect_text(effect, typed)})'
+        for moment, effect in action.effects
+        if isinstance(effect, Effect)
+    ]
+    return [
+        f'  (:durative-action {action.name}',
+        f'    :parameters ({variables_text(action.parameters, typed)})',
+        f'    :duration {bounds[0] if len(bounds) == 1 else " ".join(["(and", *bounds]) + ")"}',
+        f'    :condition (and {" ".join(conditions)})',
+        f'    :effect (and {" ".join(effects)}))',
+    ]
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

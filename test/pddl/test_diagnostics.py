@@ -84,13 +84,13 @@ def test_every_part_of_a_domain_is_looked_at() -> None:
     text = """(define (domain d) (:predicates (p ?x))
       (:action a :parameters (?x) :precondition (and (p ?y) (z)) :effect (and (z ?x) (p ?x ?x)))
       (:action b :effect (when (w) (p b)))
-      (:durative-action c)
+      (:process c)
       (:constraints (always (v))))"""
     with pytest.raises(PddlError) as caught:
         read_domain(text)
-    assert [e.what for e in caught.value.errors] == [':durative-action is not supported']
+    assert [e.what for e in caught.value.errors] == [':process is not supported']
     with pytest.raises(PddlErrors) as caught:
-        read_domain(text.replace('(:durative-action c)', ''))
+        read_domain(text.replace('(:process c)', ''))
     assert [e.what.split("'")[1] for e in caught.value.errors] == ['?y', 'z', 'p', 'w', 'v']
 
 

@@ -1,0 +1,170 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Durative actions are read, written, and taken as single steps where they follow each other."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from support import strategies, temporal
+
+from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.flatten import part
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import (
+    DURATION,
+    And,
+    Arithmetic,
+    AtomFormula,
+    Effect,
+    Forall,
+    Moment,
+    Not,
+)
+from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.writer import domain_text, expression_text
+
+
+def _domain(
+    duration: str = '(= ?duration 5)',
+    condition: str = '()',
+    effect: str = '(at end (at ?r ?b))',
+) -> str:
+    return (
+        '(define (domain patrol) (:requirements :durative-actions :typing) (:types robot place)\n'
+        '(:predicates (at ?r - robot ?p - place) (busy ?r - robot))\n'
+        '(:functions (distance ?a ?b - place))\n'
+        f'(:durative-action move :parameters (?r - robot ?a ?b - place)\n:duration {duration}\n'
+        f':condition {condition}\n:effect {effect}))'
+    )
+
+
+FREE = Not(AtomFormula('busy', ('?r',)))
+AT_A, AT_B = AtomFormula('at', ('?r', '?a')), AtomFormula('at', ('?r', '?b'))
+HERE, THERE = Effect((), And(()), (), (AT_A,)), Effect((), And(()), (AT_B,), ())
+
+
+def test_what_is_read() -> None:
+    domain = read_domain(
+        _domain(
+            '(and (>= ?duration (/ (distance ?a ?b) 2)) (at start (<= ?duration 9)))',
+            '(and (at start (at ?r ?a)) (over all (not (busy ?r))) '
+            '(forall (?q - place) (at end (not (at ?r ?q)))))',
+            '(and (at start (not (at ?r ?a))) (at end (at ?r ?b)))',
+        )
+    )
+    move = domain.durative['move']
+    half = Arithmetic('/', (AtomFormula('distance', ('?a', '?b')), Decimal(2)))
+    assert move.duration == (('>=', half), ('<=', Decimal(9)))
+    nowhere = Forall((('?q', 'place'),), Not(AtomFormula('at', ('?r', '?q'))))
+    assert move.conditions == (
+        (Moment.AT_START, AT_A), (Moment.OVER_ALL, FREE), (Moment.AT_END, nowhere),
+    )  # fmt: skip
+    assert move.effects == ((Moment.AT_START, HERE), (Moment.AT_END, THERE))
+    assert domain.actions['move'].effects == (HERE, THERE)
+    assert read_domain(domain_text(domain)) == domain
+
+
+@pytest.mark.parametrize(
+    'effect',
+    [
+        '(at end (when (busy ?r) (at ?r ?b)))',
+        '(when (at end (busy ?r)) (at end (at ?r ?b)))',
+        '(when (and (at end (busy ?r))) (and (at end (at ?r ?b))))',
+    ],
+)
+def test_a_condition_of_an_effect_stands_inside_or_around_the_moment(effect: str) -> None:
+    ((moment, found),) = read_domain(_domain(effect=effect)).durative['move'].effects
+    assert moment is Moment.AT_END
+    assert isinstance(found, Effect)
+    assert found.condition == And((AtomFormula('busy', ('?r',)),))
+
+
+def test_an_effect_may_depend_on_the_duration() -> None:
+    text = _domain(effect='(at end (increase (total-cost) (* 2 ?duration)))')
+    domain = read_domain(text)
+    ((_, cost),) = domain.durative['move'].effects
+    assert cost.amount == Arithmetic('*', (Decimal(2), DURATION))  # type: ignore[union-attr]
+    assert expression_text(domain.actions['move'].costs[0].amount) == '(* 2 5)'
+
+
+@pytest.mark.parametrize(
+    ('text', 'what'),
+    [
+        (_domain(effect='(increase (fuel) (* #t 1))'), 'a continuous effect (#t)'),
+        (_domain(effect='(over all (at ?r ?b))'), 'an effect over all'),
+        (_domain(effect='(when (at start (busy ?r)) (at end (at ?r ?b)))'),
+         'an effect at end under a condition at start'),
+        (_domain('(<= ?duration 5)', effect='(at end (increase (total-cost) ?duration))'),
+         'an effect of move that depends on ?duration, which has no single value,'),
+    ],
+)  # fmt: skip
+def test_what_is_not_supported(text: str, what: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        read_domain(text)
+    assert [(e.code, e.what) for e in caught.value.errors] == [
+        (ErrorCode.UNSUPPORTED_FEATURE, f'{what} is not supported')
+    ]
+
+
+@pytest.mark.parametrize(
+    ('text', 'what'),
+    [
+        (_domain(condition='(at ?r ?a)'), "'at' where a moment must stand, in the condition"),
+        (_domain(effect='(at ?r ?b)'), "'at' where a moment must stand, in the effect"),
+        (_domain('(= ?x 5)'), 'expected a bound of the duration'),
+        (_domain('(< ?duration 5)'), 'expected a bound of the duration'),
+        (_domain('(= ?duration ?duration)'), 'expected a cost'),
+        (_domain().replace(':duration (= ?duration 5)\n', ''), 'has no duration'),
+        (_domain().replace(':condition', ':precondition'), "':precondition' is out of place"),
+        (_domain().replace('?a ?b - place)\n', '?duration ?b - place)\n'), 'cannot name a param'),
+    ],
+)  # fmt: skip
+def test_what_is_refused(text: str, what: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        read_domain(text)
+    assert what in caught.value.errors[0].what
+
+
+@settings(strategies.SUITE, max_examples=200)
+@given(strategies.SEEDS)
+def test_a_domain_reads_back(seed: int) -> None:
+    domain = temporal.problem(random.Random(seed)).domain
+    assert read_domain(domain_text(domain)) == domain
+
+
+@settings(strategies.SUITE, max_examples=300)
+@given(strategies.SEEDS)
+def test_a_step_does_what_start_and_end_do(seed: int) -> None:
+    """Where nothing happens beside an action, its step is the action."""
+    rng = random.Random(seed)
+    problem = temporal.problem(rng)
+    domain = problem.domain
+    parts = {
+        found.name: found
+        for action in domain.durative.values()
+        for found in (part(action, moment) for moment in Moment)
+    }
+    all_of = replace(problem, domain=replace(domain, actions={**domain.actions, **parts}))
+    grounder = Grounder(all_of)
+    steps = [a.step for a in grounder.all_actions() if a.step.action in domain.durative]
+    for step in rng.sample(steps, min(len(steps), 5)):
+        start, during, end = (
+            grounder.action(Step(f'{moment.value} {step.action}', step.arguments))
+            for moment in Moment
+        )
+        atoms = {strategies.ground_atom(rng, domain, problem.objects) for _ in range(4)}
+        before = grounder.table.encode(atoms)
+        between = start.apply(before)
+        applies = (
+            start.applicable(before) and during.applicable(between) and end.applicable(between)
+        )
+        flat = grounder.action(step)
+        assert flat.applicable(before) == applies
+        if flat.applicable(before):
+            assert flat.apply(before) == end.apply(between)
