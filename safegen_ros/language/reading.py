@@ -13,7 +13,7 @@ from safegen_ros.language.english import constraint_sentence
 from safegen_ros.language.placed import Place
 from safegen_ros.pddl.bits import AtomTable, condition
 from safegen_ros.pddl.constraints import read_constraints
-from safegen_ros.pddl.formulas import Scope, flatten_constraints
+from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.limits import MAX_FORMULA_SIZE, constraint_size
 from safegen_ros.pddl.model import (
     Constraint,
@@ -21,6 +21,7 @@ from safegen_ros.pddl.model import (
     ConstraintTree,
     Problem,
 )
+from safegen_ros.pddl.scope import Scope
 from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import constraint_text, constraint_tree_text
 

@@ -19,6 +19,7 @@ from safegen_ros.pddl.model import (
     And,
     Atom,
     AtomFormula,
+    Comparison,
     Equals,
     Exists,
     Forall,
@@ -208,6 +209,8 @@ def condition(
             for inner in bindings(formula.variables, table.objects)
         ]
         return join(parts, isinstance(formula, Forall) == positive)
+    if isinstance(formula, Comparison):
+        raise NotImplementedError('numbers are refused by the reader')
     parts = [condition(part, table, binding, positive) for part in formula.parts]
     return join(parts, isinstance(formula, And) == positive)
 

@@ -17,8 +17,6 @@ from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import (
     TRAJECTORY_OPERATORS,
-    Scope,
-    count_arguments,
     read_formula,
     read_variables,
 )
@@ -32,6 +30,7 @@ from safegen_ros.pddl.model import (
     Variables,
     walk,
 )
+from safegen_ros.pddl.scope import Scope, count_arguments
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.writer import variables_text
 

@@ -7,28 +7,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from safegen_ros.errors import PddlError
-from safegen_ros.pddl.effects import read_effects, read_expression
+from safegen_ros.pddl.effects import read_effects
+from safegen_ros.pddl.expressions import read_expression
 from safegen_ros.pddl.flatten import step_duration
-from safegen_ros.pddl.formulas import (
-    Scope,
-    count_arguments,
-    read_formula,
-    read_variables,
-)
+from safegen_ros.pddl.formulas import read_formula, read_variables
 from safegen_ros.pddl.model import (
     DURATION,
     And,
     Arithmetic,
-    Cost,
     DurativeAction,
     Effect,
     Expression,
     Forall,
     Formula,
     Moment,
+    NumericEffect,
     Variables,
     conjuncts,
 )
+from safegen_ros.pddl.scope import Scope, count_arguments
 from safegen_ros.pddl.sexpr import Group, Reader
 
 PARTS = (':parameters', ':duration', ':condition', ':effect')
@@ -39,7 +36,7 @@ _MOMENTS = {('at', 'start'): Moment.AT_START, ('over', 'all'): Moment.OVER_ALL,
             ('at', 'end'): Moment.AT_END}  # fmt: skip
 
 Conditions = tuple[tuple[Moment, Formula], ...]
-Effects = tuple[tuple[Moment, Effect | Cost], ...]
+Effects = tuple[tuple[Moment, Effect | NumericEffect], ...]
 
 
 def read_durative(
@@ -74,7 +71,8 @@ def read_durative(
     if ':effect' in parts:
         effects = reader.attempt(_effects, inner, group, parts[':effect'], (), ())
     found = DurativeAction(name, parameters, duration or (), conditions or (), effects or ())
-    uses = any(_uses_duration(e.amount) for _, e in found.effects if isinstance(e, Cost))
+    numeric = [each for _, each in found.effects if isinstance(each, NumericEffect)]
+    uses = any(_uses_duration(each.value) for each in numeric)
     if uses and step_duration(found) is None:
         raise reader.unsupported(
             group,

@@ -20,7 +20,6 @@ from safegen_ros.pddl.model import (
     Arithmetic,
     AtomFormula,
     Constraint,
-    Cost,
     DurativeAction,
     Effect,
     Equals,
@@ -30,6 +29,7 @@ from safegen_ros.pddl.model import (
     Formula,
     Moment,
     Not,
+    NumericEffect,
     Or,
     Problem,
     conjuncts,
@@ -51,13 +51,13 @@ def flatten(action: DurativeAction) -> Action:
     later = [f for moment, f in action.conditions if moment is not Moment.AT_START]
     needed += [_regressed(names.apart_formula(formula), start) for formula in later]
     effects = [kept for effect in start for kept in _kept(effect, end)]
-    costs = tuple(
-        replace(each, amount=_with_duration(each.amount, action))
+    numeric = tuple(
+        replace(each, value=_with_duration(each.value, action))
         for _, each in action.effects
-        if isinstance(each, Cost)
+        if isinstance(each, NumericEffect)
     )
     precondition = _all(part for formula in needed for part in conjuncts(formula))
-    return Action(action.name, action.parameters, precondition, (*effects, *end), costs)
+    return Action(action.name, action.parameters, precondition, (*effects, *end), numeric)
 
 
 def part(action: DurativeAction, moment: Moment) -> Action:
@@ -65,8 +65,8 @@ def part(action: DurativeAction, moment: Moment) -> Action:
     asked = _all(p for m, formula in action.conditions if m is moment for p in conjuncts(formula))
     found = [effect for m, effect in action.effects if m is moment]
     effects = tuple(each for each in found if isinstance(each, Effect))
-    costs = tuple(each for each in found if isinstance(each, Cost))
-    return Action(f'{moment.value} {action.name}', action.parameters, asked, effects, costs)
+    numeric = tuple(each for each in found if isinstance(each, NumericEffect))
+    return Action(f'{moment.value} {action.name}', action.parameters, asked, effects, numeric)
 
 
 def sequential(problem: Problem) -> Problem:

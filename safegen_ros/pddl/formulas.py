@@ -5,21 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from operator import itemgetter
 
 from safegen_ros.errors import PddlError, PddlErrors
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.expressions import bound, is_expression, read_expression
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
     AtomFormula,
+    Comparison,
     Constraint,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
-    Domain,
     Equals,
     Exists,
     Forall,
@@ -28,10 +28,12 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     Variables,
+    functions_of,
     subformulas,
     terms_of,
     with_subformulas,
 )
+from safegen_ros.pddl.scope import Scope, count_arguments, read_arguments, read_term
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
 from safegen_ros.pddl.writer import names_text
@@ -47,7 +49,7 @@ TRAJECTORY_OPERATORS = {
 
 NUMERIC_EFFECTS = ('increase', 'decrease', 'assign', 'scale-up', 'scale-down')
 
-_COMPARISONS = ('<', '>', '<=', '>=')
+_COMPARISONS = ('<', '>', '<=', '>=', '=')
 
 _FOREIGN = {
     'implies': "did you mean 'imply'?",
@@ -59,36 +61,6 @@ _FOREIGN = {
 """Operators of other languages, with what to write instead."""
 
 _Pairs = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The names that a formula may use.
-
-    Attributes:
-        reader: where errors are reported.
-        domain: predicates and types.
-        objects: objects and constants, with their types.
-        variables: bound variables, with their types.
-    """
-
-    reader: Reader
-    domain: Domain
-    objects: Mapping[str, str]
-    variables: Mapping[str, str] = field(default_factory=dict)
-    _fits: dict[tuple[str, str], bool] = field(default_factory=dict)
-
-    def bind(self, variables: Variables) -> Scope:
-        """The scope inside a quantifier; inner variables shadow outer ones."""
-        names = {**self.variables, **dict(variables)}
-        return Scope(self.reader, self.domain, self.objects, names, self._fits)
-
-    def fits(self, kind: str, wanted: str) -> bool:
-        """Whether what has a type may stand where another one is wanted."""
-        known = self._fits.get((kind, wanted))
-        if known is None:
-            known = self._fits[kind, wanted] = self.domain.is_subtype(kind, wanted)
-        return known
 
 
 def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
@@ -124,8 +96,8 @@ def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
         variables = read_variables(scope, group, 1)
         body = read_formula(scope.bind(variables), group, 2)
         return Forall(variables, body) if head == 'forall' else Exists(variables, body)
-    if head == '=':
-        return _read_equals(scope, group)
+    if head in _COMPARISONS and head not in scope.domain.predicates:
+        return _read_comparison(scope, group)
     if head not in scope.domain.predicates:
         _refuse_formula(scope, group, head)
     return read_atom(scope, group)
@@ -141,20 +113,28 @@ def _read_parts(scope: Scope, group: Group) -> Iterator[Formula]:
             scope.reader.note(error)
 
 
-def _read_equals(scope: Scope, group: Group) -> Equals:
-    reader = scope.reader
-    count_arguments(reader, group, 2)
-    for side in group.items[1:]:
-        if isinstance(side, Group) or (side[0].isdigit() and side not in scope.objects):
-            raise reader.unsupported(group, "the numeric comparison '='", 'state it with atoms')
-    return Equals(_term(scope, group, 1), _term(scope, group, 2))
+def _read_comparison(scope: Scope, group: Group) -> Equals | Comparison:
+    """Two numbers compared, or two objects by `=`."""
+    count_arguments(scope.reader, group, 2)
+    sides = group.items[1:]
+    if group.head == '=' and not any(is_expression(each, scope.objects) for each in sides):
+        return Equals(read_term(scope, group, 1), read_term(scope, group, 2))
+    left, right = (read_expression(scope, group, index) for index in (1, 2))
+    for name in {each.predicate for each in functions_of(left, right)}:
+        if name not in scope.domain.functions:  # total-cost, which effects need not declare
+            raise scope.reader.error(
+                group, f'function {name!r} is not declared', 'declare it in (:functions ...)'
+            )
+    return Comparison(group.head, left, right)
 
 
 def _refuse_formula(scope: Scope, group: Group, head: str) -> None:
     """Raises for a head that means something else than a predicate; returns for any other."""
     reader = scope.reader
-    if head in _COMPARISONS or head in NUMERIC_EFFECTS:
-        raise reader.unsupported(group, f'the numeric operator {head!r}', 'state it with atoms')
+    if head in NUMERIC_EFFECTS:
+        raise reader.error(
+            group, f'the numeric effect {head!r} cannot stand in a formula', 'move it to :effect'
+        )
     if head == 'preference':
         raise reader.unsupported(group, 'a preference', 'state what must hold')
     if head in TRAJECTORY_OPERATORS:
@@ -202,75 +182,15 @@ def _refuse_operator(reader: Reader, group: Group, head: str) -> None:
         raise reader.unsupported(group, f'the operator {head!r}', _FOREIGN[head])
 
 
-def read_arguments(
-    scope: Scope, group: Group, what: str, kinds: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The arguments of a predicate or a function, checked against the types that it takes."""
-    reader, head = scope.reader, group.head
-    if len(group.items) - 1 != len(kinds):
-        raise reader.error(
-            group,
-            f'{what} {head[:40]!r} takes {len(kinds)} arguments, found {len(group.items) - 1}',
-            'give it exactly that many',
-        )
-    terms = []
-    for index, kind in enumerate(kinds, start=1):
-        term = _term(scope, group, index)
-        actual = scope.variables[term] if term in scope.variables else scope.objects[term]
-        # Strict, as in VAL: a variable of a wider type is refused too, since an effect on it
-        # could make atoms true of objects that the predicate was not declared for.
-        if actual != kind and not scope.fits(actual, kind):
-            raise reader.error_in(
-                group,
-                index,
-                f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {kind[:40]} here',
-                'change one',
-            )
-        terms.append(term)
-    return tuple(terms)
-
-
-def _term(scope: Scope, group: Group, index: int) -> str:
-    text = group.items[index]
-    if isinstance(text, str) and (text in scope.variables or text in scope.objects):
-        return text
-    reader = scope.reader
-    text = reader.word(group, index, 'an object or a variable')
-    if text.startswith('?'):
-        raise reader.error_in(
-            group,
-            index,
-            f'variable {text[:40]!r} is not bound',
-            f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
-        )
-    known = 'no object is declared'
-    if scope.objects:
-        known = f'declared objects are {names_text(scope.objects)}'
-    if scope.objects is scope.domain.constants:
-        known = f'what a domain names must stand in its (:constants ...); {known}'
-    raise reader.error_in(
-        group,
-        index,
-        f'object {text[:40]!r} is not declared',
-        suggestion(text, scope.objects) + known,
-    )
-
-
-def count_arguments(reader: Reader, group: Group, wanted: int) -> None:
-    """Raises unless a list has that many items behind its head."""
-    found = len(group.items) - 1
-    if found != wanted:
-        raise reader.error(
-            group, f'{group.head!r} takes {wanted} arguments, found {found}', 'change the formula'
-        )
-
-
 def substitute(formula: Formula, binding: Mapping[str, str]) -> Formula:
     """The formula with variables replaced by objects; inner quantifiers shadow the binding."""
     if isinstance(formula, AtomFormula):
         return AtomFormula(formula.predicate, tuple(binding.get(t, t) for t in formula.terms))
     if isinstance(formula, Equals):
         return Equals(*(binding.get(t, t) for t in terms_of(formula)))
+    if isinstance(formula, Comparison):
+        left, right = (bound(side, binding) for side in (formula.left, formula.right))
+        return Comparison(formula.operator, left, right)
     if isinstance(formula, (Forall, Exists)):
         shadowed = {name for name, _ in formula.variables}
         binding = {k: v for k, v in binding.items() if k not in shadowed}

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Mapping
 
 from safegen_ros.pddl.model import (
     Action,
+    Arithmetic,
     AtomFormula,
+    Comparison,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
     Equals,
     Exists,
+    Expression,
     Forall,
     Formula,
     Problem,
@@ -56,10 +59,18 @@ def formula_size(formula: Formula, objects: Objects) -> int:
     """Number of connectives and atoms of a formula once its quantifiers are written out."""
     if isinstance(formula, (AtomFormula, Equals)):  # most of them
         return 1
+    if isinstance(formula, Comparison):
+        return 1 + expression_size(formula.left) + expression_size(formula.right)
     size = sum(formula_size(part, objects) for part in subformulas(formula))
     if isinstance(formula, (Forall, Exists)):
         size = min(binding_count(formula.variables, objects) * size, _CAP)
     return 1 + size
+
+
+def expression_size(expression: Expression) -> int:
+    """Number of operators, functions and numbers of an expression."""
+    parts = expression.parts if isinstance(expression, Arithmetic) else ()
+    return 1 + sum(map(expression_size, parts))
 
 
 def constraint_size(tree: ConstraintTree, objects: Objects) -> tuple[int, int]:
@@ -77,10 +88,14 @@ def constraint_size(tree: ConstraintTree, objects: Objects) -> tuple[int, int]:
 def action_size(action: Action, objects: Objects) -> int:
     """Size of the precondition and the effects of one ground instance of an action."""
     size = formula_size(action.precondition, objects)
-    for effect in action.effects:
-        literals = _EFFECT_SIZE + len(effect.add) + len(effect.delete)
-        copies = binding_count(effect.variables, objects)
-        size += min(copies * (literals + formula_size(effect.condition, objects)), _CAP)
+    parts = [
+        (each.variables, each.condition, len(each.add) + len(each.delete))
+        for each in action.effects
+    ]
+    parts += [(n.variables, n.condition, expression_size(n.value)) for n in action.numeric]
+    for variables, condition, own in parts:
+        own += _EFFECT_SIZE + formula_size(condition, objects)
+        size += min(binding_count(variables, objects) * own, _CAP)
     return size
 
 

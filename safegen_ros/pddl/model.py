@@ -83,7 +83,16 @@ class Exists:
     body: Formula
 
 
-Formula = AtomFormula | Equals | Not | And | Or | Imply | Forall | Exists
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two numbers compared; `operator` is one of `< <= = >= >`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+Formula = AtomFormula | Equals | Comparison | Not | And | Or | Imply | Forall | Exists
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +143,22 @@ Expression = Decimal | AtomFormula | Arithmetic
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What an action adds to the total cost, under a condition, for every binding."""
+class NumericEffect:
+    """What an action does to the value of a function, under a condition, for every binding.
+
+    A cost is an increase of `(total-cost)`.
+
+    Attributes:
+        operator: one of `assign`, `increase`, `decrease`, `scale-up` and `scale-down`.
+        target: the function, with its terms.
+        value: evaluated in the state before the action, as all values are.
+    """
 
     variables: Variables
     condition: Formula
-    amount: Expression
+    operator: str
+    target: AtomFormula
+    value: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +171,13 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action schema; its costs say nothing about which plans are valid."""
+    """An action schema."""
 
     name: str
     parameters: Variables
     precondition: Formula
     effects: tuple[Effect, ...]
-    costs: tuple[Cost, ...] = field(default=(), compare=False)
+    numeric: tuple[NumericEffect, ...] = ()
 
 
 DURATION = AtomFormula('?duration', ())
@@ -189,7 +208,7 @@ class DurativeAction:
     parameters: Variables
     duration: tuple[tuple[str, Expression], ...]
     conditions: tuple[tuple[Moment, Formula], ...]
-    effects: tuple[tuple[Moment, Effect | Cost], ...]
+    effects: tuple[tuple[Moment, Effect | NumericEffect], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +228,7 @@ class Domain:
         actions: name to schema.
         constraint_tree: constraints of the domain, still with their quantifiers; they become
             part of every problem (see `Problem.constraints`).
-        functions: name of a cost to the types of its arguments. Costs say nothing about which
-            plans are valid.
+        functions: name of a numeric function to the types of its arguments.
         durative: name to schema of the actions that take time; `actions` has the same names, each
             with what the whole action needs and changes (see `flatten`).
     """
@@ -221,7 +239,7 @@ class Domain:
     predicates: Mapping[str, tuple[str, ...]]
     actions: Mapping[str, Action]
     constraint_tree: ConstraintTree | None = None
-    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     durative: Mapping[str, DurativeAction] = field(default_factory=dict)
 
     def ancestors(self, name: str) -> Iterator[str]:
@@ -307,8 +325,8 @@ class Problem:
     goal: Formula
     constraints: tuple[Constraint, ...]
     notes: tuple[str, ...] = field(default=(), compare=False)
-    metric: Metric | None = field(default=None, compare=False)
-    values: Mapping[Atom, Decimal] = field(default_factory=dict, compare=False)
+    metric: Metric | None = None
+    values: Mapping[Atom, Decimal] = field(default_factory=dict)
 
     def objects_by_type(self) -> ObjectsByType:
         """The objects that a variable of each type ranges over, in order of declaration."""
@@ -368,10 +386,23 @@ def with_subformulas(formula: Formula, change: Callable[[Formula], Formula]) -> 
 
 
 def terms_of(formula: Formula) -> tuple[str, ...]:
-    """The terms of an atom or an equality; none of any other formula."""
+    """The terms of an atom, an equality or a comparison; none of any other formula."""
     if isinstance(formula, AtomFormula):
         return formula.terms
+    if isinstance(formula, Comparison):
+        return tuple(term for each in functions_of(formula) for term in each.terms)
     return (formula.left, formula.right) if isinstance(formula, Equals) else ()
+
+
+def functions_of(*found: Comparison | Expression) -> Iterator[AtomFormula]:
+    """The functions whose values a comparison or an expression reads, in order."""
+    for each in found:
+        if isinstance(each, AtomFormula):
+            yield each
+        elif isinstance(each, Comparison):
+            yield from functions_of(each.left, each.right)
+        elif isinstance(each, Arithmetic):
+            yield from functions_of(*each.parts)
 
 
 def quantified(formula: Formula) -> list[Variables]:

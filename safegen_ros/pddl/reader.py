@@ -13,26 +13,24 @@ from safegen_ros.pddl.constraints import read_constraints, vacuous_constraints
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
 from safegen_ros.pddl.durative import read_durative
-from safegen_ros.pddl.effects import read_effect, read_functions, read_initial, read_metric
+from safegen_ros.pddl.effects import read_effect, read_initial
+from safegen_ros.pddl.expressions import read_functions, read_metric
 from safegen_ros.pddl.flatten import flatten
-from safegen_ros.pddl.formulas import (
-    CONNECTIVES,
-    Scope,
-    flatten_constraints,
-    read_formula,
-)
+from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula
 from safegen_ros.pddl.limits import excess
 from safegen_ros.pddl.model import (
     Action,
     And,
-    Cost,
     Domain,
     DurativeAction,
     Effect,
     Formula,
+    NumericEffect,
     Problem,
     Variables,
 )
+from safegen_ros.pddl.numbers import deciding_functions
+from safegen_ros.pddl.scope import Scope
 from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
@@ -41,14 +39,14 @@ REQUIREMENTS = frozenset(
         ':strips', ':typing', ':equality', ':negative-preconditions', ':constraints', ':adl',
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
         ':quantified-preconditions', ':conditional-effects', ':action-costs', ':durative-actions',
-        ':duration-inequalities',
+        ':duration-inequalities', ':numeric-fluents', ':fluents',
     }
 )  # fmt: skip
 """What a text may require and use."""
 
 UNUSED_REQUIREMENTS = frozenset(
     {
-        ':fluents', ':numeric-fluents', ':preferences', ':derived-predicates',
+        ':preferences', ':derived-predicates',
         ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
@@ -186,6 +184,11 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         cure = 'use fewer quantified variables or fewer objects'
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
+    deciding = deciding_functions(domain, problem.goal, found)
+    if deciding:
+        raise reader.unsupported(
+            top, f'a plan that depends on the number {min(deciding)!r}', 'state it with atoms'
+        )
     notes = vacuous_constraints(trees, objects_of)
     return replace(problem, constraints=tuple(dict.fromkeys(found)), notes=notes)
 
@@ -333,7 +336,7 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
         parts[key] = index + 1
     parameters: Variables = ()
     precondition: Formula | None = None
-    effects: tuple[tuple[Effect, ...], tuple[Cost, ...]] | None = None
+    effects: tuple[tuple[Effect, ...], tuple[NumericEffect, ...]] | None = None
     if ':parameters' in parts:
         listed = reader.group(group, parts[':parameters'], 'a parameter list')
         parameters = read_typed_list(reader, listed, 0, 'variable', scope.domain.types)

@@ -16,6 +16,7 @@ from safegen_ros.pddl.model import (
     Arithmetic,
     Atom,
     AtomFormula,
+    Comparison,
     Constraint,
     ConstraintAnd,
     ConstraintForall,
@@ -28,7 +29,9 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Imply,
+    Metric,
     Not,
+    NumericEffect,
     Or,
     Problem,
     Variables,
@@ -59,6 +62,9 @@ def formula_text(formula: Formula, typed: bool = False) -> str:
         return atom_text((formula.predicate, *formula.terms))
     if isinstance(formula, Equals):
         return f'(= {formula.left} {formula.right})'
+    if isinstance(formula, Comparison):
+        left, right = expression_text(formula.left), expression_text(formula.right)
+        return f'({formula.operator} {left} {right})'
     if isinstance(formula, Not):
         return f'(not {formula_text(formula.body, typed)})'
     if isinstance(formula, (And, Or)):
@@ -100,7 +106,7 @@ def expression_text(expression: Expression) -> str:
 
 
 def domain_text(domain: Domain, constraints: bool = False) -> str:
-    """A domain in PDDL; costs, which the reader leaves out, are not written.
+    """A domain in PDDL that reads back as an equal domain.
 
     Args:
         domain: what to write.
@@ -118,7 +124,7 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
         sections.append(f'  (:constants{constants})')
     predicates = [_predicate_text(*item, typed) for item in domain.predicates.items()]
     sections += ['  (:predicates', *_indented(predicates), '  )']
-    if domain.durative and domain.functions:
+    if domain.functions:
         functions = [_predicate_text(*item, typed) for item in domain.functions.items()]
         sections += ['  (:functions', *_indented(functions), '  )']
     for action in domain.actions.values():
@@ -127,6 +133,7 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
             sections += _durative_lines(durative, typed)
             continue
         effects = [_effect_text(effect, typed) for effect in action.effects]
+        effects += [_effect_text(effect, typed) for effect in action.numeric]
         sections += [
             f'  (:action {action.name}',
             f'    :parameters ({variables_text(action.parameters, typed)})',
@@ -157,7 +164,10 @@ def problem_text(problem: Problem) -> str:
         f'  (:objects {objects})',
         '  (:init',
         *_indented(atom_text(atom) for atom in sorted(problem.init)),
-        *_indented(_values(problem)),
+        *_indented(
+            f'(= {atom_text(function)} {value:f})'
+            for function, value in sorted(problem.values.items())
+        ),
         '  )',
         f'  (:goal {formula_text(problem.goal, typed)})',
     ]
@@ -167,14 +177,14 @@ def problem_text(problem: Problem) -> str:
             *_indented(constraint_text(c, typed) for c in problem.constraints),
             '  ))',
         ]
+    if problem.metric is not None:
+        lines.append(f'  (:metric {metric_text(problem.metric)})')
     return '\n'.join([*lines, ')', ''])
 
 
-def _values(problem: Problem) -> list[str]:
-    """The values of functions, on which durations depend; no other action needs them."""
-    if not problem.domain.durative:
-        return []
-    return [f'(= {atom_text(atom)} {value:f})' for atom, value in sorted(problem.values.items())]
+def metric_text(metric: Metric) -> str:
+    """A metric without its keyword, `minimize (total-cost)`."""
+    return f'{metric.direction} {expression_text(metric.expression)}'
 
 
 def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
@@ -182,10 +192,14 @@ def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
     return f'({" ".join(filter(None, (name, variables_text(variables, typed))))})'
 
 
-def _effect_text(effect: Effect, typed: bool) -> str:
-    literals = [formula_text(atom) for atom in effect.add]
-    literals += [f'(not {formula_text(atom)})' for atom in effect.delete]
-    text = literals[0] if len(literals) == 1 else f'(and {" ".join(literals)})'
+def _effect_text(effect: Effect | NumericEffect, typed: bool) -> str:
+    if isinstance(effect, NumericEffect):
+        target = formula_text(effect.target)
+        text = f'({effect.operator} {target} {expression_text(effect.value)})'
+    else:
+        literals = [formula_text(atom) for atom in effect.add]
+        literals += [f'(not {formula_text(atom)})' for atom in effect.delete]
+        text = literals[0] if len(literals) == 1 else f'(and {" ".join(literals)})'
     if any(True for _ in conjuncts(effect.condition)):
         text = f'(when {formula_text(effect.condition, typed)} {text})'
     if effect.variables:
@@ -197,9 +211,7 @@ def _durative_lines(action: DurativeAction, typed: bool) -> list[str]:
     bounds = [f'({op} ?duration {expression_text(value)})' for op, value in action.duration]
     conditions = [f'({m.value} {formula_text(f, typed)})' for m, f in action.conditions]
     effects = [
-        f'({moment.value} {_effect_text(effect, typed)})'
-        for moment, effect in action.effects
-        if isinstance(effect, Effect)
+        f'({moment.value} {_effect_text(effect, typed)})' for moment, effect in action.effects
     ]
     return [
         f'  (:durative-action {action.name}',

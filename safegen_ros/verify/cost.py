@@ -10,12 +10,12 @@ from decimal import Decimal, DecimalException
 from functools import reduce
 
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
-from safegen_ros.pddl.effects import TOTAL_COST, TOTAL_TIME
+from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME
 from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Arithmetic, Atom, Expression, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.pddl.writer import atom_text, expression_text
+from safegen_ros.pddl.writer import atom_text, metric_text
 
 _Binding = Mapping[str, str]
 _OPERATIONS = {
@@ -47,7 +47,7 @@ def rank(problem: Problem, plan: Plan) -> Ranking | None:
     metric = problem.metric
     if metric is None:
         return None
-    text = f'{metric.direction} {expression_text(metric.expression)}'
+    text = metric_text(metric)
     try:
         return Ranking(text, _value(problem, plan, metric.expression))
     except KeyError as error:
@@ -66,11 +66,11 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Decimal:
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, step.arguments, strict=True))
         added = Decimal(0)
-        for cost in schema.costs:
+        for cost in schema.numeric:
             for inner in bindings(cost.variables, table.objects):
                 full = {**binding, **inner}
                 if compile_test(condition(cost.condition, table, full))(state):
-                    added += _evaluate(cost.amount, values, full)
+                    added += _evaluate(cost.value, values, full)
         values[TOTAL_COST,] += added
         state = grounder.action(step).apply(state)
     return _evaluate(metric, {(TOTAL_TIME,): Decimal(len(plan)), **values}, {})

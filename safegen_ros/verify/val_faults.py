@@ -18,7 +18,9 @@ from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
     And,
+    Arithmetic,
     AtomFormula,
+    Comparison,
     Constraint,
     ConstraintAnd,
     ConstraintForall,
@@ -27,14 +29,17 @@ from safegen_ros.pddl.model import (
     Effect,
     Equals,
     Exists,
+    Expression,
     Forall,
     Formula,
     Imply,
     Not,
+    NumericEffect,
     Or,
     Problem,
     Variables,
 )
+from safegen_ros.pddl.numbers import without_costs
 from safegen_ros.pddl.plan import Plan, Step
 
 _MOST_STEPS = 9_900  # VAL's parser keeps at most 10,000 unfinished parts of a list
@@ -78,7 +83,7 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     The plan has as many steps, and its states hold the same atoms under other names, so VAL's
     answer needs no translation.
     """
-    last = len(plan)
+    problem, last = without_costs(problem), len(plan)
     counted = [replace(each, exact=()) for each in problem.constraints]
     constraints = [each for c in counted for each in _without_clock(c, last)]
     asked = replace(
@@ -151,10 +156,23 @@ def _formula(formula: Formula) -> Formula:
         if not formula.parts:
             return _ALWAYS if isinstance(formula, And) else _NEVER
         return type(formula)(tuple(map(_formula, formula.parts)))
+    if isinstance(formula, Comparison):
+        left, right = _expression(formula.left), _expression(formula.right)
+        return Comparison(formula.operator, left, right)
     body = _formula(formula.body)
     for variable in reversed(_variables(formula.variables)):
         body = type(formula)((variable,), body)
     return body
+
+
+def _expression(expression: Expression) -> Expression:
+    if isinstance(expression, Arithmetic):
+        return Arithmetic(expression.operator, tuple(map(_expression, expression.parts)))
+    return _function(expression) if isinstance(expression, AtomFormula) else expression
+
+
+def _function(function: AtomFormula) -> AtomFormula:
+    return AtomFormula(f'f-{function.predicate}', tuple(map(_term, function.terms)))
 
 
 def _top(formula: Formula) -> Formula:
@@ -170,7 +188,7 @@ def _domain(domain: Domain) -> Domain:
         types={_type(name): _type(parent) for name, parent in domain.types.items()},
         constants={_term(name): _type(kind) for name, kind in domain.constants.items()},
         predicates={f'p-{n}': tuple(map(_type, kinds)) for n, kinds in domain.predicates.items()},
-        functions={},
+        functions={f'f-{n}': tuple(map(_type, kinds)) for n, kinds in domain.functions.items()},
         actions={action.name: action for action in actions},
         constraint_tree=None,
     )
@@ -186,8 +204,23 @@ def _action(action: Action) -> Action:
         )
         for effect in action.effects
     ]
-    parameters = _variables(action.parameters)
-    return Action(f'a-{action.name}', parameters, _top(action.precondition), tuple(effects))
+    numeric = [
+        NumericEffect(
+            _variables(effect.variables),
+            _top(effect.condition),
+            effect.operator,
+            _function(effect.target),
+            _expression(effect.value),
+        )
+        for effect in action.numeric
+    ]
+    return Action(
+        f'a-{action.name}',
+        _variables(action.parameters),
+        _top(action.precondition),
+        tuple(effects),
+        tuple(numeric),
+    )
 
 
 # How a fault is recognised.

@@ -112,7 +112,7 @@ REFUSED = {
     'quantifier of two': ('(forall (?t - truck) (always (open)) (always (open)))', 15, 'takes 2'),
     'preference': ('(preference keep (always (open)))', 15, 'a preference is not supported'),
     'preference inside': ('(always (preference a (open)))', 23, 'a preference is not supported'),
-    'numbers inside': ('(always (> (load t) 3))', 23, "the numeric operator '>' is not supported"),
+    'numbers inside': ('(always (> (load t) 3))', 26, "function 'load' is not declared"),
     'unbound': ('(always (at ?t p))', 27, "variable '?t' is not bound"),
     'undeclared type': ('(forall (?t - lorry) (always (open)))', 29, "type 'lorry' is not"),
 }  # fmt: skip

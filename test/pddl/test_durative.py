@@ -89,8 +89,8 @@ def test_an_effect_may_depend_on_the_duration() -> None:
     text = _domain(effect='(at end (increase (total-cost) (* 2 ?duration)))')
     domain = read_domain(text)
     ((_, cost),) = domain.durative['move'].effects
-    assert cost.amount == Arithmetic('*', (Decimal(2), DURATION))  # type: ignore[union-attr]
-    assert expression_text(domain.actions['move'].costs[0].amount) == '(* 2 5)'
+    assert cost.value == Arithmetic('*', (Decimal(2), DURATION))  # type: ignore[union-attr]
+    assert expression_text(domain.actions['move'].numeric[0].value) == '(* 2 5)'
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_is_not_supported(text: str, what: str) -> None:
         (_domain(effect='(at ?r ?b)'), "'at' where a moment must stand, in the effect"),
         (_domain('(= ?x 5)'), 'expected a bound of the duration'),
         (_domain('(< ?duration 5)'), 'expected a bound of the duration'),
-        (_domain('(= ?duration ?duration)'), 'expected a cost'),
+        (_domain('(= ?duration ?duration)'), 'expected a function'),
         (_domain().replace(':duration (= ?duration 5)\n', ''), 'has no duration'),
         (_domain().replace(':condition', ':precondition'), "':precondition' is out of place"),
         (_domain().replace('?a ?b - place)\n', '?duration ?b - place)\n'), 'cannot name a param'),

@@ -139,11 +139,6 @@ UNSUPPORTED = {
     ':derived': (_domain('(:derived (q) (p a))'), 3, 1),
     ':process': (_domain('(:process a)'), 3, 1),
     "the requirement ':open-world'": ('(define (domain d) (:requirements :open-world))', 1, 35),
-    "the numeric effect 'decrease'": (_effect('(decrease (fuel ?x) 1)'), 4, 9),
-    "the numeric effect 'assign'": (_effect('(and (q) (assign (total-cost) 1))'), 4, 18),
-    "the numeric effect 'increase'": (_effect('(increase (fuel ?x) 1)'), 4, 9),
-    "the numeric operator '>='": (_domain('(:action a :precondition (>= (n) 1))'), 3, 26),
-    "the numeric comparison '='": (_domain('(:action a :precondition (= (n) 1))'), 3, 26),
     'a preference': (_domain('(:action a :precondition (preference x (q)))'), 3, 26),
     'a function with values of type truck': (_domain('(:functions (home ?x) - truck)'), 3, 25),
 }  # fmt: skip
@@ -167,7 +162,6 @@ def test_unsupported_features_are_refused_by_name(feature: str) -> None:
         (_problem(constraints='(:metric minimize (is-violated a))'), 'a metric over preferences'),
         (_problem(init='(at 5 (open))'), 'a timed initial literal'),
         (_problem(goal='(preference a (open))'), 'a preference'),
-        (_problem(goal='(< (n) 3)'), "the numeric operator '<'"),
     ],
 )
 def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, feature: str) -> None:
@@ -178,7 +172,7 @@ def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, featur
 
 
 def test_what_is_required_but_never_used_does_no_harm() -> None:
-    flags = ':strips :fluents :numeric-fluents :preferences'
+    flags = ':strips :numeric-fluents :preferences'
     domain = read_domain(f'(define (domain d) (:requirements {flags}) (:predicates (q)))')
     assert domain.predicates == {'q': ()}
 

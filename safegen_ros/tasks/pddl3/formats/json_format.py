@@ -20,6 +20,7 @@ from safegen_ros.pddl.model import (
     ANY_OF,
     And,
     AtomFormula,
+    Comparison,
     Constraint,
     Domain,
     Equals,
@@ -107,6 +108,8 @@ def _formula_value(formula: Formula) -> dict[str, Any]:
     if isinstance(formula, Imply):
         sides = (formula.premise, formula.conclusion)
         return {'imply': [_formula_value(side) for side in sides]}
+    if isinstance(formula, Comparison):
+        raise NotImplementedError('numbers are refused by the reader')
     variables = [
         {'name': name, 'type': _type_value(kind, ANY_OF)} for name, kind in formula.variables
     ]

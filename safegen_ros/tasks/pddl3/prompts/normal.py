@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.formulas import bindings
+from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
     AtomFormula,
+    Comparison,
     Constraint,
     Equals,
     Exists,
@@ -95,6 +96,8 @@ class _Writer:
             return AtomFormula(formula.predicate, tuple(bound[term] for term in formula.terms))
         if isinstance(formula, Equals):
             return TRUE if bound[formula.left] == bound[formula.right] else FALSE
+        if isinstance(formula, Comparison):
+            return substitute(formula, bound)
         if isinstance(formula, Not):
             body = self.formula(formula.body, bound)
             return body.body if isinstance(body, Not) else _negated(body)

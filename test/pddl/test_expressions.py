@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Action costs are checked and left out; every other use of numbers is refused."""
+"""Numbers in a domain and a problem: functions, expressions, effects, values and metrics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from decimal import Decimal
 import pytest
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.pddl.model import AtomFormula, Effect
+from safegen_ros.pddl.model import AtomFormula, Equals
+from safegen_ros.pddl.numbers import deciding_functions
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.pddl.writer import domain_text, expression_text, formula_text, problem_text
 
 FUNCTIONS = '(total-cost) - number (distance ?a ?b - place) (fee) (weight ?x ?x) - number'
 
@@ -31,31 +32,51 @@ def _problem(init: str = '', rest: str = '') -> str:
     )
 
 
-PLAIN = read_domain(_domain(functions=''))
 COSTED = read_domain(_domain('(and (open) (increase (total-cost) (distance ?a ?b)))'))
 
 
+@pytest.mark.parametrize('operator', ['assign', 'increase', 'decrease', 'scale-up', 'scale-down'])
 @pytest.mark.parametrize(
-    'cost',
+    'value',
     ['5', '0.5', '(distance ?a ?b)', '(fee)', '(* 2 (distance ?a ?b))', '(+ (fee) (total-cost) 1)'],
 )
 @pytest.mark.parametrize(
     'around', ['{}', '(and (open) {})', '(when (at ?a) {})', '(forall (?x - place) {})']
 )
-def test_costs_of_actions_are_left_out(cost: str, around: str) -> None:
-    domain = read_domain(_domain(around.format(f'(increase (total-cost) {cost})')))
-    plain = read_domain(_domain('(open)' if 'open' in around else '()', functions=''))
-    assert domain == plain
-    assert 'total-cost' not in domain_text(domain)
+def test_numeric_effects_are_read_and_written(operator: str, value: str, around: str) -> None:
+    domain = read_domain(_domain(around.format(f'({operator} (fee) {value})')))
+    (effect,) = domain.actions['go'].numeric
+    assert (effect.operator, effect.target) == (operator, AtomFormula('fee', ()))
+    assert expression_text(effect.value) == value
+    assert bool(effect.variables) is ('forall' in around)
+    assert len(domain.actions['go'].effects) == ('open' in around)
+    assert read_domain(domain_text(domain)) == domain
 
 
-def test_the_functions_are_kept_for_problems_only() -> None:
+@pytest.mark.parametrize(
+    'text',
+    [
+        '(>= (fee) 1.5)', '(< (distance ?a ?b) (* 2 (- (fee))))', '(= (fee) (total-cost))',
+        '(= 3 (fee))', '(not (= (fee) -2))', '(exists (?x - place) (<= (distance ?x ?a) 1))',
+    ],
+)  # fmt: skip
+def test_comparisons_are_read_and_written(text: str) -> None:
+    domain = read_domain(_domain(precondition=text))
+    assert formula_text(domain.actions['go'].precondition, typed=True) == text
+    assert read_domain(domain_text(domain)) == domain
+
+
+def test_equality_compares_objects_where_both_sides_are_objects() -> None:
+    assert read_domain(_domain(precondition='(= ?a ?b)')).actions['go'].precondition == Equals(
+        '?a', '?b'
+    )
+
+
+def test_functions_have_types() -> None:
     assert dict(COSTED.functions) == {
         'total-cost': (), 'distance': ('place', 'place'), 'fee': (), 'weight': ('object', 'object'),
     }  # fmt: skip
-    assert COSTED == PLAIN
     assert COSTED.actions['go'].effects[0].add == (AtomFormula('open', ()),)
-    assert all(isinstance(effect, Effect) for effect in COSTED.actions['go'].effects)
 
 
 @pytest.mark.parametrize(
@@ -65,25 +86,52 @@ def test_the_functions_are_kept_for_problems_only() -> None:
         '(:metric minimize total-time)', '(:metric maximize (+ (* 2 (total-cost)) (fee)))',
     ],
 )  # fmt: skip
-def test_costs_of_problems_are_left_out(rest: str) -> None:
+def test_values_and_metrics_are_read_and_written(rest: str) -> None:
     init = '(= (total-cost) 0) (= (distance p q) 2.5) (= (fee) 10)'
     problem = read_problem(_problem(init, rest), COSTED)
-    assert problem == read_problem(_problem(), PLAIN)
     assert problem.init == {('open',)}
-    assert problem_text(problem) == problem_text(read_problem(_problem(), PLAIN))
+    assert problem.values['distance', 'p', 'q'] == Decimal('2.5')
+    assert read_problem(problem_text(problem), COSTED) == problem
+
+
+DECIDING = {
+    'nothing': ('(open)', '(and)', set()),
+    'a cost': ('(increase (total-cost) (fee))', '(and)', set()),
+    'a goal': ('(increase (total-cost) (fee))', '(> (total-cost) 1)', {'total-cost', 'fee'}),
+    'a condition of an effect': ('(when (> (fee) 1) (open))', '(and)', {'fee'}),
+    'a condition of a cost': ('(when (> (fee) 1) (increase (total-cost) 1))', '(and)', set()),
+    'a source of a source': (
+        '(and (assign (fee) (distance ?a ?b)) (increase (total-cost) (fee)))',
+        '(> (total-cost) 1)',
+        {'total-cost', 'fee', 'distance'},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', DECIDING)
+def test_functions_that_decide(case: str) -> None:
+    effect, goal, found = DECIDING[case]
+    domain = read_domain(_domain(effect))
+    goal_domain = read_domain(_domain(precondition=goal))
+    assert deciding_functions(domain, goal_domain.actions['go'].precondition, ()) == found
 
 
 DOMAINS = {
     'undeclared cost': (_domain('(increase (total-cost) (toll ?a))'), 5, 32, "function 'toll' is"),
     'undeclared total': (_domain('(increase (total-cost ?a) 1)', ''), 5, 19, "'total-cost' is not"),
     'too few arguments': (_domain('(increase (total-cost) (distance ?a))'), 5, 32, 'takes 2 arg'),
-    'no number': (_domain('(increase (total-cost) 1.2.3)'), 5, 32, "expected a cost such as"),
+    'no number': (_domain('(increase (total-cost) 1.2.3)'), 5, 32, "expected a function such"),
     'no amount': (_domain('(increase (total-cost))'), 5, 9, "'increase' takes 2 arguments"),
-    'other function': (_domain('(increase (fee) 1)'), 5, 9, "'increase' is not supported"),
-    'decrease': (_domain('(decrease (total-cost) 1)'), 5, 9, "'decrease' is not supported"),
-    'in a precondition': (_domain(precondition='(> (fee) 1)'), 4, 55, "operator '>' is not"),
-    'equal numbers': (_domain(precondition='(= (fee) 1)'), 4, 55, "comparison '=' is not"),
-    'equal to a number': (_domain(precondition='(= ?a 1)'), 4, 55, "comparison '=' is not"),
+    'other function': (_domain('(increase (toll) 1)'), 5, 19, "function 'toll' is not declared"),
+    'undeclared total compared': (
+        _domain('()', '', '(> (total-cost) 1)'), 4, 55, "'total-cost' is not",
+    ),
+    'effect in condition': (_domain(precondition='(assign (fee) 1)'), 4, 55, "cannot stand"),
+    'equal to a number': (_domain(precondition='(= ?a 1)'), 4, 58, "expected a function such as"),
+    'one side': (_domain(precondition='(> (fee))'), 4, 55, "'>' takes 2 arguments, found 1"),
+    'with time': (_domain('(decrease (fee) (* #t 2))'), 5, 28, 'on with time is not supported'),
+    'one part': (_domain('(assign (fee) (/ 2))'), 5, 23, "'/' takes at least 2 numbers, found 1"),
+    'a long number': (_domain(f'(assign (fee) {"9" * 61})'), 5, 23, 'a number of 61 characters'),
     'twice': (_domain(functions='(fee) (fee)'), 3, 19, "function 'fee' is declared twice"),
     'empty': (_domain(functions='()'), 3, 13, 'an empty function declaration'),
     'objects': (_domain(functions='(home ?t - truck) - place'), 3, 33, 'values of type place'),
@@ -93,13 +141,13 @@ DOMAINS = {
 
 
 @pytest.mark.parametrize('case', DOMAINS)
-def test_other_numbers_in_a_domain_are_refused(case: str) -> None:
+def test_wrong_numbers_in_a_domain_are_refused(case: str) -> None:
     text, line, column, what = DOMAINS[case]
     with pytest.raises(PddlError) as caught:
         read_domain(text)
     assert what in caught.value.what
     assert (caught.value.line, caught.value.column) == (line, column)
-    refused = ('numeric', 'values of type')
+    refused = ('goes on with time', 'values of type')
     unsupported = any(text in caught.value.what for text in refused)
     assert (caught.value.code is ErrorCode.UNSUPPORTED_FEATURE) is unsupported
 
@@ -109,7 +157,8 @@ def test_numbers_of_any_form_are_read(number: str) -> None:
     problem = read_problem(_problem(f'(= (fee) {number})'), COSTED)
     assert problem.values == {('fee',): Decimal(number)}
     domain = read_domain(_domain(f'(increase (total-cost) {number})', ''))  # declared or not
-    assert domain.actions['go'].costs[0].amount == Decimal(number)
+    assert domain.actions['go'].numeric[0].value == Decimal(number)
+    assert read_domain(domain_text(domain)) == domain
 
 
 PROBLEMS = {
@@ -120,9 +169,9 @@ PROBLEMS = {
     'wrong type': (_problem('(= (distance p t) 3)'), 3, 16, "'t' is of type truck"),
     'no number': (_problem('(= (fee) (total-cost))'), 3, 10, 'expected a number, found a list'),
     'a word': (_problem('(= (fee) much)'), 3, 10, "'much' is not a number"),
-    'objects': (_problem('(= p q)'), 3, 4, 'expected a cost such as (total-cost)'),
+    'objects': (_problem('(= p q)'), 3, 4, 'expected a function such as'),
     'timed literal': (_problem('(at 5 (open))'), 3, 1, 'a timed initial literal is not supported'),
-    'in the goal': (_problem().replace('(at q)', '(< (fee) 3)'), 4, 8, "operator '<' is not"),
+    'in the goal': (_problem().replace('(at q)', '(< (fee) 3)'), 1, 1, "depends on the number"),
     'violations': (_problem(rest='(:metric minimize (is-violated p1))'), 5, 19, 'over preferences'),
     'deep violations': (
         _problem(rest='(:metric minimize (+ (fee) (* 2 (is-violated p1))))'), 5, 33, 'preferences',
@@ -133,7 +182,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize('case', PROBLEMS)
-def test_other_numbers_in_a_problem_are_refused(case: str) -> None:
+def test_wrong_numbers_in_a_problem_are_refused(case: str) -> None:
     text, line, column, what = PROBLEMS[case]
     with pytest.raises(PddlError) as caught:
         read_problem(text, COSTED)

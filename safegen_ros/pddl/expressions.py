@@ -1,0 +1,164 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Reads numbers: the functions of a domain, expressions over them and the metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from decimal import Decimal
+
+from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.model import DURATION, Arithmetic, AtomFormula, Domain, Expression, Metric
+from safegen_ros.pddl.scope import Scope, read_arguments
+from safegen_ros.pddl.sexpr import Group, Node, Reader
+from safegen_ros.pddl.typed_lists import read_typed_list
+
+_NUMBER = re.compile(r'[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?')
+_LONGEST = 60  # characters of a number
+_ARITHMETIC = ('+', '-', '*', '/')
+TOTAL_COST = 'total-cost'
+TOTAL_TIME = 'total-time'  # of a plan; every problem has it
+
+
+def is_number(item: Node) -> bool:
+    """Whether an item is a number."""
+    return isinstance(item, str) and _NUMBER.fullmatch(item) is not None
+
+
+def read_number(reader: Reader, group: Group, index: int) -> Decimal:
+    """A number."""
+    text = reader.word(group, index, 'a number')
+    if not is_number(text):
+        raise reader.error_in(
+            group, index, f'{text[:40]!r} is not a number', 'write a number such as 2.5'
+        )
+    if len(text) > _LONGEST:
+        raise reader.error_in(
+            group,
+            index,
+            f'a number of {len(text):,} characters, more than {_LONGEST}',
+            'round it',
+            ErrorCode.TASK_TOO_LARGE,
+        )
+    return Decimal(text)
+
+
+def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
+    """Reads the value of a function, such as `(distance ?a ?b)`.
+
+    Raises:
+        PddlError: a function that is not declared, or a wrong number or type of arguments.
+    """
+    reader, domain = scope.reader, scope.domain
+    group = reader.group(parent, index, 'a function such as (total-cost)')
+    kinds = domain.functions.get(group.head)
+    if kinds is None and group.items == (TOTAL_COST,):
+        kinds = ()  # declared or not, as in Fast Downward
+    if kinds is None:
+        raise reader.error(
+            group,
+            f'function {group.head[:40]!r} is not declared in domain {domain.name[:40]}',
+            f'{suggestion(group.head, domain.functions)}declare it in (:functions ...)',
+        )
+    return AtomFormula(group.head, read_arguments(scope, group, 'function', kinds))
+
+
+def is_expression(item: Node, objects: Collection[str]) -> bool:
+    """Whether an item of `=` is a number and not an object."""
+    return isinstance(item, Group) or (is_number(item) and item not in objects)
+
+
+def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
+    """Reads a number, the value of a function, or sums and the like of those."""
+    item, reader = parent.items[index], scope.reader
+    if is_number(item):
+        return read_number(reader, parent, index)
+    if item == '?duration' and item in scope.domain.functions:  # inside a durative action
+        return DURATION
+    if item == '#t':
+        raise reader.unsupported(
+            reader.locate(parent, index), 'a change that goes on with time', 'change it in a step'
+        )
+    if isinstance(item, Group) and item.head in _ARITHMETIC:
+        least = 1 if item.head == '-' else 2
+        if len(item.items) <= least:
+            found = len(item.items) - 1
+            raise reader.error(
+                item, f'{item.head!r} takes at least {least} numbers, found {found}', 'add them'
+            )
+        inner = range(1, len(item.items))
+        return Arithmetic(item.head, tuple(read_expression(scope, item, i) for i in inner))
+    return read_function(scope, parent, index)
+
+
+def bound(expression: Expression, binding: Mapping[str, str]) -> Expression:
+    """The expression with variables replaced by objects."""
+    if isinstance(expression, Arithmetic):
+        parts = tuple(bound(part, binding) for part in expression.parts)
+        return Arithmetic(expression.operator, parts)
+    if isinstance(expression, AtomFormula):
+        terms = tuple(binding.get(term, term) for term in expression.terms)
+        return AtomFormula(expression.predicate, terms)
+    return expression
+
+
+def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[str, tuple[str, ...]]:
+    """The functions of a domain, with the types of their arguments.
+
+    Raises:
+        PddlError: a name twice, an undeclared type, or a function with objects for values.
+    """
+    functions: dict[str, tuple[str, ...]] = {}
+    index = 1
+    while index < len(section.items):
+        if functions and section.items[index] == '-' and index + 1 < len(section.items):
+            kind = reader.word(section, index + 1, 'number')
+            if kind != 'number':
+                raise reader.unsupported(
+                    reader.locate(section, index + 1),
+                    f'a function with values of type {kind[:40]}',
+                    'use a predicate',
+                )
+            index += 2
+            continue
+        group = reader.group(section, index, 'a function such as (total-cost)')
+        if not group.items:
+            raise reader.error(group, 'an empty function declaration', 'remove it')
+        name = reader.name(group, 0, 'a function')
+        if name in functions:
+            raise reader.error(group, f'function {name[:40]!r} is declared twice', 'remove one')
+        typed = read_typed_list(reader, group, 1, 'place', domain.types)
+        functions[name] = tuple(kind for _, kind in typed)
+        index += 1
+    return functions
+
+
+def read_metric(scope: Scope, section: Group) -> Metric:
+    """Reads a `(:metric minimize ...)`, which ranks plans that are valid without it.
+
+    Raises:
+        PddlError: it counts broken preferences, or has an undeclared name in it.
+    """
+    reader, items = scope.reader, section.items
+    if len(items) != 3 or items[1] not in ('minimize', 'maximize'):
+        raise reader.error(
+            section, 'expected (:metric minimize ...)', f'write (:metric minimize ({TOTAL_COST}))'
+        )
+    _refuse_violations(reader, section)
+    direction = str(items[1])
+    if items[2] == TOTAL_TIME:
+        return Metric(direction, AtomFormula(TOTAL_TIME, ()))
+    functions = {TOTAL_TIME: (), **scope.domain.functions}
+    timed = replace(scope, domain=replace(scope.domain, functions=functions))
+    return Metric(direction, read_expression(timed, section, 2))
+
+
+def _refuse_violations(reader: Reader, group: Group) -> None:
+    if group.head == 'is-violated':
+        raise reader.unsupported(group, 'a metric over preferences', 'state what must hold')
+    for item in group.items:
+        if isinstance(item, Group):
+            _refuse_violations(reader, item)

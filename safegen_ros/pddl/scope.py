@@ -1,0 +1,107 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The names that formulas and effects may use, checked where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.model import Domain, Variables
+from safegen_ros.pddl.sexpr import Group, Reader
+from safegen_ros.pddl.writer import names_text
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that a formula may use.
+
+    Attributes:
+        reader: where errors are reported.
+        domain: predicates and types.
+        objects: objects and constants, with their types.
+        variables: bound variables, with their types.
+    """
+
+    reader: Reader
+    domain: Domain
+    objects: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    _fits: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def bind(self, variables: Variables) -> Scope:
+        """The scope inside a quantifier; inner variables shadow outer ones."""
+        names = {**self.variables, **dict(variables)}
+        return Scope(self.reader, self.domain, self.objects, names, self._fits)
+
+    def fits(self, kind: str, wanted: str) -> bool:
+        """Whether what has a type may stand where another one is wanted."""
+        known = self._fits.get((kind, wanted))
+        if known is None:
+            known = self._fits[kind, wanted] = self.domain.is_subtype(kind, wanted)
+        return known
+
+
+def read_arguments(
+    scope: Scope, group: Group, what: str, kinds: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The arguments of a predicate or a function, checked against the types that it takes."""
+    reader, head = scope.reader, group.head
+    if len(group.items) - 1 != len(kinds):
+        raise reader.error(
+            group,
+            f'{what} {head[:40]!r} takes {len(kinds)} arguments, found {len(group.items) - 1}',
+            'give it exactly that many',
+        )
+    terms = []
+    for index, kind in enumerate(kinds, start=1):
+        term = read_term(scope, group, index)
+        actual = scope.variables[term] if term in scope.variables else scope.objects[term]
+        # Strict, as in VAL: a variable of a wider type is refused too, since an effect on it
+        # could make atoms true of objects that the predicate was not declared for.
+        if actual != kind and not scope.fits(actual, kind):
+            raise reader.error_in(
+                group,
+                index,
+                f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {kind[:40]} here',
+                'change one',
+            )
+        terms.append(term)
+    return tuple(terms)
+
+
+def read_term(scope: Scope, group: Group, index: int) -> str:
+    """An object, or a variable that is bound."""
+    text = group.items[index]
+    if isinstance(text, str) and (text in scope.variables or text in scope.objects):
+        return text
+    reader = scope.reader
+    text = reader.word(group, index, 'an object or a variable')
+    if text.startswith('?'):
+        raise reader.error_in(
+            group,
+            index,
+            f'variable {text[:40]!r} is not bound',
+            f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
+        )
+    known = 'no object is declared'
+    if scope.objects:
+        known = f'declared objects are {names_text(scope.objects)}'
+    if scope.objects is scope.domain.constants:
+        known = f'what a domain names must stand in its (:constants ...); {known}'
+    raise reader.error_in(
+        group,
+        index,
+        f'object {text[:40]!r} is not declared',
+        suggestion(text, scope.objects) + known,
+    )
+
+
+def count_arguments(reader: Reader, group: Group, wanted: int) -> None:
+    """Raises unless a list has that many items behind its head."""
+    found = len(group.items) - 1
+    if found != wanted:
+        raise reader.error(
+            group, f'{group.head!r} takes {wanted} arguments, found {found}', 'change the formula'
+        )
