@@ -130,7 +130,7 @@ class Figures:
         trials: number of problems.
         success: of them, the solved ones.
         failures: by the names of `CLASSES`; those that a source does not tell are missing.
-        more: what else was measured, by the names of `Comparison.more`; likewise.
+        more: what else was measured, by the names of `ComparisonTable.more`; likewise.
     """
 
     trials: int
@@ -185,7 +185,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonTable:
     """A table with all that is needed to read and to repeat it.
 
     Attributes:
@@ -243,7 +243,7 @@ def together(lines: Iterable[Line]) -> list[Line]:
     return [each for cases in groups.values() for found in cases.values() for each in found]
 
 
-def write_comparison(comparison: Comparison, folder: Path, page: str) -> list[Path]:
+def write_comparison(comparison: ComparisonTable, folder: Path, page: str) -> list[Path]:
     """Writes `NAME.json` and `NAME.md`; returns their paths.
 
     Raises:

@@ -10,7 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import CLASSES, Comparison, Line
+from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Line
 from safegen_ros.datasets.failures import writing
 
 _BAR = 0.42  # width of the place of a bar [inch]
@@ -24,7 +24,7 @@ _WHOSE = ('#009e73', '#56b4e9', '#cc79a7', '#e69f00', '#0072b2', '#999999')
 """Colours that are told apart by colour-blind readers, too."""
 
 
-def draw_comparison(comparison: Comparison, folder: Path) -> Path:
+def draw_comparison(comparison: ComparisonTable, folder: Path) -> Path:
     """Draws a panel for each group into `NAME.png`; returns its path.
 
     Raises:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from safegen_ros.benchmarks.comparison import (
     CLASSES,
-    Comparison,
+    ComparisonTable,
     Figures,
     Line,
     write_comparison,
@@ -56,7 +56,7 @@ def print_report(report: ModelReport, console: Console | None = None) -> None:
         console.print(_grouped(report.results, attribute, title))
 
 
-def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
+def print_comparison(comparison: ComparisonTable, console: Console | None = None) -> None:
     """Prints a table for each group, then what was measured and what differs between the sides."""
     console = console or Console()
     console.print(f'{comparison.title} [%]', style='bold', markup=False)
@@ -71,7 +71,7 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
         console.print(f'- {note}', markup=False, highlight=False)
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: ComparisonTable) -> str:
     """The same as a page of Markdown."""
     rows = [
         (line.group, line.case, line.whose, *_cells(line.figures), *_further(line, comparison))
@@ -97,7 +97,7 @@ def _cells(figures: Figures) -> list[str]:
     ]
 
 
-def _further(line: Line, comparison: Comparison) -> list[str]:
+def _further(line: Line, comparison: ComparisonTable) -> list[str]:
     """The cells of further columns."""
     more = line.figures.more
     return [format(more[n], form) if n in more else '-' for n, form in comparison.more.items()]
@@ -126,7 +126,7 @@ def _percent(value: float | None) -> str:
     return '-' if value is None else f'{value:.1f}'
 
 
-def present(comparison: Comparison, console: Console, out: Path | None, *, plot: bool) -> None:
+def present(comparison: ComparisonTable, console: Console, out: Path | None, *, plot: bool) -> None:
     """Prints a comparison, and writes its JSON, Markdown and perhaps plot into a folder."""
     print_comparison(comparison, console)
     if out is None:

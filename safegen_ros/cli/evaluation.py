@@ -22,7 +22,7 @@ from safegen_ros.planning.levels import DIAGNOSIS, FEEDBACK, LEVELS, feedback_na
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.benchmarks.comparison import Comparison
+    from safegen_ros.benchmarks.comparison import ComparisonTable
     from safegen_ros.benchmarks.measurement import Notify
     from safegen_ros.benchmarks.pddl3.loops import LoopOptions
     from safegen_ros.benchmarks.pddl3.study import Options
@@ -148,27 +148,27 @@ class StudyVerb:
 
     help: str
     options: Mapping[str, tuple[object, object]]
-    measure: Callable[[Given, Options], Comparison]
+    measure: Callable[[Given, Options], ComparisonTable]
     strategies: tuple[str, ...] = ()
 
 
-def _larger(given: Given, options: Options) -> Comparison:
+def _larger(given: Given, options: Options) -> ComparisonTable:
     count, domains = given.values['count'], given.values['domain'] or ()
     return studies().larger(given.subject(options), options, count, given.loop, domains)
 
 
-def _table4(given: Given, options: Options) -> Comparison:
+def _table4(given: Given, options: Options) -> ComparisonTable:
     split, most = given.values['split'], given.values['controls']
     subject = given.subject(options)
     return loop_studies().table4(subject, given.folder, options, given.loop, split, most)
 
 
-def _safety(given: Given, options: Options) -> Comparison:
+def _safety(given: Given, options: Options) -> ComparisonTable:
     cases, count = runs_dir() / 'disagreements', given.values['count']
     return loop_studies().safety(given.subject(options), options, given.loop, count, cases)
 
 
-def _controls(given: Given, options: Options) -> Comparison:
+def _controls(given: Given, options: Options) -> ComparisonTable:
     train = data_path(given.values['train_data'] or given.values['data']) / 'train.jsonl'
     return studies().controls(given.subject(options), given.folder, options, train)
 
@@ -314,7 +314,7 @@ def _loop(strategies: Sequence[str], values: Mapping[str, Any]) -> LoopOptions:
     )
 
 
-def _show(ctx: typer.Context, measure: Callable[[Notify], Comparison]) -> None:
+def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> None:
     """Measures, prints, and writes the files of `--out`, with the command that repeats it."""
     from safegen_ros.benchmarks.pddl3.dataset_report import plots_available
     from safegen_ros.benchmarks.tables import present

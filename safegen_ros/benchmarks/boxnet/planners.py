@@ -13,7 +13,14 @@ from pathlib import Path
 from statistics import fmean
 from threading import Event
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, claim, kept_lines
+from safegen_ros.benchmarks.comparison import (
+    ComparisonTable,
+    Figures,
+    Line,
+    Tally,
+    claim,
+    kept_lines,
+)
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.boxnet.rows import Row
 from safegen_ros.datasets.failures import writing
@@ -184,7 +191,7 @@ def _run(
 
 def compare(
     records: Sequence[PlannerRun], model: str, options: PlannerOptions, facts: Sequence[str] = ()
-) -> Comparison:
+) -> ComparisonTable:
     """The score of runs, in all and by number of objects, beside the figures of the paper."""
     whose = model.rpartition('#')[2] or model
     how = f'mode {options.mode}, shield {options.shield}, answers at most: {options.attempts}'
@@ -199,7 +206,7 @@ def compare(
             part = [record for record in own if record.objects == objects]
             case = f'{objects} object{"s" * (objects != 1)}'
             lines.append(Line(split, case, whose, figures(part)))
-    return Comparison(
+    return ComparisonTable(
         'boxnet',
         'BoxNet: runs that solve their task',
         ('split', 'tasks', 'whose'),

@@ -20,7 +20,7 @@ from safegen_ros.benchmarks.boxnet.planners import (
     run_rows,
     spread,
 )
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line
 from safegen_ros.benchmarks.measurement import Notify
 from safegen_ros.benchmarks.subjects import load_stages
 from safegen_ros.datasets.boxnet.rows import Row, read_rows
@@ -169,7 +169,7 @@ def tables(
     arguments: str,
     facts: Sequence[str],
     notify: Notify,
-) -> list[Comparison]:
+) -> list[ComparisonTable]:
     """Measures models; runs that are kept are not made again.
 
     Returns:
@@ -265,7 +265,7 @@ def _comparison(
     found: Mapping[_Case, list[PlannerRun]],
     arguments: str,
     facts: Sequence[str],
-) -> Comparison:
+) -> ComparisonTable:
     measured = [
         {
             'split': case.split,
@@ -280,7 +280,7 @@ def _comparison(
         }
         for case, records in found.items()
     ]
-    return Comparison(
+    return ComparisonTable(
         name, title, ('split', 'mode', 'whose'), tuple(lines), tuple(facts),
         (*WHAT_DIFFERS, *DIFFERENCES), {'facts': list(facts)}, tuple(measured),
         plot='success', more={**MORE, _LEVELS: 's'}, command=f'safegen boxnet tables {arguments}',

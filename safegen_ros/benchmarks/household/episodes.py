@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, Tally
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.household.episode import Agent, Episode
@@ -179,7 +179,7 @@ def compare(
     arguments: str,
     tasks: Sequence[HouseholdTask],
     notify: Notify = silent,
-) -> Comparison:
+) -> ComparisonTable:
     """Tables 2 and 3 with the paper's figures.
 
     Args:
@@ -236,7 +236,7 @@ def compare(
         f'{compat.steps} actions',
     )
     conditions = {'tasks': len(tasks), 'runs': runs, 'compat': compat.compat, 'steps': compat.steps}
-    return Comparison(
+    return ComparisonTable(
         'household', 'SAPO: safety step by step', _HEADINGS, tuple(shown), facts, _DIFFERENCES,
         conditions, tuple(measured), more=MORE, command=f'safegen household evaluate {arguments}',
     )  # fmt: skip

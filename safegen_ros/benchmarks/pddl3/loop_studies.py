@@ -11,7 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, Tally, together, wilson
+from safegen_ros.benchmarks.comparison import (
+    ComparisonTable,
+    Figures,
+    Line,
+    Tally,
+    together,
+    wilson,
+)
 from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.loops import (
     MORE,
@@ -48,7 +55,7 @@ def table4(
     loop: LoopOptions,
     split: str = 'test',
     controls: int = CONTROLS,
-) -> Comparison:
+) -> ComparisonTable:
     """Table IV: success and attempts of the planning loop, by domain and strategy.
 
     Args:
@@ -196,7 +203,7 @@ class _Counts:
 
 def safety(
     subject: Subject, options: Options, loop: LoopOptions, count: int, cases: Path
-) -> Comparison:
+) -> ComparisonTable:
     """Random problems through the loop; what it publishes is judged once more, by VAL.
 
     The domains take turns; sizes are those of the paper, families are drawn. Only counts are kept,

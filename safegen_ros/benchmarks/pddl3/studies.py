@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, together
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, together
 from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.evaluate import Result
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions
@@ -39,7 +39,7 @@ _FORMS = ('pddl', 'english', 'json')  # in the order of table III
 _Results = Mapping[str, Mapping[str, Result]]
 
 
-def table2(subjects: Iterable[Subject], options: Options) -> Comparison:
+def table2(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
     """Table II: success and failures after every stage, by domain.
 
     Args:
@@ -56,7 +56,7 @@ def table2(subjects: Iterable[Subject], options: Options) -> Comparison:
     )  # fmt: skip
 
 
-def figure4(subjects: Iterable[Subject], options: Options) -> Comparison:
+def figure4(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
     """Figure 4: classes of errors in Blocksworld after every stage; arguments as of `table2`."""
     study = Study.of_split(StudyRecord(options), ('blocksworld',))
     results = {subject.name: _modes(study, subject) for subject in subjects}
@@ -71,7 +71,7 @@ def figure4(subjects: Iterable[Subject], options: Options) -> Comparison:
     )  # fmt: skip
 
 
-def table3(subject: Subject, options: Options) -> Comparison:
+def table3(subject: Subject, options: Options) -> ComparisonTable:
     """Table III: success and failures in every format, by domain."""
     study = Study.of_split(StudyRecord(options))
     results = {form: _modes(study, subject, form) for form in _FORMS}
@@ -86,7 +86,7 @@ def table3(subject: Subject, options: Options) -> Comparison:
     )  # fmt: skip
 
 
-def figure5(subject: Subject, options: Options) -> Comparison:
+def figure5(subject: Subject, options: Options) -> ComparisonTable:
     """Figure 5: success by domain."""
     study = Study.of_split(StudyRecord(options))
     results = {'single shot': _modes(study, subject)}
@@ -104,7 +104,7 @@ def figure5(subject: Subject, options: Options) -> Comparison:
     )  # fmt: skip
 
 
-def heldout(subject: Subject, options: Options) -> Comparison:
+def heldout(subject: Subject, options: Options) -> ComparisonTable:
     """The three test splits: new problems, new constraint families, new texts."""
     record, lines = StudyRecord(options), []
     for split, meaning in SPLITS.items():
@@ -138,7 +138,7 @@ def larger(
     count: int = 25,
     loop: LoopOptions | None = None,
     domains: Collection[str] = (),
-) -> Comparison:
+) -> ComparisonTable:
     """Problems that are larger than those of training.
 
     Args:
@@ -195,7 +195,7 @@ def larger(
     )  # fmt: skip
 
 
-def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -> Comparison:
+def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -> ComparisonTable:
     """What the figures would be without training, and without understanding."""
     study = Study.of_split(StudyRecord(options))
     study.record.training = {'rows': count_rows(train), 'sha256': file_digest(train)}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros import __version__
-from safegen_ros.benchmarks.comparison import Comparison, Line
+from safegen_ros.benchmarks.comparison import ComparisonTable, Line
 from safegen_ros.benchmarks.measurement import Notify, silent, this_machine
 from safegen_ros.benchmarks.pddl3.evaluate import MAX_NEW_TOKENS, Exam, Result
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions, LoopResult, plan_goals
@@ -93,8 +93,8 @@ class StudyRecord:
         differences: Sequence[str],
         plot: str = 'classes',
         more: Mapping[str, str] | None = None,
-    ) -> Comparison:
-        """The table of all that was measured; the arguments are attributes of `Comparison`."""
+    ) -> ComparisonTable:
+        """The table of all that was measured; the arguments are attributes of `ComparisonTable`."""
         sampling, options = Sampling(), self.options
         models = [
             f'{m["name"]}: {m["parameters"]:,} parameters, weights {m["checksum"][:16]}'
@@ -125,7 +125,7 @@ class StudyRecord:
             'data': [{**source.as_dict(), 'problems': count} for source, count in self.sources],
         }
         measured = tuple({**what, **result.as_dict()} for what, result in self.results)
-        return Comparison(
+        return ComparisonTable(
             name, title, headings, tuple(lines), facts, tuple(differences), conditions,
             (*measured, *self.counts), plot, more or {}, command=f'safegen evaluate {name}',
         )  # fmt: skip

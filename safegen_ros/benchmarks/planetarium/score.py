@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, Line, wilson
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, wilson
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.datasets.planetarium import recipe
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, SIZES, size_bin
@@ -261,7 +261,7 @@ def _explained(row: Answer, found: AnswerAssessment) -> str:
         return ''
 
 
-def comparison(found: Score) -> Comparison:
+def comparison(found: Score) -> ComparisonTable:
     """The shares as lines of a plot, with those of the paper, which are means of its domains."""
     lines = []
     for metric in METRICS:
@@ -278,7 +278,7 @@ def comparison(found: Score) -> Comparison:
                     share = 100 * getattr(shares, side)['correct'] / shares.trials
                     figures = Figures(shares.trials, share, {})
                     lines.append(Line(f'correct by {group}', case, name, figures))
-    return Comparison(
+    return ComparisonTable(
         'planetarium', f'Planetarium: {found.source}', ('group', 'case', 'whose'), tuple(lines),
         (), (), {}, (), plot='success',
     )  # fmt: skip

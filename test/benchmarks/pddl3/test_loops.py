@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.scripted_model import BENCH, inapplicable, right, scripted, unsafe
 
-from safegen_ros.benchmarks.comparison import Comparison, Figures, nearest_rank
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, nearest_rank
 from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.loop_studies import table4
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult, plan_goals
@@ -81,12 +81,12 @@ def test_a_model_that_fails_is_no_figure(problems: list[TestProblem]) -> None:
     assert caught.value.code is ErrorCode.UNKNOWN_STRATEGY
 
 
-def line(comparison: Comparison, *place: str) -> Figures:
+def line(comparison: ComparisonTable, *place: str) -> Figures:
     (found,) = [e.figures for e in comparison.lines if (e.group, e.case, e.whose) == place]
     return found
 
 
-def timeless(comparison: Comparison) -> list[tuple[object, ...]]:
+def timeless(comparison: ComparisonTable) -> list[tuple[object, ...]]:
     """The lines without what another run may find otherwise."""
     return [
         (each.group, each.case, each.whose, {n: v for n, v in figures.items() if n not in TIMES})
@@ -100,7 +100,7 @@ def test_table_4_has_both_networks_and_the_paper(tiny: Path) -> None:
     how = LoopOptions(('model', 'shield'), max_attempts=2)
     subject = load_subject(tiny, 'cpu')
 
-    def measured() -> Comparison:
+    def measured() -> ComparisonTable:
         return table4(subject, tiny, options, how, 'test_family', 1)
 
     found = measured()

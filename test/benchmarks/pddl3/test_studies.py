@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from support.scripted_model import BENCH, chatty, idle, right, scripted, unsafe
 
-from safegen_ros.benchmarks.comparison import CLASSES, Comparison, Figures, write_comparison
+from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Figures, write_comparison
 from safegen_ros.benchmarks.pddl3 import paper, studies
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions
 from safegen_ros.benchmarks.pddl3.study import Options
@@ -27,7 +27,7 @@ from safegen_ros.errors import SafegenError
 OPTIONS = Options(BENCH, seed=4, most=2)
 
 
-def line(comparison: Comparison, *place: str) -> Figures:
+def line(comparison: ComparisonTable, *place: str) -> Figures:
     found = [e.figures for e in comparison.lines if (e.group, e.case, e.whose) == place]
     assert len(found) == 1, place
     return found[0]
@@ -38,7 +38,7 @@ def half(row: Row, time: int) -> str:
 
 
 @pytest.fixture(scope='module')
-def table2() -> Comparison:
+def table2() -> ComparisonTable:
     scripts = {'PT': chatty, 'SFT': half, 'GRPO': right}
     return studies.table2((scripted(s, name) for name, s in scripts.items()), OPTIONS)
 
@@ -61,7 +61,7 @@ def test_every_row_of_the_paper_adds_up() -> None:
     assert averages['pddl'].trials == 200
 
 
-def test_table_2_has_our_stages_beside_those_of_the_paper(table2: Comparison) -> None:
+def test_table_2_has_our_stages_beside_those_of_the_paper(table2: ComparisonTable) -> None:
     assert line(table2, 'blocksworld', 'PT', 'ours, T 0.6').failures['format'] == 100
     assert line(table2, 'ferry', 'SFT', 'ours, greedy').success == 100
     assert line(table2, 'grippers', 'SFT', 'ours, T 0.6').failures['safety'] == 100
@@ -78,7 +78,7 @@ def test_table_2_has_our_stages_beside_those_of_the_paper(table2: Comparison) ->
 
 
 def test_what_differs_is_said_and_all_is_kept_for_repeating(
-    table2: Comparison, tmp_path: Path
+    table2: ComparisonTable, tmp_path: Path
 ) -> None:
     paths = write_comparison(table2, tmp_path / 'results', markdown(table2))
     assert [path.name for path in paths] == ['table2.json', 'table2.md']
@@ -103,7 +103,7 @@ def test_what_differs_is_said_and_all_is_kept_for_repeating(
         write_comparison(table2, paths[0], '')
 
 
-def test_the_same_seed_gives_the_same_table(table2: Comparison) -> None:
+def test_the_same_seed_gives_the_same_table(table2: ComparisonTable) -> None:
     scripts = {'PT': chatty, 'SFT': half, 'GRPO': right}
     again = studies.table2((scripted(s, name) for name, s in scripts.items()), OPTIONS)
     assert again.as_dict() == table2.as_dict()
@@ -200,7 +200,7 @@ def test_controls_stand_beside_the_model(tiny: Path) -> None:
     assert any('1.00 on average, and for 8 of 8 problems it is 1' in d for d in found.differences)
 
 
-def test_every_kind_of_plot_is_a_picture(table2: Comparison, tmp_path: Path) -> None:
+def test_every_kind_of_plot_is_a_picture(table2: ComparisonTable, tmp_path: Path) -> None:
     for found in (table2, studies.figure5(scripted(half), OPTIONS)):
         data = draw_comparison(found, tmp_path / 'results').read_bytes()
         assert data.startswith(b'\x89PNG\r\n')
