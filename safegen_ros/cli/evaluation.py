@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from safegen_ros.benchmarks.comparison import ComparisonTable
     from safegen_ros.benchmarks.measurement import Notify
     from safegen_ros.benchmarks.pddl3.loops import LoopOptions
-    from safegen_ros.benchmarks.pddl3.study import Options
+    from safegen_ros.benchmarks.pddl3.study import StudyOptions
     from safegen_ros.benchmarks.subjects import Subject
 
 MODEL = 'models/safegen-mini'
@@ -119,7 +119,7 @@ class Given:
     values: Mapping[str, Any]
     loop: LoopOptions
 
-    def subject(self, options: Options) -> Subject:
+    def subject(self, options: StudyOptions) -> Subject:
         """The model of `--model`."""
         from safegen_ros.benchmarks.subjects import load_subject
 
@@ -130,7 +130,7 @@ class Given:
         """The folder of `--model`."""
         return data_path(self.values['model'])
 
-    def stages(self, options: Options) -> Iterator[Subject]:
+    def stages(self, options: StudyOptions) -> Iterator[Subject]:
         """The models of the stages, each loaded when it is its turn."""
         return _stages(self.values['model'], self.values['stage'], options)
 
@@ -148,27 +148,27 @@ class StudyVerb:
 
     help: str
     options: Mapping[str, tuple[object, object]]
-    measure: Callable[[Given, Options], ComparisonTable]
+    measure: Callable[[Given, StudyOptions], ComparisonTable]
     strategies: tuple[str, ...] = ()
 
 
-def _larger(given: Given, options: Options) -> ComparisonTable:
+def _larger(given: Given, options: StudyOptions) -> ComparisonTable:
     count, domains = given.values['count'], given.values['domain'] or ()
     return studies().larger(given.subject(options), options, count, given.loop, domains)
 
 
-def _table4(given: Given, options: Options) -> ComparisonTable:
+def _table4(given: Given, options: StudyOptions) -> ComparisonTable:
     split, most = given.values['split'], given.values['controls']
     subject = given.subject(options)
     return loop_studies().table4(subject, given.folder, options, given.loop, split, most)
 
 
-def _safety(given: Given, options: Options) -> ComparisonTable:
+def _safety(given: Given, options: StudyOptions) -> ComparisonTable:
     cases, count = runs_dir() / 'disagreements', given.values['count']
     return loop_studies().safety(given.subject(options), options, given.loop, count, cases)
 
 
-def _controls(given: Given, options: Options) -> ComparisonTable:
+def _controls(given: Given, options: StudyOptions) -> ComparisonTable:
     train = data_path(given.values['train_data'] or given.values['data']) / 'train.jsonl'
     return studies().controls(given.subject(options), given.folder, options, train)
 
@@ -291,10 +291,10 @@ for _name, _study in STUDIES.items():
     app.command(_name, help=_study.help)(_verb(_study))
 
 
-def _options(values: Mapping[str, Any], notify: Notify) -> Options:
-    from safegen_ros.benchmarks.pddl3.study import Options
+def _options(values: Mapping[str, Any], notify: Notify) -> StudyOptions:
+    from safegen_ros.benchmarks.pddl3.study import StudyOptions
 
-    return Options(
+    return StudyOptions(
         data_path(values.get('data', Path(BENCH))), values['seed'], values.get('problems', 0),
         values.get('batch', _BATCH), values['max_new_tokens'], values['device'], notify,
     )  # fmt: skip
@@ -330,7 +330,7 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> N
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)
 
 
-def _stages(model: Path, stages: list[str] | None, options: Options) -> Iterator[Subject]:
+def _stages(model: Path, stages: list[str] | None, options: StudyOptions) -> Iterator[Subject]:
     """The models of the stages, each loaded when it is its turn."""
     from safegen_ros.benchmarks.subjects import load_stages, load_subject
 

@@ -19,7 +19,7 @@ from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.training.config import ConfigError, TrainConfig
 from safegen_ros.training.encoding import encoded
 from safegen_ros.training.examples import Example, changing_atoms, example
-from safegen_ros.training.pairs import Pair, for_all_rows, instruction_pairs
+from safegen_ros.training.pairs import TrainingPair, for_all_rows, instruction_pairs
 from safegen_ros.training.world import longest, that_fit, token_count
 
 
@@ -143,7 +143,7 @@ def load_pairs(
     return [found[0][n] for n in kept], [item for item in found[1] if item['tokens'] <= most]
 
 
-def _item(pair: Pair, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+def _item(pair: TrainingPair, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     completion = [{'role': 'assistant', 'content': pair.answer}]
     return {
         'prompt': pair.prompt,

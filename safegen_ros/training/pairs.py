@@ -23,7 +23,7 @@ _SHARE_OF_A_WORKER = 500  # rows, below which starting a process costs more than
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TrainingPair:
     """What a model is asked, and what it should answer.
 
     Attributes:
@@ -41,7 +41,7 @@ class Pair:
 
 def instruction_pairs(
     row: Row, style: PromptStyle, formats: Mapping[str, float], repair_share: float = 0.0
-) -> list[Pair]:
+) -> list[TrainingPair]:
     """A row in each format, and with a repair share once more with a failed attempt.
 
     Args:
@@ -62,10 +62,10 @@ def instruction_pairs(
     for form, weight in formats.items():
         if share < 1:
             prompt = style.messages(problem, [], form)
-            found.append(Pair(prompt, answer, row.domain, weight * (1 - share)))
+            found.append(TrainingPair(prompt, answer, row.domain, weight * (1 - share)))
         if failed is not None:
             prompt = style.messages(problem, [failed], form)
-            found.append(Pair(prompt, answer, row.domain, weight * share))
+            found.append(TrainingPair(prompt, answer, row.domain, weight * share))
     return found
 
 

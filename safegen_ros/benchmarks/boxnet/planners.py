@@ -22,7 +22,7 @@ from safegen_ros.benchmarks.comparison import (
     kept_lines,
 )
 from safegen_ros.benchmarks.measurement import Notify, silent
-from safegen_ros.datasets.boxnet.rows import Row
+from safegen_ros.datasets.boxnet.rows import BoxNetRow
 from safegen_ros.datasets.failures import writing
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
@@ -42,7 +42,7 @@ _SEEDS_OF_A_RUN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class PlannerRun:
+class TrialRecord:
     """A run, as it is kept.
 
     Attributes:
@@ -84,7 +84,7 @@ class PlannerRun:
         return self.finding == wanted
 
 
-def spread(rows: Sequence[Row], most: int) -> Sequence[Row]:
+def spread(rows: Sequence[BoxNetRow], most: int) -> Sequence[BoxNetRow]:
     """Rows from all over a split, which is in the order of sizes and numbers of objects.
 
     Args:
@@ -97,7 +97,7 @@ def spread(rows: Sequence[Row], most: int) -> Sequence[Row]:
 
 
 def run_rows(
-    rows: Iterable[Row],
+    rows: Iterable[BoxNetRow],
     backend: Backend,
     sampling: Sampling,
     options: PlannerOptions,
@@ -108,7 +108,7 @@ def run_rows(
     at_once: int = 1,
     style: Style | None = None,
     notify: Notify = silent,
-) -> list[PlannerRun]:
+) -> list[TrialRecord]:
     """Has a model plan each task; runs that are kept in the folder are not made again.
 
     Args:
@@ -133,7 +133,7 @@ def run_rows(
     asked = [(row, trial) for row in rows for trial in range(trials)]
     claim(folder, {'model': model, 'sampling': asdict(sampling), 'options': asdict(options)})
     path = folder / RUNS
-    kept = (PlannerRun(**{**run, 'answers': tuple(run['answers'])}) for run in kept_lines(path))
+    kept = (TrialRecord(**{**run, 'answers': tuple(run['answers'])}) for run in kept_lines(path))
     known = {(record.id, record.trial): record for record in kept}
     missing = [each for each in asked if (each[0].task.id, each[1]) not in known]
     done = len(asked) - len(missing)
@@ -162,16 +162,16 @@ def _run(
     options: PlannerOptions,
     style: Style | None,
     cancelled: Cancelled,
-    row: Row,
+    row: BoxNetRow,
     trial: int,
-) -> PlannerRun:
+) -> TrialRecord:
     seed = (sampling.seed + trial) * _SEEDS_OF_A_RUN
     drawn = replace(sampling, seed=seed)
     found = plan_with_model(row.task, backend, drawn, options, cancelled, style)
     judged = found.judged
     optimal = 0 if row.plan is None else len(row.plan)
     ok = judged.verdict.ok
-    return PlannerRun(
+    return TrialRecord(
         row.task.id,
         row.split,
         trial,
@@ -190,13 +190,13 @@ def _run(
 
 
 def compare(
-    records: Sequence[PlannerRun], model: str, options: PlannerOptions, facts: Sequence[str] = ()
+    records: Sequence[TrialRecord], model: str, options: PlannerOptions, facts: Sequence[str] = ()
 ) -> ComparisonTable:
     """The score of runs, in all and by number of objects, beside the figures of the paper."""
     whose = model.rpartition('#')[2] or model
     how = f'mode {options.mode}, shield {options.shield}, answers at most: {options.attempts}'
     lines = list[Line]()
-    by_split: dict[str, list[PlannerRun]] = {}
+    by_split: dict[str, list[TrialRecord]] = {}
     for record in records:
         by_split.setdefault(record.split, []).append(record)
     for split, own in by_split.items():
@@ -247,7 +247,7 @@ DIFFERENCES = (
 )
 
 
-def figures(records: Sequence[PlannerRun]) -> Figures:
+def figures(records: Sequence[TrialRecord]) -> Figures:
     """Success, failures and means of runs."""
     tally = Tally.of(Category.SUCCESS if record.solved else _category(record) for record in records)
     solved = [record for record in records if record.solved and record.optimal]
@@ -267,7 +267,7 @@ def figures(records: Sequence[PlannerRun]) -> Figures:
     return Figures.of(tally, more)
 
 
-def _category(record: PlannerRun) -> Category:
+def _category(record: TrialRecord) -> Category:
     found = Finding(record.finding)
     # A plan for a task that has none cannot come out; a refusal is no solution elsewhere.
     return Category.GOAL_NOT_SATISFIED if found is Finding.OK else found.category

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from safegen_ros.datasets.boxnet.recipe import load_recipe
-from safegen_ros.datasets.boxnet.rows import Row, read_rows
+from safegen_ros.datasets.boxnet.rows import BoxNetRow, read_rows
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.tasks.boxnet.optimal import parallelism
 from safegen_ros.terminal import Console, table
@@ -50,7 +50,7 @@ def print_statistics(folder: Path, console: Console) -> None:
         console.print(f'- {note}', markup=False, highlight=False)
 
 
-def _lines(name: str, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _lines(name: str, rows: Sequence[BoxNetRow]) -> Iterator[tuple[str, ...]]:
     """The cells of a split: of each planner over the tasks that it solves, and of the paper."""
     count, robots = f'{len(rows):,}', f'{_mean([len(row.task.bases) for row in rows]):.2f}'
     plans = [row.plan for row in rows if row.plan is not None]

@@ -14,7 +14,7 @@ from pathlib import Path
 from safegen_ros.benchmarks.boxnet.planners import (
     DIFFERENCES,
     MORE,
-    PlannerRun,
+    TrialRecord,
     figures,
     paper_lines,
     run_rows,
@@ -23,7 +23,7 @@ from safegen_ros.benchmarks.boxnet.planners import (
 from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line
 from safegen_ros.benchmarks.measurement import Notify
 from safegen_ros.benchmarks.subjects import load_stages
-from safegen_ros.datasets.boxnet.rows import Row, read_rows
+from safegen_ros.datasets.boxnet.rows import BoxNetRow, read_rows
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED
 from safegen_ros.tasks.boxnet.findings import Finding
@@ -196,7 +196,7 @@ def tables(
 
 def _runs(
     models: Sequence[Asked], study: BoxnetStudy, notify: Notify
-) -> Iterator[tuple[_Case, list[PlannerRun]]]:
+) -> Iterator[tuple[_Case, list[TrialRecord]]]:
     for model in models:
         for split in model.splits:
             rows = spread(list(read_rows(study.data / f'{split}.jsonl')), study.rows)
@@ -213,11 +213,11 @@ def _runs(
 def _one(
     case: _Case,
     model: Asked,
-    rows: Sequence[Row],
+    rows: Sequence[BoxNetRow],
     study: BoxnetStudy,
     options: PlannerOptions,
     notify: Notify,
-) -> list[PlannerRun]:
+) -> list[TrialRecord]:
     label = '-'.join((case.model, case.split, case.mode, case.shield))
     folder = study.work / label.replace(', ', '-').replace(' ', '-')
     told: Callable[[str, int, int], None] = lambda _, done, total: notify(label, done, total)  # noqa: E731
@@ -228,7 +228,7 @@ def _one(
     )  # fmt: skip
 
 
-def _split_lines(split: str, found: Mapping[_Case, list[PlannerRun]]) -> Iterator[Line]:
+def _split_lines(split: str, found: Mapping[_Case, list[TrialRecord]]) -> Iterator[Line]:
     for mode in MODES:
         for case, records in found.items():
             if (case.split, case.mode) == (split, mode):
@@ -237,7 +237,7 @@ def _split_lines(split: str, found: Mapping[_Case, list[PlannerRun]]) -> Iterato
             yield replace(line, case=f'{_MODE[mode]}, plain')
 
 
-def _object_lines(found: Mapping[_Case, list[PlannerRun]]) -> Iterator[Line]:
+def _object_lines(found: Mapping[_Case, list[TrialRecord]]) -> Iterator[Line]:
     for case, records in found.items():
         if case.split != SPLITS[0] or case.model in (UNTRAINED, *OTHERS.values()):
             continue
@@ -248,7 +248,7 @@ def _object_lines(found: Mapping[_Case, list[PlannerRun]]) -> Iterator[Line]:
             )
 
 
-def _figures(records: Sequence[PlannerRun]) -> Figures:
+def _figures(records: Sequence[TrialRecord]) -> Figures:
     """As `figures`, with the widths of the beams that found the plans."""
     found = figures(records)
     solved = [record.level for record in records if record.solved]
@@ -262,7 +262,7 @@ def _comparison(
     name: str,
     title: str,
     lines: Sequence[Line],
-    found: Mapping[_Case, list[PlannerRun]],
+    found: Mapping[_Case, list[TrialRecord]],
     arguments: str,
     facts: Sequence[str],
 ) -> ComparisonTable:

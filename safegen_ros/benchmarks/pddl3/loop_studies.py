@@ -30,7 +30,7 @@ from safegen_ros.benchmarks.pddl3.loops import (
 )
 from safegen_ros.benchmarks.pddl3.paper import ALL
 from safegen_ros.benchmarks.pddl3.problems import Source
-from safegen_ros.benchmarks.pddl3.study import Options, Study, StudyRecord
+from safegen_ros.benchmarks.pddl3.study import Study, StudyOptions, StudyRecord
 from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
@@ -51,7 +51,7 @@ _Results = dict[str, dict[str, LoopResult]]
 def table4(
     subject: Subject,
     model_dir: Path,
-    options: Options,
+    options: StudyOptions,
     loop: LoopOptions,
     split: str = 'test',
     controls: int = CONTROLS,
@@ -202,7 +202,7 @@ class _Counts:
 
 
 def safety(
-    subject: Subject, options: Options, loop: LoopOptions, count: int, cases: Path
+    subject: Subject, options: StudyOptions, loop: LoopOptions, count: int, cases: Path
 ) -> ComparisonTable:
     """Random problems through the loop; what it publishes is judged once more, by VAL.
 
@@ -257,7 +257,7 @@ class _Check:
 
     subject: Subject
     strategy: str
-    options: Options
+    options: StudyOptions
     loop: LoopOptions
     cases: Path
 

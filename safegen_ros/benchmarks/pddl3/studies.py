@@ -21,7 +21,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
     larger_sizes,
     load_source,
 )
-from safegen_ros.benchmarks.pddl3.study import Options, Study, StudyRecord
+from safegen_ros.benchmarks.pddl3.study import Study, StudyOptions, StudyRecord
 from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.files import file_digest
@@ -39,7 +39,7 @@ _FORMS = ('pddl', 'english', 'json')  # in the order of table III
 _Results = Mapping[str, Mapping[str, Result]]
 
 
-def table2(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
+def table2(subjects: Iterable[Subject], options: StudyOptions) -> ComparisonTable:
     """Table II: success and failures after every stage, by domain.
 
     Args:
@@ -56,7 +56,7 @@ def table2(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
     )  # fmt: skip
 
 
-def figure4(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
+def figure4(subjects: Iterable[Subject], options: StudyOptions) -> ComparisonTable:
     """Figure 4: classes of errors in Blocksworld after every stage; arguments as of `table2`."""
     study = Study.of_split(StudyRecord(options), ('blocksworld',))
     results = {subject.name: _modes(study, subject) for subject in subjects}
@@ -71,7 +71,7 @@ def figure4(subjects: Iterable[Subject], options: Options) -> ComparisonTable:
     )  # fmt: skip
 
 
-def table3(subject: Subject, options: Options) -> ComparisonTable:
+def table3(subject: Subject, options: StudyOptions) -> ComparisonTable:
     """Table III: success and failures in every format, by domain."""
     study = Study.of_split(StudyRecord(options))
     results = {form: _modes(study, subject, form) for form in _FORMS}
@@ -86,7 +86,7 @@ def table3(subject: Subject, options: Options) -> ComparisonTable:
     )  # fmt: skip
 
 
-def figure5(subject: Subject, options: Options) -> ComparisonTable:
+def figure5(subject: Subject, options: StudyOptions) -> ComparisonTable:
     """Figure 5: success by domain."""
     study = Study.of_split(StudyRecord(options))
     results = {'single shot': _modes(study, subject)}
@@ -104,7 +104,7 @@ def figure5(subject: Subject, options: Options) -> ComparisonTable:
     )  # fmt: skip
 
 
-def heldout(subject: Subject, options: Options) -> ComparisonTable:
+def heldout(subject: Subject, options: StudyOptions) -> ComparisonTable:
     """The three test splits: new problems, new constraint families, new texts."""
     record, lines = StudyRecord(options), []
     for split, meaning in SPLITS.items():
@@ -134,7 +134,7 @@ def heldout(subject: Subject, options: Options) -> ComparisonTable:
 
 def larger(
     subject: Subject,
-    options: Options,
+    options: StudyOptions,
     count: int = 25,
     loop: LoopOptions | None = None,
     domains: Collection[str] = (),
@@ -195,7 +195,9 @@ def larger(
     )  # fmt: skip
 
 
-def controls(subject: Subject, model_dir: Path, options: Options, train: Path) -> ComparisonTable:
+def controls(
+    subject: Subject, model_dir: Path, options: StudyOptions, train: Path
+) -> ComparisonTable:
     """What the figures would be without training, and without understanding."""
     study = Study.of_split(StudyRecord(options))
     study.record.training = {'rows': count_rows(train), 'sha256': file_digest(train)}

@@ -31,7 +31,7 @@ from safegen_ros.verdict import Category
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StudyOptions:
     """What to measure on, and how.
 
     Attributes:
@@ -69,7 +69,7 @@ class StudyRecord:
         counts: what was counted where problems were not kept.
     """
 
-    options: Options
+    options: StudyOptions
     sources: list[tuple[Source, int]] = field(default_factory=list)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
     words: bool = True

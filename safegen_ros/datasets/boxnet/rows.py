@@ -27,7 +27,7 @@ _AT_ONCE = 'paper_parallelism'
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BoxNetRow:
     """A row.
 
     Attributes:
@@ -63,7 +63,7 @@ class Row:
         return json.dumps(values) + '\n'
 
 
-def make_rows(block: Block, seed: int) -> Iterator[Row]:
+def make_rows(block: Block, seed: int) -> Iterator[BoxNetRow]:
     """The rows of a block, fewer where there are not so many different tasks."""
     split = block.split
     drawn = tasks(
@@ -78,18 +78,18 @@ def make_rows(block: Block, seed: int) -> Iterator[Row]:
     yield from islice((row for row in made if row is not None), block.rows)
 
 
-def _row(split: str, task: Task) -> Row | None:
+def _row(split: str, task: Task) -> BoxNetRow | None:
     """A row; None for a task for which no plan is found and that is not proved to have none."""
     proof = certificate(task)
     if proof is not None:
-        return Row(split, task, None, 0, None, None, proof)
+        return BoxNetRow(split, task, None, 0, None, None, proof)
     try:
         found, other = solve(task), plan_as_paper(task)
     except NoPlan as error:
         if error.code is not ErrorCode.ATTEMPTS_EXHAUSTED:
             raise
         return None
-    return Row(
+    return BoxNetRow(
         split,
         task,
         found.plan,
@@ -99,7 +99,7 @@ def _row(split: str, task: Task) -> Row | None:
     )
 
 
-def check_row(row: Row, block: Block) -> None:
+def check_row(row: BoxNetRow, block: Block) -> None:
     """Checks that a row is what it promises.
 
     Raises:
@@ -119,7 +119,7 @@ def check_row(row: Row, block: Block) -> None:
         raise DatasetError(f'{task.id}: its plan is refused: {verdict.reason}: build again')
 
 
-def row_of(values: Any, place: str) -> Row:
+def row_of(values: Any, place: str) -> BoxNetRow:
     """A row from the values of its line.
 
     Raises:
@@ -134,12 +134,12 @@ def row_of(values: Any, place: str) -> Row:
         bound, length, at_once = (
             _whole(values[name], place) for name in ('lower_bound', 'paper_steps', _AT_ONCE)
         )
-        return Row(values['split'], task, steps, bound or 0, length, at_once, found or None)
+        return BoxNetRow(values['split'], task, steps, bound or 0, length, at_once, found or None)
     except (BoxnetError, PlanAnswerError, KeyError, TypeError) as error:
         raise DatasetError(f'{place}: is no row: {error}: build it again') from error
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[BoxNetRow]:
     """The rows of a file.
 
     Raises:

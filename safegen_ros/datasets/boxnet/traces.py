@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from safegen_ros.datasets.boxnet.recipe import load_recipe
-from safegen_ros.datasets.boxnet.rows import Row, read_rows
+from safegen_ros.datasets.boxnet.rows import BoxNetRow, read_rows
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.failures import DatasetError, writing
 from safegen_ros.tasks.boxnet.answers import REFUSAL
@@ -68,7 +68,7 @@ def write_traces(folder: Path) -> list[Traces]:
     return found
 
 
-def _write(path: Path, rows: Iterable[Row], mode: str) -> Iterator[int]:
+def _write(path: Path, rows: Iterable[BoxNetRow], mode: str) -> Iterator[int]:
     """Writes a line for each trace, and tells how many words its answer has."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _write(path: Path, rows: Iterable[Row], mode: str) -> Iterator[int]:
                     yield len(answer.split())
 
 
-def _pairs(row: Row, mode: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _pairs(row: BoxNetRow, mode: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Prompts and answers of a row, each with what its reward is measured by."""
     task, plan = row.task, row.plan
     prompt = full_prompt if mode == WHOLE else step_prompt

@@ -13,7 +13,7 @@ from support.boxnet_planner import ScriptedPlanner
 
 from safegen_ros.benchmarks.boxnet.planners import (
     RUNS,
-    PlannerRun,
+    TrialRecord,
     compare,
     figures,
     run_rows,
@@ -21,7 +21,7 @@ from safegen_ros.benchmarks.boxnet.planners import (
 )
 from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE
 from safegen_ros.datasets.boxnet.recipe import Block, Split
-from safegen_ros.datasets.boxnet.rows import Row, make_rows
+from safegen_ros.datasets.boxnet.rows import BoxNetRow, make_rows
 from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.tasks.boxnet.answers import REFUSAL
@@ -32,7 +32,7 @@ from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt
 SAMPLING = Sampling(seed=1)
 
 
-def rows(variant: str, count: int) -> list[Row]:
+def rows(variant: str, count: int) -> list[BoxNetRow]:
     split = Split('test', variant, True, ((2, 2),), (2,), count, count)
     return list(make_rows(Block(split, (2, 2), 2, count), 0))
 
@@ -114,7 +114,7 @@ def test_the_figures_of_the_paper_are_beside(tmp_path: Path) -> None:
     values = json.loads(json.dumps(comparison.as_dict()))
     assert values['command'] == 'safegen boxnet evaluate'
     assert len(values['measured']) == len(found)
-    assert all(isinstance(record, PlannerRun) for record in found)
+    assert all(isinstance(record, TrialRecord) for record in found)
 
 
 def test_some_rows_come_from_all_over_a_split() -> None:

@@ -26,7 +26,7 @@ from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE
 from safegen_ros.datasets.boxnet.recipe import Block, Split
-from safegen_ros.datasets.boxnet.rows import Row, make_rows
+from safegen_ros.datasets.boxnet.rows import BoxNetRow, make_rows
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.styles import MapStyle
@@ -35,7 +35,7 @@ from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 SIZES = (3, 2), (2, 2)
 
 
-def rows(split: str) -> list[Row]:
+def rows(split: str) -> list[BoxNetRow]:
     variant = UNSOLVABLE if split == 'test_unsolvable' else GRID
     return [
         row

@@ -15,7 +15,7 @@ from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.loop_studies import table4
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import TestProblem, load_problems
-from safegen_ros.benchmarks.pddl3.study import Options
+from safegen_ros.benchmarks.pddl3.study import StudyOptions
 from safegen_ros.benchmarks.subjects import Subject, load_subject
 from safegen_ros.benchmarks.tables import markdown
 from safegen_ros.datasets.pddl3.rows import Row
@@ -96,7 +96,7 @@ def timeless(comparison: ComparisonTable) -> list[tuple[object, ...]]:
 
 
 def test_table_4_has_both_networks_and_the_paper(tiny: Path) -> None:
-    options = Options(BENCH, seed=4, most=2, max_new_tokens=4)
+    options = StudyOptions(BENCH, seed=4, most=2, max_new_tokens=4)
     how = LoopOptions(('model', 'shield'), max_attempts=2)
     subject = load_subject(tiny, 'cpu')
 

