@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(588, 400),
-    'source lines': Limit(104_200, 76_000),
-    'test files': Limit(398),
-    'test lines': Limit(58_600, 42_000),
+    'source files': Limit(604, 400),
+    'source lines': Limit(106_500, 76_000),
+    'test files': Limit(404),
+    'test lines': Limit(59_800, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(443),
     'source files over 400 lines': Limit(10),

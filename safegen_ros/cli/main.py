@@ -67,6 +67,10 @@ VERBS = {
     ),
     'validate': VerbSpec('validate:validate', 'Print the verdict on plans.'),
     'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner; no model is asked.'),
+    'lint': VerbSpec(
+        'lint:lint',
+        'Say what is refused in a PDDL domain or problem, and what is legal and looks wrong.',
+    ),
     'step': VerbSpec(
         'step:step',
         'Work on one task step by step: observe, choose, prove, take one step, observe again.',
