@@ -22,18 +22,25 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.namespaces import absolute_namespace
+from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import AUTO, choose_cell
 from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import runs_dir
+from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
 from safegen_ros.robot.scene import Scene
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.stages import GoalStage
 from safegen_ros.tasks.table import pictures_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.terminal import Console
+from safegen_ros.verify.validator import verify
+
+_OBVIOUS_S, _OBVIOUS_MB = 2.0, 1024.0  # of the search for the plan that ignores the rules
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -74,10 +81,31 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
     specs = node_specs('sim', {**values, 'cell': cell.cell})
 
     def work(session: RunRecorder) -> int:
+        show_rules_matter(console, problem_read)
         with RunDisplay(console) as display:
             return _with_stack(specs, session, asked, display)
 
     return kept_run(asked, work, options.video, console)
+
+
+def show_rules_matter(console: Console, problem: Problem) -> None:
+    """Shows the shortest plan that ignores the rules of a problem, and which rule it breaks.
+
+    Prints nothing where there is no rule, where that plan keeps the rules, or where the search
+    takes too long.
+    """
+    if not problem.constraints:
+        return
+    try:
+        free = replace(problem, constraints=())
+        plan = solve_in_process(free, Budget(_OBVIOUS_S, _OBVIOUS_MB), optimal=True).plan
+    except SafegenError:
+        return
+    verdict = verify(problem, plan)
+    if not verdict.ok:
+        console.print(f'\nThe shortest plan without the rules has {len(plan)} steps. It is unsafe:')
+        show_verdict(console, verdict, plan.steps)
+        console.print('\nNow the model plans with the rules:')
 
 
 def run_goal(

@@ -22,7 +22,7 @@ from safegen_ros.record.events import (
     PhaseEvent,
     StepEvent,
 )
-from safegen_ros.record.present.telling import steps_in_all, tell
+from safegen_ros.record.present.telling import repeated, steps_in_all, tell
 from safegen_ros.record.run import (
     AnswerRecord,
     AttemptRecord,
@@ -89,7 +89,8 @@ class RunDisplay:
         """Shows an event that the record has, so that a killed client loses nothing it showed."""
         with self._lock:
             if isinstance(event, _TOLD):
-                print_fact(self._console, tell(event, cell=record.cell))
+                short = isinstance(event, AttemptRecord) and repeated(event, record.attempts)
+                print_fact(self._console, short or tell(event, cell=record.cell))
             if isinstance(event, ReplanRecord):
                 self._executing = False
                 self.busy('what is left is planned for anew')

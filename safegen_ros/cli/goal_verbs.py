@@ -68,7 +68,7 @@ AsJson = Annotated[
 @app.command()
 @takes_goal_options('demo')
 def demo(
-    problem: ProblemFile = Path('examples/tower_order.pddl'),
+    problem: ProblemFile = Path('examples/fragile_block.pddl'),
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',

@@ -17,6 +17,20 @@ Message = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A text that was refused, so that no answer has it again.
+
+    Attributes:
+        text: the text; a name at its end is a whole name.
+        whole: whether it was refused as a whole answer, or at its end already, so that no answer
+            may begin with it.
+    """
+
+    text: str
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """How a completion is drawn (defaults: SafeGen-LLM table IX).
 
@@ -27,6 +41,7 @@ class Sampling:
         seed: the same seed, model and messages give the same completion.
         time_limit_s: longest time for one call, waiting and retries included; 0 for no limit [s].
         stop: the answer ends before the first of these strings; none of them is empty.
+        refused: what a model in this process does not write; servers are not told.
 
     Raises:
         ValueError: a stop string is empty, and would end every answer before its first word.
@@ -38,6 +53,7 @@ class Sampling:
     seed: int = 0
     time_limit_s: float = 0.0
     stop: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     def __post_init__(self) -> None:
         if '' in self.stop:

@@ -27,6 +27,7 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TransformersGuide
+from safegen_ros.llm.decoding.logits_processors import NotAgain
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
@@ -182,7 +183,11 @@ class TransformersBackend(AnsweringBackend):
         if sampling.stop or on_text is not None:
             readers = [TokenReader(self.text, self.ends, sampling.stop) for _ in conversations]
         watch = TokenWatch(clock, readers, on_text)
-        with closing(self._rows(prompts, sampling, clock, watch, {})) as rows:
+        more: dict[str, Any] = {}
+        if sampling.refused:
+            rule = NotAgain(sampling.refused, self.trie, self.text, sorted(self.ends))
+            more = {'logits_processor': [rule]}
+        with closing(self._rows(prompts, sampling, clock, watch, more)) as rows:
             for place, row in rows:
                 prompt = len(prompts[place])
                 yield place, self._completion(row, prompt, clock.seconds, watch, place)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -18,14 +19,17 @@ import pytest
 from support.command_line import CommandLine
 from support.model_server import MODEL, ModelServer
 
+from safegen_ros.cli.demo import show_rules_matter
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.node_journal import NODES
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import load_run
 from safegen_ros.ros.stack_state import read_state
+from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.terminal import Console
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 150.0
@@ -296,3 +300,16 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     assert 'Traceback' not in screen
     assert 'UNKNOWN' not in screen
     assert not runs.exists()
+
+
+def test_the_demo_shows_that_its_rules_matter() -> None:
+    """Each shortest plan breaks a rule: the shortest safe one is longer."""
+    console = Console(record=True, width=80)
+    problem = load_task((ROOT / 'examples/fragile_block.pddl').read_text()).problem
+    show_rules_matter(console, problem)
+    shown = console.export_text()
+    assert 'SAFETY_VIOLATION: after step 4 (putdown b4)' in shown
+    free = solve(replace(problem, constraints=()), optimal=True).plan
+    assert len(free) < len(solve(problem, optimal=True).plan)
+    show_rules_matter(console, load_task(SMALL).problem)
+    assert not console.export_text()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import subprocess
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.report import render_report, write_report
+from safegen_ros.record.present.telling import repeated
 from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import (
     ArtefactRecord,
@@ -366,3 +368,14 @@ def test_the_commit_of_a_checkout_tells_whether_files_differ(tmp_path):
     assert source_commit(tmp_path / 'inner') == ''
     (tmp_path / 'a').write_text('2')
     assert source_commit(tmp_path) == commit + '+changes'
+
+
+def test_a_repeated_attempt_is_told_in_a_line() -> None:
+    verdict = Verdict(Category.GOAL_NOT_SATISFIED, 'not there')
+    first = AttemptRecord(1, 'model', '(go a)', ('(go a)',), verdict, 0.1)
+    second, other_task = replace(first, number=2), replace(first, number=3, base=2)
+    told = repeated(second, [first, second])
+    assert told is not None
+    assert told.text == 'Attempt 2 by model: the same plan as attempt 1.'
+    assert repeated(first, [first, second]) is None
+    assert repeated(other_task, [first, second, other_task]) is None

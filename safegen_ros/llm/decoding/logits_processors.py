@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import BackendError
+from safegen_ros.llm.backend import Refused
 from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.llm.decoding.shield import TextEnding, TextShield, Written
+from safegen_ros.llm.decoding.token_trie import TokenTrie
 
 if TYPE_CHECKING:
     import torch
@@ -89,6 +91,53 @@ class ShieldProcessor:
         if moves.may_end or moves.stuck:
             return [*moves.tokens, *shield.ends]
         return [*moves.tokens]
+
+
+class NotAgain:
+    """Keeps the rows of one call of `generate` from writing what was refused.
+
+    Args:
+        refused: the texts.
+        trie: what the tokens stand for.
+        text: what written tokens say.
+        ends: the tokens that end an answer.
+    """
+
+    def __init__(
+        self,
+        refused: Sequence[Refused],
+        trie: TokenTrie,
+        text: Callable[[Sequence[int]], str],
+        ends: Sequence[int],
+    ) -> None:
+        self._refused = refused
+        self._trie = trie
+        self._text = text
+        self._ends = ends
+        self._width = -1  # of the prompts, in tokens
+        self._known: dict[str, list[int]] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores with those of tokens that would complete a refused text at minus infinity."""
+        if self._width < 0:
+            self._width = input_ids.shape[1]
+        for row, ids in enumerate(input_ids[:, self._width :].tolist()):
+            taken = self._completing(self._text(ids))
+            if taken:
+                scores[row, taken] = float('-inf')
+        return scores
+
+    def _completing(self, written: str) -> list[int]:
+        found: list[int] = []
+        for refused in self._refused:
+            if refused.whole and written.strip() == refused.text:
+                found += self._ends
+            elif not refused.whole and refused.text.startswith(written):
+                left = refused.text[len(written) :]
+                if left not in self._known:
+                    self._known[left] = self._trie.ending(left)
+                found += self._known[left]
+        return found
 
 
 class WordMask:

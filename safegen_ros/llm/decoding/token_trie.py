@@ -18,6 +18,8 @@ from safegen_ros.errors import BackendError
 _PLAN_TEXT = re.compile(r'[\w\-() \t\n]+', re.ASCII)
 """What a piece of a plan can look like; names in PDDL are ASCII. Other tokens are left out."""
 
+_NAME_GOES_ON = re.compile(r'[\w-]{2}', re.ASCII)
+
 _LETTERS = re.compile(r'[A-Za-z0-9]+', re.ASCII)
 
 _MOST_TEXTS = 1 << 14
@@ -49,6 +51,18 @@ class TokenTrie:
             text: Spot(tuple(ids.get(text, ())), text in inner) for text in {*ids, *inner}
         }
         self._open: dict[str, tuple[bool, ...]] = {}
+        self._pieces = ids
+
+    def ending(self, text: str) -> list[int]:
+        """The tokens that begin with a text, and end a name where it does."""
+        if text not in self._spots:
+            return []
+        return [
+            token
+            for piece, tokens in self._pieces.items()
+            if piece.startswith(text) and not _NAME_GOES_ON.match(piece, len(text) - 1)
+            for token in tokens
+        ]
 
     def spot(self, text: str) -> Spot | None:
         """What is known of a text that is not empty; None when no token begins like that."""

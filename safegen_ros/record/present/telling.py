@@ -7,7 +7,7 @@ All of it is text and no markup: whoever presents it escapes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -148,6 +148,17 @@ def _attempt(event: AttemptRecord) -> RunFact:
         tone,
         (answer_line(event), *why),
     )
+
+
+def repeated(event: AttemptRecord, attempts: Iterable[AttemptRecord]) -> RunFact | None:
+    """A short fact for an attempt that repeats an earlier one; None for any other."""
+    for earlier in attempts:
+        same_task = (earlier.replan, earlier.base) == (event.replan, event.base)
+        same_plan = (earlier.steps, earlier.text.strip()) == (event.steps, event.text.strip())
+        if same_task and same_plan and earlier.number < event.number:
+            who = f'Attempt {event.number} by {event.source}'
+            return RunFact(f'{who}: the same plan as attempt {earlier.number}.', BAD)
+    return None
 
 
 def answer_line(attempt: AttemptRecord) -> str:

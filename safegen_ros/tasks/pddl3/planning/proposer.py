@@ -11,13 +11,20 @@ from functools import cached_property, partial
 from math import inf
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, ChoiceBackend, Message, Sampling, Unsupported
+from safegen_ros.llm.backend import (
+    Backend,
+    ChoiceBackend,
+    Message,
+    Refused,
+    Sampling,
+    Unsupported,
+)
 from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import History, PlanningDeadline, Skipped, UnsuitableTask
+from safegen_ros.planning.loop import Attempt, History, PlanningDeadline, Skipped, UnsuitableTask
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     ComplexityAssessment,
@@ -90,7 +97,7 @@ class ModelProposer:
         """
         while True:
             messages = self._messages(history)
-            sampling = self._drawn(history)
+            sampling = replace(self._drawn(history), refused=self._refused(history))
             if share < 1:
                 limits_s = (sampling.time_limit_s or inf, max(deadline.left_s * share, _LEAST_S))
                 sampling = replace(sampling, time_limit_s=min(limits_s))
@@ -100,7 +107,8 @@ class ModelProposer:
 
     def samples(self, count: int, history: History, deadline: PlanningDeadline) -> Texts:
         """Several answers to the task as it stands, as they are finished."""
-        drawn = self.backend.samples(self._messages(), count, self._drawn(history), deadline.over)
+        sampling = replace(self._drawn(history), refused=self._refused(history))
+        drawn = self.backend.samples(self._messages(), count, sampling, deadline.over)
         with _unsupported_is_skipped(), closing(drawn) as completions:
             for completion in completions:
                 yield self._plan_text(completion.text)
@@ -197,6 +205,11 @@ class ModelProposer:
             temperature=self.temperatures.after(history),
         )
 
+    def _refused(self, history: History) -> tuple[Refused, ...]:
+        """What no later attempt may be: see `refused_text`."""
+        found = (refused_text(attempt, self.style, self.problem) for attempt in history)
+        return tuple(dict.fromkeys(each for each in found if each is not None))
+
     @cached_property
     def _shield(self) -> Shield:
         return Shield(self.problem)
@@ -213,6 +226,23 @@ class ModelProposer:
                 self.backend, partial(next_step, self.style, messages), self._shield, own
             )
         raise Unsupported('this model answers with whole texts only: load it from its folder')
+
+
+def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refused | None:
+    """What no later attempt may be, as the model writes it; None where that cannot be said.
+
+    No plan with the same beginning can be proved, where a step is to blame; a plan that only ends
+    too early may go on.
+    """
+    plan, step = attempt.plan, attempt.verdict.failing_step
+    if step >= 0:
+        plan = Plan(plan.steps[: step + 1])
+    if not plan.steps:
+        return Refused(attempt.text.strip(), whole=True)
+    try:
+        return Refused(style.answer(plan, problem), whole=step < 0)
+    except (KeyError, SafegenError):
+        return None  # it names what the problem does not
 
 
 @contextmanager
