@@ -64,6 +64,7 @@ def domain_findings(
     return [
         *_types(domain, places),
         *_type_groups(places),
+        *_overloaded(places),
         *_predicates(domain, places, more),
         *_functions(domain, places),
         *(each for schema in _schemas(domain) for each in _parameters(schema, places)),
@@ -187,6 +188,15 @@ def _type_groups(places: SourceMap) -> Iterator[LintFinding]:
                 f"'- {parent}' of line {last} types {first!r} of line {place[0]}, too",
                 'write - object behind it, if that is not meant',
             )  # fmt: skip
+
+
+def _overloaded(places: SourceMap) -> Iterator[LintFinding]:
+    for name, place in places.again(':predicates'):
+        yield places.finding(
+            WARNING, 'overloaded-predicate', place,
+            f'predicate {name!r} is declared again: each argument may be of either type',
+            'declare it once, with (either TYPE TYPE), or rename one: other tools refuse it',
+        )  # fmt: skip
 
 
 def _predicates(

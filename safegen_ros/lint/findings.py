@@ -93,6 +93,16 @@ class SourceMap:
                 elif isinstance(item, str) and item != '-':
                     group.append((item, self._reader.place_in(section, index)))
 
+    def again(self, head: str) -> Iterator[tuple[str, Place]]:
+        """The lists of sections of a kind that declare a name once more."""
+        seen: set[str] = set()
+        for section in self._sections.get(head, ()):
+            for item in section.items:
+                if isinstance(item, Group):
+                    if item.head in seen:
+                        yield item.head, self._of(item)
+                    seen.add(item.head)
+
     def action(self, name: str) -> Place:
         """An action."""
         return self._of(self._action(name))

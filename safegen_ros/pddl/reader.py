@@ -19,6 +19,7 @@ from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula
 from safegen_ros.pddl.limits import excess
 from safegen_ros.pddl.model import (
+    ANY_OF,
     Action,
     And,
     Domain,
@@ -271,17 +272,28 @@ def _predicates(reader: Reader, domain: Domain, sections: Sections) -> dict[str,
         if found is None:
             continue
         name, kinds = found
-        if name in predicates:
+        known = predicates.get(name, kinds)
+        if len(known) != len(kinds):
             reader.note(
                 reader.error_in(
                     section,
                     index,
-                    f'predicate {name[:40]!r} is declared twice',
-                    'remove one; for arguments of several types write (either TYPE TYPE)',
+                    f'predicate {name[:40]!r} is declared with {len(known)} arguments and with '
+                    f'{len(kinds)}',
+                    'rename one',
                 )
             )
-        predicates[name] = kinds
+        # Declared for several types: each argument may be of either one.
+        predicates[name] = tuple(
+            _either(one, other, domain) for one, other in zip(known, kinds, strict=False)
+        )
     return predicates
+
+
+def _either(one: str, other: str, domain: Domain) -> str:
+    parts = {*one.split(ANY_OF), *other.split(ANY_OF)}
+    everything = 'object' in parts and 'object' not in domain.types
+    return 'object' if everything else ANY_OF.join(sorted(parts))
 
 
 def _predicate(

@@ -46,6 +46,7 @@ DOMAIN_CASES = {
     'unused-type': ('(:types robot place)', '(:types robot place\ntool)', 3, 1),
     'self-type': ('(:types robot place)', '(:types robot place thing - thing)', 2, 21),
     'types-over-lines': ('(:types robot place)', '(:types robot\nplace - thing)', 2, 9),
+    'overloaded-predicate': ('(road ?a ?b -', '(at ?r ?p) (road ?a ?b -', 3, 41),
     'unused-predicate': ('(:predicates', '(:predicates (old)', 3, 14),
     'read-only-predicate': ('', '', 3, 41),
     'write-only-predicate': ('', '', 3, 62),

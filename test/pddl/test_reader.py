@@ -209,7 +209,7 @@ DOMAINS = {
     ),
     'oneof in effect': (_effect('(oneof (q) (p))'), 4, 9, "operator 'oneof' is not supported"),
     'reserved predicate': ('(define (domain d)\n(:predicates (not ?x)))', 2, 14, "'not' cannot"),
-    'predicate twice': (_domain('').replace('(q)', '(p)'), 2, 21, "'p' is declared twice"),
+    'predicate of two arities': (_domain('').replace('(q)', '(p)'), 2, 21, "with 1 arguments and"),
     'empty predicate': (_domain('').replace('(q)', '()'), 2, 21, 'an empty predicate'),
     'action twice': (_domain('(:action a)\n(:action a)'), 4, 1, "action 'a' is declared twice"),
     'nameless action': (_domain('(:action)'), 3, 1, 'an action without a name'),

@@ -115,6 +115,16 @@ def test_a_type_before_itself_is_above_the_others() -> None:
     assert read_domain('(define (domain d) (:types a - a))').types == {'a': 'object'}
 
 
+def test_a_predicate_may_be_declared_for_several_types() -> None:
+    domain = read_domain(
+        '(define (domain d) (:types a b) (:predicates (at ?x - a ?y - b) (at ?x - b ?y - b)'
+        ' (any ?x) (any ?x - a) (q ?x - (either b a)) (q ?x - a)))'
+    )
+    assert domain.predicates == {'at': ('a|b', 'b'), 'any': ('object',), 'q': ('a|b',)}
+    apart = '(define (domain d) (:types a object) (:predicates (p ?x - a) (p ?x - object)))'
+    assert read_domain(apart).predicates == {'p': ('a|object',)}
+
+
 def test_a_group_of_objects_may_be_empty() -> None:
     assert _problem('x y - a - b').objects == {'k': 'b&other', 'x': 'a', 'y': 'a'}
 
