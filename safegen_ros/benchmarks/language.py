@@ -1,0 +1,226 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How much of collections of PDDL files is read, and why the rest is refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from safegen_ros.benchmarks.comparison import wilson
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
+from safegen_ros.pddl.text_files import pddl_kind, read_text
+
+NO_DOMAIN = 'no domain of its name is in the folder'
+
+_NAMED = ('the operator', 'the requirement', 'the numeric')  # refusals that name a feature
+_OWN = re.compile(
+    r"'[^']*'|(?<=\bdomain )\S+|(?<=\baction )\S+|(?<=\btype )\S+|(?<=\btakes )\S+(?= here)"
+    r'|(?<=\(:)\S+ \S+(?= \.\.\.\))|\b\d[\d,.]*'
+)
+"""What of a message is of the text itself: names and numbers."""
+
+Told = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Share:
+    """How many files of a kind are read; `reasons` counts the refusals, with an example of each."""
+
+    read: int = 0
+    refused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> int:
+        """All files."""
+        return self.read + self.refused
+
+    def refuse(self, reason: str, example: str) -> None:
+        """Counts a refusal."""
+        self.refused += 1
+        self.reasons[reason] += 1
+        self.examples.setdefault(reason, example)
+
+    def add(self, other: Share) -> None:
+        """Counts the files of another collection, too."""
+        self.read += other.read
+        self.refused += other.refused
+        self.reasons.update(other.reasons)
+        self.examples = {**other.examples, **self.examples}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        low, high = wilson(self.read, self.trials)
+        return {
+            'files': self.trials,
+            'read': self.read,
+            'percent': round(100 * self.read / self.trials, 1) if self.trials else None,
+            'interval_percent': [round(100 * low, 1), round(100 * high, 1)],
+            'refused': dict(self.reasons.most_common()),
+            'examples': self.examples,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionShares:
+    """The shares of a folder; a text that is there more than once counts once."""
+
+    name: str
+    domains: Share = field(default_factory=Share)
+    problems: Share = field(default_factory=Share)
+    unpaired: Share = field(default_factory=Share)
+
+
+def measure_folder(
+    folder: Path, most: int = 0, seed: int = 0, told: Told = lambda path: None
+) -> CollectionShares:
+    """Reads every PDDL file of a folder and the folders below it.
+
+    A problem is read with the domain of its name that is nearest to it; one whose domain is refused
+    or is not there is `unpaired`.
+
+    Args:
+        folder: a collection.
+        most: how many domains and how many problems are drawn at random; 0 for all of them.
+        seed: of the draw.
+        told: called with the path of each file before it is read.
+    """
+    texts = _texts(folder)
+    rng = Random(seed)  # noqa: S311
+    found = CollectionShares(folder.name or str(folder))
+    domains: dict[str, list[Path]] = {}
+    read: dict[Path, Domain | None] = {}
+    paths = [path for path, text in texts.items() if pddl_kind(text) == 'domain']
+    for path in _drawn(paths, most, rng):
+        told(str(path))
+        read[path] = _read(found.domains, path, partial(read_domain, texts[path], str(path)))
+    for path in paths:
+        domains.setdefault(_name(texts[path]), []).append(path)
+    paths = [path for path, text in texts.items() if pddl_kind(text) == 'problem']
+    for path in _drawn(paths, most, rng):
+        told(str(path))
+        try:
+            wanted = problem_domain_name(texts[path], str(path)).text
+        except PddlError as error:
+            found.problems.refuse(reason_of(error), str(path))
+            continue
+        near = sorted(domains.get(wanted, ()), key=lambda d: _distance(path, d))
+        if not near:
+            found.unpaired.refuse(NO_DOMAIN, str(path))
+            continue
+        nearest = near[0]
+        if nearest not in read:
+            read[nearest] = _read(
+                Share(), nearest, partial(read_domain, texts[nearest], str(nearest))
+            )
+        domain = read[nearest]
+        if domain is None:
+            found.unpaired.refuse('its domain is refused', str(path))
+        else:
+            _read(found.problems, path, partial(read_problem, texts[path], domain, str(path)))
+    return found
+
+
+def _texts(folder: Path) -> dict[Path, str]:
+    """The PDDL texts below a folder, each once, by the first path that has it."""
+    seen: set[str] = set()
+    found = {}
+    for path in _files(folder):
+        try:
+            text = read_text(path, 'file')
+        except SafegenError:
+            continue
+        if text not in seen:
+            seen.add(text)
+            found[path] = text
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(place, n) for n in sorted(names) if n.lower().endswith('.pddl'))
+
+
+def _drawn(paths: Sequence[Path], most: int, rng: Random) -> list[Path]:
+    return list(paths) if not most or len(paths) <= most else sorted(rng.sample(paths, most))
+
+
+def _read(share: Share, path: Path, read: Callable[[], Any]) -> Any:
+    """What is read, counted; None for what is refused."""
+    try:
+        found = read()
+    except PddlError as error:
+        share.refuse(reason_of(error), str(path))
+        return None
+    share.read += 1
+    return found
+
+
+def reason_of(error: PddlError) -> str:
+    """Why a text is refused, without the names and numbers of that text.
+
+    A feature that is not supported comes before mistakes, since it may be what leads to them.
+    """
+    first = next((e for e in error.errors if e.code is ErrorCode.UNSUPPORTED_FEATURE), error)
+    text = first.what.split(': ')[0]
+    return text if text.startswith(_NAMED) else _OWN.sub('...', text)
+
+
+def _name(text: str) -> str:
+    """The name of a domain."""
+    match = re.search(r'\(\s*domain\s+([^\s()]+)', text, re.IGNORECASE)
+    return match[1].lower() if match else ''
+
+
+def _distance(problem: Path, domain: Path) -> tuple[int, bool, int, str]:
+    """How far a domain is from a problem: folders apart, other numbers, other beginnings."""
+    folders = len(os.path.relpath(domain.parent, problem.parent).split(os.sep))
+    apart = folders if domain.parent != problem.parent else 0
+    digits = re.findall(r'\d+', problem.stem)[:1] != re.findall(r'\d+', domain.stem)[:1]
+    pairs = zip(problem.name, domain.name, strict=False)
+    common = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    return apart, digits, -common, str(domain)
+
+
+def share_text(share: Share) -> str:
+    """`12 of 15, 80 % (55 to 93)`."""
+    if not share.trials:
+        return '-'
+    low, high = wilson(share.read, share.trials)
+    percent = 100 * share.read / share.trials
+    return f'{share.read} of {share.trials}, {percent:.0f} % ({100 * low:.0f} to {100 * high:.0f})'
+
+
+def total(collections: Sequence[CollectionShares]) -> CollectionShares:
+    """All collections together."""
+    whole = CollectionShares('all')
+    for each in collections:
+        whole.domains.add(each.domains)
+        whole.problems.add(each.problems)
+        whole.unpaired.add(each.unpaired)
+    return whole
+
+
+def as_values(collections: Sequence[CollectionShares]) -> Mapping[str, Any]:
+    """The figures for JSON."""
+    return {
+        each.name: {
+            'domains': each.domains.as_dict(),
+            'problems': each.problems.as_dict(),
+            'unpaired': each.unpaired.as_dict(),
+        }
+        for each in (*collections, total(collections))
+    }

@@ -1,0 +1,70 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The share of a collection that is read: what counts, what is paired, which reasons are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from safegen_ros.benchmarks.language import NO_DOMAIN, measure_folder, share_text, total
+from safegen_ros.cli.main import app
+
+DOMAIN = '(define (domain {}) (:predicates (p)) (:action a :effect {}))'
+PROBLEM = '(define (problem one) (:domain {}) (:init) (:goal {}))'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A collection with two domains of one name, each beside its problem."""
+    texts = {
+        'a/domain.pddl': DOMAIN.format('one', '(p)'),
+        'a/p1.pddl': PROBLEM.format('one', '(p)'),
+        'a/again.pddl': PROBLEM.format('one', '(p)'),
+        'a/wrong.pddl': PROBLEM.format('one', '(q7)'),
+        'b/domain.PDDL': DOMAIN.format('One', '(oneof (p) (p))'),
+        'b/p1.pddl': PROBLEM.format('one', '(and (p))'),
+        'b/p2.pddl': PROBLEM.format('two', '(p)'),
+        'c/d.pddl': DOMAIN.format('three', '(q1)'),
+        'c/e.pddl': DOMAIN.format('four', '(q23)'),
+        'notes.txt': 'no PDDL',
+        'c/list.pddl': '(define (task t))',
+    }
+    for name, text in texts.items():
+        path = tmp_path / 'set' / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / 'set'
+
+
+def test_texts_count_once_and_problems_go_with_the_domain_beside_them(folder: Path) -> None:
+    found = measure_folder(folder)
+    assert (found.domains.read, found.domains.refused) == (1, 3)
+    assert found.domains.reasons == {
+        "the operator 'oneof' is not supported": 1,
+        'predicate ... is not declared in domain ...': 2,
+    }
+    assert (found.problems.read, found.problems.refused) == (1, 1)
+    assert found.unpaired.reasons == {NO_DOMAIN: 1, 'its domain is refused': 1}
+    assert share_text(found.domains) == '1 of 4, 25 % (5 to 70)'
+    assert total([found, found]).domains.trials == 8
+
+
+def test_a_sample_is_drawn_by_its_seed(folder: Path) -> None:
+    assert measure_folder(folder, 2, 1).domains.trials == 2
+    one, again = measure_folder(folder, 1, 3), measure_folder(folder, 1, 3)
+    assert one == again
+
+
+def test_the_verb_prints_shares_and_reasons(folder: Path) -> None:
+    done = CliRunner().invoke(app, ['bench', 'language', str(folder / 'a'), str(folder / 'b')])
+    assert done.exit_code == 0, done.output
+    assert '1 of 2, 50 %' in done.stdout
+    assert 'oneof' in done.stdout
+    words = ['bench', 'language', str(folder), '--json']
+    values = json.loads(CliRunner().invoke(app, words).stdout)
+    assert values['set']['domains']['percent'] == 25.0
+    assert CliRunner().invoke(app, ['bench', 'language', 'nowhere']).exit_code == 2
