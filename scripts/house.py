@@ -57,7 +57,7 @@ LIMITS = {
     'isinstance on a world outside tasks': Limit(0, 0),
     'modules imported by the planner node': Limit(160, 170),
     'class names used twice': Limit(0, 0),
-    'repeated blocks of code': Limit(7),
+    'repeated blocks of code': Limit(5),
     'MB of tracked models': Limit(27.6, 30),
     'files entered by one run': Limit(142, 70),
 }

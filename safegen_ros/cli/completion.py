@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -37,6 +38,14 @@ def complete_profile_argument(context: typer.Context, incomplete: str) -> list[t
         if not spec.choices:
             offered.append((f'{spec.name}:=', spec.help))
     return [each for each in offered if each[0].startswith(incomplete)]
+
+
+ProfileArguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help='arguments of the profile, as name:=value', autocompletion=complete_profile_argument
+    ),
+]
 
 
 def _paths(incomplete: str) -> list[str]:

@@ -16,7 +16,7 @@ import typer
 
 from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
-from safegen_ros.cli.completion import complete_profile, complete_profile_argument
+from safegen_ros.cli.completion import ProfileArguments, complete_profile
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.paths import data_path
 from safegen_ros.robot.cell.settings import ARM_CELL
@@ -43,13 +43,7 @@ def doctor(
         str,
         typer.Argument(help='what to look at, as for safegen up', autocompletion=complete_profile),
     ] = 'sim',
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='arguments of the profile, as name:=value',
-            autocompletion=complete_profile_argument,
-        ),
-    ] = None,
+    arguments: ProfileArguments = None,
     pump: Annotated[
         bool,
         typer.Option('--pump', help='switch the tool on and off; a held block falls'),

@@ -86,16 +86,7 @@ def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = No
 
 
 def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = None) -> PlanAnswer:
-    """The step of an answer that gives the next one alone, as a plan of one step.
-
-    Args:
-        text: the answer.
-        robots: the index of each robot by its name.
-        form: reads a move that is written otherwise than in BoxNet2D.
-
-    Raises:
-        AnswerError: it is none.
-    """
+    """The step of an answer that gives the next one alone, as a plan; see `read_plan`."""
     body, formatted = _body(text)
     if _refuses(body):
         return PlanAnswer((), formatted, refused=True)
