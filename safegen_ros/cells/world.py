@@ -72,12 +72,6 @@ class CollisionWorld:
                 for robot in range(self.robots)
             ]
         )
-        self.velocities = np.array(
-            [
-                [self.model.joint(mjcf.joint(robot, n)).dofadr[0] for n in range(JOINTS)]
-                for robot in range(self.robots)
-            ]
-        )
         self.box_poses = [
             slice(start, start + 7)
             for start in (int(self.model.joint(mjcf.box(n)).qposadr[0]) for n in range(self.boxes))

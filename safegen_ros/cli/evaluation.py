@@ -244,7 +244,7 @@ STUDIES: dict[str, StudyVerb] = {
             **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (_DOMAINS, None), **_LOOP,
             **_SEED, 'batch': (Batch, _BATCH), **_RUN,
         },
-        _larger, ('model', 'beam', 'hierarchy', 'search'),  # as ALONE, not imported for --help
+        _larger, ('model', 'beam', 'hierarchy', 'search'),
     ),
     'table4': StudyVerb(
         'The planning loop by strategy, also with an untrained network (table IV).',

@@ -12,11 +12,7 @@ import typer
 
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values
-from safegen_ros.cli.completion import (
-    complete_problem,
-    complete_profile,
-    complete_profile_argument,
-)
+from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
 from safegen_ros.cli.goal_options import TIME_BUDGET_S, takes_goal_options
 from safegen_ros.cli.operate import require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes
@@ -205,13 +201,7 @@ def up(
     profile: Annotated[
         str, typer.Argument(help='what to start, such as sim', autocompletion=complete_profile)
     ] = 'sim',
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='arguments of the profile, as name:=value',
-            autocompletion=complete_profile_argument,
-        ),
-    ] = None,
+    arguments: ProfileArguments = None,
 ) -> None:
     """Start the nodes of a profile and keep them running until Ctrl-C."""
     from safegen_ros.bringup.supervisor import up as bring_up

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rich.markup import escape
 
@@ -51,8 +50,8 @@ class PlanGoal:
     spoken: TextRequest | None = None
 
 
-def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None = None) -> int:
-    """Runs `safegen plan`: attempts go to standard error, the plan goes to `out`.
+def plan_task(problem: Path, goal: PlanGoal, as_json: bool) -> int:
+    """Runs `safegen plan`: attempts go to standard error, the plan to standard output.
 
     Returns:
         The exit status.
@@ -73,13 +72,13 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool, out: TextIO | None =
         result, _ = planned(client, start, display.show)
     failed = result.error_code != ErrorCode.NONE
     if as_json:
-        print(json.dumps(plan_values(result)), file=out or sys.stdout)
+        print(json.dumps(plan_values(result)))
     elif failed:
         name = ErrorCode(result.error_code).name
         console.print(f'[bold red]{name}[/] {escape(result.error_msg)}', highlight=False)
     else:
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
-        print('\n'.join(record_conversions.step_texts(result.plan)), file=out or sys.stdout)
+        print('\n'.join(record_conversions.step_texts(result.plan)))
     return EXIT_FAILED if failed else EXIT_OK
 
 

@@ -171,11 +171,6 @@ class OperatorConsole(Closing):
         """The motion of the plan that is shown; None while it is not rehearsed."""
         return self._stage.motion
 
-    @property
-    def viewers(self) -> int:
-        """How many browsers have the page open."""
-        return len(self._server.get_clients())
-
     def wait(self) -> None:
         """Returns when the console is closed, or with Ctrl-C."""
         while not self._ended.wait(0.2):

@@ -216,7 +216,7 @@ class Stand:
         self._view, self._edge = view, cell.block_size
         self._shown: tuple[tuple[str, ...], ...] = ()
         self._handles: list[Any] = []
-        self._frame = view.add_frame('/goal', show_axes=False, position=GOAL_AT)
+        view.add_frame('/goal', show_axes=False, position=GOAL_AT)
 
     def show(self, problem: Problem | None) -> None:
         """Draws the towers of a goal; nothing where it speaks of something else."""

@@ -51,15 +51,13 @@ def ask_model(
     problem: Problem,
     backend: Backend,
     *,
-    sampling: Sampling = SAMPLING,
     attempts: int = 1,
     cancelled: Callable[[], bool] = lambda: False,
     source: str = '<model>',
 ) -> tuple[Reading, ...]:
     """Readings of rules in free words, made by a model and marked so.
 
-    - `sampling`: how to draw an answer; each attempt has the next seed.
-    - `attempts`: how many answers to ask for at most, 1 to `MAX_ATTEMPTS`.
+    - `attempts`: how many answers to ask for at most, 1 to `MAX_ATTEMPTS`; each has the next seed.
     - `cancelled`: asked at least once per token.
 
     Raises:
@@ -75,7 +73,7 @@ def ask_model(
         )  # fmt: skip
     refused: PddlError | None = None
     for number in range(min(max(attempts, 1), MAX_ATTEMPTS)):
-        drawn = replace(sampling, seed=sampling.seed + number)
+        drawn = replace(SAMPLING, seed=SAMPLING.seed + number)
         answer = backend.generate(messages(text, problem), drawn, cancelled)
         if answer.finish_reason != 'stop':
             refused = _refusal(source, f'the answer was cut off ({answer.finish_reason!a})')

@@ -40,9 +40,6 @@ from safegen_ros.verdict import Category, Verdict
 STRATEGIES = ('model', 'model, beam', 'beam')
 """What is measured where nothing is named: the setting of the paper, and what a beam adds."""
 
-ALONE = ('model', 'beam', 'hierarchy', 'search')
-"""Every level of the usual strategy by itself."""
-
 MORE = {
     'no plan': '.1f',
     'attempts': '.2f',

@@ -90,14 +90,6 @@ def tasks(
         yield _named(task, f'{label}-{len(seen):05d}')
 
 
-def is_held_out(task: Task) -> bool:
-    """Whether a task is for tests, whatever its name is and wherever its arms are."""
-    size = task.width, task.height
-    bases = tuple(sorted(task.bases))
-    start = State(tuple(rest_tip(size, base) for base in bases), task.start.objects)
-    return _for_tests(Task('', *size, bases, start, task.targets).to_json())
-
-
 def _for_tests(key: str) -> bool:
     return sha256(key.encode()).digest()[0] % _HELD_OUT == 0
 

@@ -75,7 +75,6 @@ def assess(
     placeholder: bool = False,
     compat: Compat = '',
     plan_limit_s: float = PLAN_LIMIT_S,
-    compare_limit_s: float = COMPARE_LIMIT_S,
 ) -> Assessed:
     """Judges an answer.
 
@@ -85,18 +84,18 @@ def assess(
         placeholder: whether the objects in the goal are placeholders (section 4.1).
         compat: as of `compare`: who says what is correct.
         plan_limit_s: wall-clock limit of a search for a plan [s].
-        compare_limit_s: wall-clock limit of the comparison [s].
     """
     try:
         draft = read_draft(answer)
     except UnreadableAnswer as error:
         refused = AnswerAssessment(error.finding, error.message)
         return Assessed(refused, refused)
-    limits = plan_limit_s, compare_limit_s
-    enforced = _judged(wanted, draft, placeholder, compat, limits, tolerant=False)
+    enforced = _judged(wanted, draft, placeholder, compat, plan_limit_s, tolerant=False)
     if enforced.finding not in (Grade.TYPED, Grade.WRONG_TYPES) and not any(draft.objects.values()):
         return Assessed(enforced, enforced)
-    return Assessed(enforced, _judged(wanted, draft, placeholder, compat, limits, tolerant=True))
+    return Assessed(
+        enforced, _judged(wanted, draft, placeholder, compat, plan_limit_s, tolerant=True)
+    )
 
 
 def _judged(
@@ -104,7 +103,7 @@ def _judged(
     draft: ProblemDraft,
     placeholder: bool,
     compat: Compat,
-    limits: tuple[float, float],
+    plan_limit_s: float,
     *,
     tolerant: bool,
 ) -> AnswerAssessment:
@@ -113,7 +112,7 @@ def _judged(
     except UnreadableAnswer as error:
         return AnswerAssessment(error.finding, error.message)
     problem = reading.problem
-    refused = _unsolved(problem, limits[0])
+    refused = _unsolved(problem, plan_limit_s)
     if refused is not None:
         return refused
     if reading.retyped and not tolerant:
@@ -122,7 +121,9 @@ def _judged(
             f'the objects have types, and domain {wanted.domain.name} has none: leave them out',
             problem,
         )
-    found = compare(wanted, problem, placeholder=placeholder, compat=compat, time_limit_s=limits[1])
+    found = compare(
+        wanted, problem, placeholder=placeholder, compat=compat, time_limit_s=COMPARE_LIMIT_S
+    )
     finding = {
         Equivalence.EQUIVALENT: Grade.CORRECT,
         Equivalence.DIFFERENT: Grade.DIFFERENT,

@@ -17,7 +17,7 @@ import pytest
 
 from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.boxnet.build import build
-from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, is_held_out, tasks
+from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.lessons import LessonRecipe, load_lessons, write_lessons
 from safegen_ros.datasets.boxnet.recipe import load_recipe, scaled
 from safegen_ros.datasets.boxnet.traces import write_traces
@@ -145,15 +145,6 @@ def test_lessons_are_right_and_none_is_a_test_task(tmp_path: Path, workers: Work
     for name in ('train', 'test'):
         made = [(tmp_path / folder / f'{name}.jsonl').read_bytes() for folder in 'ab']
         assert made[0] == made[1]
-
-
-def test_a_task_is_for_tests_however_its_arms_are() -> None:
-    kept = next(tasks((3, 3), 2, 'held', held_out=True))
-    free = next(tasks((3, 3), 2, 'held', held_out=False))
-    assert (is_held_out(kept), is_held_out(free)) == (True, False)
-    moved = replace(kept, id='other', start=judge(kept, solve(kept).plan[:1]).states[-1])
-    if moved.start.objects == kept.start.objects:
-        assert is_held_out(moved)
 
 
 def test_a_recipe_that_is_none_is_told(tmp_path: Path) -> None:
