@@ -63,7 +63,7 @@ def doctor(
         Check('stacks in this ROS domain', _stacks),
         Check('model', partial(_model, parameters(specs['planner'])), 'make setup'),
         Check('VAL', _val, "pip install 'safegen_ros[proof]'"),
-        Check('Fast Downward', _fast_downward),
+        Check('Fast Downward and Kairos', _planners),
         Check('scene', partial(_scene, executor)),
     ]
     if executor.get('cell') == ARM_CELL:
@@ -166,12 +166,15 @@ def _val() -> str:
     return f'refuses an empty plan ({verdict.category.name})'
 
 
-def _fast_downward() -> str:
+def _planners() -> str:
     from safegen_ros.search.fast_downward import fast_downward_available
+    from safegen_ros.search.kairos import kairos_available
 
-    if not fast_downward_available():
-        raise Wrong('it is not installed', "pip install 'safegen_ros[proof]'")
-    return 'is there'
+    there = {'Fast Downward': fast_downward_available(), 'Kairos': kairos_available()}
+    missing = [name for name, installed in there.items() if not installed]
+    if missing:
+        raise Wrong(f'not installed: {", ".join(missing)}', "pip install 'safegen_ros[proof]'")
+    return 'are there'
 
 
 def _scene(executor: Mapping[str, Any]) -> str:

@@ -52,7 +52,7 @@ def solve(
         ),
     ] = False,
     route: Annotated[
-        str, typer.Option(help='who searches: auto, in-process or fast-downward')
+        str, typer.Option(help='who searches: auto, in-process, fast-downward or kairos')
     ] = 'auto',
     time_limit: Annotated[float, typer.Option(min=0.001, help='longest search [s]')] = 60.0,
     memory_limit: Annotated[

@@ -67,11 +67,7 @@ class Budget:
         if self._cancelled():
             raise Canceled('the search was cancelled', ErrorCode.PLANNING_CANCELED)
         if now >= self._deadline:
-            limit = f'{max(self.time_limit_s, 0.0):.3f}'.rstrip('0').rstrip('.')
-            raise SearchLimit(
-                f'the search ended at its time limit of {limit} s: '
-                'allow more time, or make the problem smaller'
-            )
+            raise self.time_is_over()
 
     def part(self, seconds: float) -> Budget:
         """A budget of its own that is over after some of the time that is left [s]."""
@@ -91,6 +87,14 @@ class Budget:
         """How many things of one size [bytes] fit into the memory that is left."""
         return max(int(self.memory_limit_mb * _MEGABYTE - self._used) // size, 0)
 
+    def time_is_over(self) -> SearchLimit:
+        """The error for that."""
+        limit = f'{max(self.time_limit_s, 0.0):.3f}'.rstrip('0').rstrip('.')
+        return SearchLimit(
+            f'the search ended at its time limit of {limit} s: '
+            'allow more time, or make the problem smaller'
+        )
+
     def memory_is_over(self) -> SearchLimit:
         """The error for that."""
         return SearchLimit(
@@ -101,6 +105,7 @@ class Budget:
 
 IN_PROCESS = 'in-process'
 FAST_DOWNWARD = 'fast-downward'
+KAIROS = 'kairos'
 
 
 class Unsolvable(SafegenError):
@@ -123,7 +128,7 @@ class Solution:
 
     Attributes:
         plan: the plan.
-        route: who answered, `IN_PROCESS` or `FAST_DOWNWARD`.
+        route: who answered, `IN_PROCESS`, `FAST_DOWNWARD` or `KAIROS`.
         optimal: whether no plan is shorter, which the search proved.
         seconds: what the search took, grounding and proof included [s].
         expanded: how many situations were expanded; 0 where the route does not tell.

@@ -9,12 +9,10 @@ up-fast-downward and run as processes of their own.
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -25,7 +23,7 @@ from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.programs import ProgramResult, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
-from safegen_ros.search.translation import operators_only
+from safegen_ros.search.translation import operators_only, without_word
 from safegen_ros.verify.validator import verify
 
 _PACKAGE = 'up_fast_downward'
@@ -115,30 +113,18 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
         command.append('--keep-no-ops')  # a plan may have to wait for the right moment
     texts = [domain_text(bare.domain), problem_text(bare)]
-    # The translator refuses a type of this name; the texts are ours, so that words can be replaced.
-    fresh = _fresh(texts) if _NUMBER in bare.domain.types else ''
-    if fresh:
-        texts = [re.sub(_word(_NUMBER), fresh, text) for text in texts]
+    back: Callable[[str], str] = str
+    if _NUMBER in bare.domain.types:  # which the translator refuses
+        texts, back = without_word(texts, _NUMBER)
     with memory_files(*texts, '') as files:
         domain, rest, sas = files
         command += ['--sas-file', sas.path, domain.path, rest.path]
         ended = run_program(command, budget, files, python_path=folder)
         if ended.code != 0:
             raise _failure('the translator', ended, budget)
-        found = sas.text()
-        task = read_sas(re.sub(_word(fresh), _NUMBER, found) if fresh else found)
+        task = read_sas(back(sas.text()))
     own = [each for each in task.operators if each.name.split()[0] in problem.domain.actions]
     return replace(task, operators=tuple(own))
-
-
-def _word(name: str) -> str:
-    return rf'(?<![\w?-]){re.escape(name)}(?![\w-])'
-
-
-def _fresh(texts: Sequence[str]) -> str:
-    """A name that is in none of some texts."""
-    names = (f'{_NUMBER}-{place}' for place in count())
-    return next(name for name in names if not any(name in text for text in texts))
 
 
 def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:
@@ -168,7 +154,7 @@ def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budge
 def _failure(what: str, ended: ProgramResult, budget: Budget) -> SafegenError:
     if ended.code in _OUT_OF_MEMORY:
         return budget.memory_is_over()
-    tail = ' '.join(ended.output[-_TAIL:].split())
+    tail = ' '.join((ended.output + ended.errors)[-_TAIL:].split())
     return SafegenError(
         f'{what} of Fast Downward ended with code {ended.code}: {tail}', ErrorCode.BACKEND_FAILED
     )

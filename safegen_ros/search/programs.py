@@ -62,10 +62,17 @@ def memory_files(*texts: str) -> Iterator[tuple[MemoryFile, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class ProgramResult:
-    """How a program ended: its exit code (minus the number of the signal), and what it printed."""
+    """How a program ended.
+
+    Attributes:
+        code: its exit code, or minus the number of the signal.
+        output: what it printed.
+        errors: what it wrote to its standard error.
+    """
 
     code: int
     output: str
+    errors: str
 
 
 def run_program(
@@ -90,7 +97,7 @@ def run_program(
     """
     modules = [Path(safegen_ros.__file__).parents[1], *([python_path] if python_path else [])]
     most = int(budget.memory_limit_mb * _MEGABYTE)
-    with memory_files('') as (output,):
+    with memory_files('', '') as (output, errors):
         if stdin is not None:
             os.lseek(stdin.descriptor, 0, os.SEEK_SET)
         process = subprocess.Popen(
@@ -100,7 +107,7 @@ def run_program(
             ],
             stdin=subprocess.DEVNULL if stdin is None else stdin.descriptor,
             stdout=output.descriptor,
-            stderr=output.descriptor,
+            stderr=errors.descriptor,
             env={**os.environ, 'PYTHONPATH': os.pathsep.join(map(str, modules))},
             pass_fds=[file.descriptor for file in files],
             start_new_session=True,
@@ -108,7 +115,8 @@ def run_program(
         try:
             while True:
                 try:
-                    return ProgramResult(process.wait(_POLL_S), output.text())
+                    code = process.wait(_POLL_S)
+                    return ProgramResult(code, output.text(), errors.text())
                 except subprocess.TimeoutExpired:
                     budget.tick()
         finally:

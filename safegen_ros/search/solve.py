@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The reference planner: one question, two routes to the answer."""
+"""The reference planner: one question, three routes to the answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from collections.abc import Callable
 from typing import Literal
 
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.budget import FAST_DOWNWARD, IN_PROCESS, Budget, SearchLimit, Solution
+from safegen_ros.search.budget import (
+    FAST_DOWNWARD,
+    IN_PROCESS,
+    KAIROS,
+    Budget,
+    SearchLimit,
+    Solution,
+)
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.kairos import solve_with_kairos
 
-Route = Literal['auto', 'in-process', 'fast-downward']
+Route = Literal['auto', 'in-process', 'fast-downward', 'kairos']
 
 MEMORY_LIMIT_MB = 2048.0
 """Most memory of a search when the caller does not say [MiB]."""
@@ -52,11 +60,13 @@ def solve(
         Unsolvable: there is none, and that is proved.
         SearchLimit: time or memory ran out.
         Canceled: `cancelled` said so.
-        SafegenError: Fast Downward was asked for and is not installed, or failed.
+        SafegenError: the program that was asked for is not installed, or failed.
     """
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
     if route == FAST_DOWNWARD:
         return _with_fast_downward(problem, budget, optimal)
+    if route == KAIROS:
+        return solve_with_kairos(problem, budget, optimal=optimal)
     if route == IN_PROCESS or not fast_downward_available():
         return solve_in_process(problem, budget, optimal=optimal)
     share, most_s = _OPTIMAL_SHARE if optimal else _SHARE

@@ -9,8 +9,10 @@ that the translator would not read as we do (`either`, several parents) becomes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 from safegen_ros.pddl.model import (
     Action,
@@ -51,6 +53,19 @@ def operators_only(problem: Problem) -> Problem:
     }
     objects = {name: types.name(kind) for name, kind in problem.objects.items()}
     return Problem(problem.name, bare, objects, problem.init | guarded, done, ())
+
+
+def without_word(texts: list[str], word: str) -> tuple[list[str], Callable[[str], str]]:
+    """Our own texts with another name for one that a planner reserves, and the way back."""
+    names = (f'{word}-{place}' for place in count())
+    fresh = next(name for name in names if not any(name in text for text in texts))
+    return [_replaced(text, word, fresh) for text in texts], lambda text: _replaced(
+        text, fresh, word
+    )
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return re.sub(rf'(?<![\w?-]){re.escape(old)}(?![\w-])', new, text)
 
 
 def _adding(atom: AtomFormula) -> Effect:

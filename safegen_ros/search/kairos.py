@@ -1,0 +1,132 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Solves problems with numbers, time or soft rules with Kairos, the planner of PlanSys2.
+
+Kairos reads our text of the problem, trajectory constraints included, and runs as a process of its
+own. It is no part of the proof: its plans are parsed and verified as those of a model are.
+
+Source: https://github.com/PlanSys2/kairos, version 1.0, from the Python package kairos-planner.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import And, Problem
+from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.search.budget import KAIROS, Budget, Solution, Unsolvable
+from safegen_ros.search.programs import memory_files, run_program
+from safegen_ros.search.translation import without_word
+from safegen_ros.verify.validator import verify
+
+_PACKAGE = 'kairos-planner'
+_PROGRAM = 'kairos'
+_OBJECT = 'object'
+_TAIL = 400  # characters of what it says that an error shows
+_SHARE = 0.9  # of the time, for the search itself; the rest is for its start and its end
+
+# `kairos --help`
+_SOLVED, _UNSOLVABLE, _TIMEOUT, _MEMORY = 0, 10, 11, 12
+
+_ENDED = re.compile(r'^kairos: solved \(([^()]*)\)', re.MULTILINE)
+_BAD_ALLOC = 'std::bad_alloc'  # the memory limit, met outside of its search
+_PROVED = 'proven optimal'
+_EXPANDED = re.compile(r' ([0-9]+) expanded,')
+
+
+def kairos_available() -> bool:
+    """Whether the Python package kairos-planner is installed."""
+    return _program() is not None
+
+
+def _program() -> Path | None:
+    """The program that the package installs among the scripts of its environment."""
+    try:
+        files = distribution(_PACKAGE).files or ()
+    except PackageNotFoundError:
+        return None
+    found = [Path(file.locate()).resolve() for file in files if file.name == _PROGRAM]
+    return next((path for path in found if path.is_file()), None)
+
+
+def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False) -> Solution:
+    """Finds a plan that reaches the goal and satisfies every constraint.
+
+    Args:
+        problem: what to solve.
+        budget: what may be used; the caller is asked some fifty times a second.
+        optimal: whether to go on from plan to better plan, until one is proved to be the best by
+            the problem's metric (by the number of its steps where it has none) or the time is over.
+
+    Returns:
+        A plan that `verify` accepts, and whether it is proved to be optimal.
+
+    Raises:
+        Unsolvable: there is none.
+        SearchLimit: time or memory ran out.
+        Canceled: the caller wants to stop.
+        SafegenError: Kairos is not installed or failed, or its plan does not verify.
+    """
+    program = _program()
+    if program is None:
+        raise SafegenError(
+            f'Kairos is not installed: pip install {_PACKAGE}', ErrorCode.BACKEND_FAILED
+        )
+    budget.tick()
+    texts = [domain_text(problem.domain), problem_text(_asked(problem))]
+    back: Callable[[str], str] = str
+    if _OBJECT in problem.domain.types:  # which Kairos takes for the type above all others
+        texts, back = without_word(texts, _OBJECT)
+    with memory_files(*texts) as files:
+        command = [
+            str(program), *(file.path for file in files), '--format', 'json', '-v',
+            '--anytime' if optimal else '--no-anytime', '--threads', '1',
+            '--timeout', f'{_SHARE * budget.left_s:.3f}',
+            '--memory', f'{budget.memory_limit_mb:.0f}',
+        ]  # fmt: skip
+        ended = run_program(command, budget, files)
+    if ended.code == _UNSOLVABLE:
+        raise Unsolvable(
+            f'problem {problem.name} has no plan: Kairos has searched every state that can be '
+            'reached without breaking a constraint: change the goal or the constraints'
+        )
+    if ended.code == _TIMEOUT:
+        raise budget.time_is_over()
+    if ended.code == _MEMORY or _BAD_ALLOC in ended.errors:
+        raise budget.memory_is_over()
+    reason = _ENDED.search(ended.errors)
+    if ended.code != _SOLVED or reason is None:
+        tail = ' '.join(ended.errors[-_TAIL:].split())
+        raise SafegenError(f'Kairos ended with code {ended.code}: {tail}', ErrorCode.BACKEND_FAILED)
+    plan = parse_plan(back(_plan_text(ended.output)))
+    verdict = verify(problem, plan)
+    if not verdict.ok:
+        raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
+    expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))
+    return Solution(plan, KAIROS, reason[1] == _PROVED, budget.seconds, expanded)
+
+
+def _asked(problem: Problem) -> Problem:
+    """The problem, whose goal also holds what `hold-after` asks of the end.
+
+    Kairos takes a plan that ends before the time of a `hold-after` or `hold-during` for right. Of
+    the second no goal can say so: a plan that breaks it is refused by the proof.
+    """
+    ends = [c.arguments[0] for c in problem.constraints if c.operator == 'hold-after']
+    return replace(problem, goal=And((problem.goal, *ends))) if ends else problem
+
+
+def _plan_text(output: str) -> str:
+    """The last plan of those that were printed, one better than the other, as steps."""
+    last: dict[str, Any] = json.loads(output.splitlines()[-1], parse_float=str)
+    if not last['temporal']:
+        return '\n'.join(step['action'] for step in last['steps'])
+    return '\n'.join(f'{s["time"]}: {s["action"]} [{s["duration"]}]' for s in last['steps'])

@@ -1,0 +1,151 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Kairos plans within the budget; its plans are proved before they are returned."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from support import exhaustive, strategies
+
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.search import kairos
+from safegen_ros.search.budget import KAIROS, Budget, SearchLimit, Solution, Unsolvable
+from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.kairos import kairos_available, solve_with_kairos
+from safegen_ros.search.programs import ProgramResult
+from safegen_ros.search.solve import solve
+from safegen_ros.verify.validator import verify
+
+INSTALLED = pytest.mark.skipif(
+    not kairos_available(), reason='Kairos is not installed: pip install kairos-planner'
+)
+PATIENCE_S = 60.0
+
+
+def _solve(
+    problem: Problem,
+    *,
+    time_limit_s: float = PATIENCE_S,
+    memory_limit_mb: float = 1024.0,
+    optimal: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Solution:
+    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+    return solve_with_kairos(problem, budget, optimal=optimal)
+
+
+def _towers(count: int) -> Problem:
+    return strategies.blocks(random.Random(1), count, constraints=0)
+
+
+@INSTALLED
+@pytest.mark.slow
+@settings(strategies.SUITE, max_examples=30)
+@given(strategies.SEEDS)
+def test_it_finds_what_the_own_search_finds(seed: int) -> None:
+    problem = exhaustive.solvable_problem(seed) if seed % 2 else exhaustive.problem_of(seed)
+    if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
+        return  # see below
+    try:
+        wanted = len(solve_in_process(problem, Budget(PATIENCE_S, 1024), optimal=True).plan)
+    except Unsolvable:
+        with pytest.raises(Unsolvable):
+            _solve(problem)
+        return
+    assert verify(problem, _solve(problem).plan).ok
+    best = _solve(problem, optimal=True)
+    assert best.optimal
+    assert len(best.plan) == wanted
+
+
+@INSTALLED
+def test_the_route_is_named() -> None:
+    problem = _towers(5)
+    solution = solve(problem, route='kairos')
+    assert (solution.route, solution.optimal) == (KAIROS, False)
+    assert verify(problem, solution.plan).ok
+    assert 0 < solution.seconds < PATIENCE_S
+    assert solution.expanded > 0
+
+
+def _lamp(constraint: str) -> Problem:
+    domain = read_domain(
+        """(define (domain lamp) (:predicates (lit) (seen))
+          (:action press :parameters () :precondition (not (lit)) :effect (lit))
+          (:action look :parameters () :precondition (and) :effect (seen)))"""
+    )
+    return read_problem(
+        f'(define (problem p) (:domain lamp) (:init) (:goal (seen)) (:constraints {constraint}))',
+        domain,
+    )
+
+
+@INSTALLED
+def test_hold_after_binds_a_plan_that_ends_before() -> None:
+    assert len(_solve(_lamp('(hold-after 5 (lit))')).plan) == 2
+
+
+@INSTALLED
+def test_a_plan_that_does_not_verify_is_not_returned() -> None:
+    """Kairos lets a plan pass that ends before the time of a `hold-during`."""
+    with pytest.raises(SafegenError, match=r'Kairos made a plan that does not verify: .*hold-dur'):
+        _solve(_lamp('(hold-during 5 6 (lit))'))
+
+
+@INSTALLED
+def test_a_domain_may_declare_the_type_object() -> None:
+    domain = read_domain(
+        """(define (domain typed) (:types box object) (:predicates (seen ?x - (either box object)))
+          (:action look :parameters (?x - object) :precondition (and) :effect (seen ?x)))"""
+    )
+    text = '(define (problem p) (:domain typed) (:objects b - {}) (:init) (:goal (seen b)))'
+    assert len(_solve(read_problem(text.format('object'), domain)).plan) == 1
+    with pytest.raises(Unsolvable):
+        _solve(read_problem(text.format('box'), domain))
+
+
+@INSTALLED
+def test_the_limits_are_kept() -> None:
+    with pytest.raises(SearchLimit, match=r'time limit of 0\.2 s') as caught:
+        _solve(_towers(60), time_limit_s=0.2)
+    assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
+    with pytest.raises(SearchLimit, match='memory limit of 24 MiB'):
+        _solve(_towers(60), memory_limit_mb=24)
+
+
+@INSTALLED
+def test_a_plan_without_a_proof_is_called_so() -> None:
+    solution = _solve(_towers(25), time_limit_s=3, optimal=True)
+    assert not solution.optimal
+    assert verify(_towers(25), solution.plan).ok
+
+
+@INSTALLED
+def test_a_cancel_ends_the_program() -> None:
+    with pytest.raises(Canceled):
+        _solve(_towers(60), cancelled=lambda: True)
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kairos, '_PACKAGE', 'no-such-package')
+    assert not kairos_available()
+    with pytest.raises(SafegenError, match='Kairos is not installed: pip install no-such-package'):
+        _solve(_towers(2))
+
+
+@pytest.mark.parametrize('code', [0, 1, 13, 14, -11])
+def test_a_failure_shows_what_the_program_said(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kairos, '_program', lambda: Path('kairos'))
+    monkeypatch.setattr(
+        kairos, 'run_program', lambda *_: ProgramResult(code, '', 'kairos: no plan found')
+    )
+    with pytest.raises(SafegenError, match=f'ended with code {code}: kairos: no plan') as caught:
+        _solve(_towers(2))
+    assert not isinstance(caught.value, (Unsolvable, SearchLimit))
