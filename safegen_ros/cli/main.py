@@ -21,7 +21,7 @@ from safegen_ros.cli.failures import (
     is_bad_input,
     print_error,
 )
-from safegen_ros.cli.typer_compat import read_unions
+from safegen_ros.cli.typer_compat import hide_flag_types, read_unions
 from safegen_ros.errors import SafegenError
 from safegen_ros.terminal import guard
 
@@ -33,148 +33,98 @@ class VerbSpec:
     Attributes:
         place: where it is: the module below `safegen_ros.cli`, and its function or its Typer
             application after a colon. Where that application has a verb of this name, it is meant.
-        help: one line for the list of verbs, the first of its own help.
+        help: one line for the list of verbs.
+        panel: the part of the list that it stands in.
         hidden: whether the list leaves it out.
     """
 
     place: str
     help: str
+    panel: str = ''
     hidden: bool = False
 
+
+PROVE, RUN, RECORDS, ROBOT = 'Prove (no ROS, no model)', 'Run', 'Records', 'Robot and site'
+EXTEND, LEARN, RESEARCH = 'Extend', 'Learn', 'Research'
 
 _HOUSEHOLD = 'Household tasks, one action after the other, with safety constraints (SAPO).'
 
 VERBS = {
     'demo': VerbSpec(
-        'goal_verbs:app',
-        'Bring the stack up, plan, prove and execute one task in simulation, and keep a record.',
+        'goal_verbs:app', 'Plan, prove and execute one task on the simulated arm.', RUN
     ),
-    'run': VerbSpec(
-        'goal_verbs:app', 'Send one task to a stack that is already up, and show what happens.'
-    ),
-    'plan': VerbSpec(
-        'goal_verbs:app', 'Ask a stack that is up for a proved plan, and print it; nothing moves.'
-    ),
-    'execute': VerbSpec(
-        'goal_verbs:app',
-        'Have a plan of your own executed by a stack that is up; it is refused unless proved safe.',
-    ),
-    'up': VerbSpec(
-        'goal_verbs:app', 'Start the nodes of a profile and keep them running until Ctrl-C.'
-    ),
-    'down': VerbSpec(
-        'goal_verbs:app', 'Stop the stack that is up in this ROS_DOMAIN_ID and namespace.'
-    ),
-    'validate': VerbSpec('validate:validate', 'Print the verdict on plans.'),
-    'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner; no model is asked.'),
-    'lint': VerbSpec(
-        'lint:lint',
-        'Say what is refused in a PDDL domain or problem, and what is legal and looks wrong.',
-    ),
-    'step': VerbSpec(
-        'step:step',
-        'Work on one task step by step: observe, choose, prove, take one step, observe again.',
-    ),
-    'rules': VerbSpec(
-        'rules:rules', 'Say what rules in plain words mean for a problem, and add them to it.'
-    ),
-    'history': VerbSpec('kept_runs:history', 'List the runs that are kept, newest first.'),
-    'show': VerbSpec(
-        'kept_runs:show',
-        'Print everything that is known of one run: task, attempts, plan, steps, end and events.',
-    ),
-    'replay': VerbSpec(
-        'kept_runs:replay',
-        'Find every recorded verdict anew, carry the plan out again, and name each difference.',
-    ),
-    'share': VerbSpec(
-        'kept_runs:share',
-        'Write one run as one HTML file that anybody can read, without a network and without a '
-        'script.',
-    ),
+    'validate': VerbSpec('validate:validate', 'Print the verdict on plans.', PROVE),
+    'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner.', PROVE),
+    'rules': VerbSpec('rules:rules', 'Translate rules in plain words into PDDL3.', PROVE),
+    'lint': VerbSpec('lint:lint', 'Find mistakes in a PDDL domain or problem.', PROVE),
+    'up': VerbSpec('goal_verbs:app', 'Start the nodes of a profile and keep them running.', RUN),
+    'down': VerbSpec('goal_verbs:app', 'Stop the stack.', RUN),
+    'status': VerbSpec('operate:status', 'Show nodes, stop state and running goals.', RUN),
+    'run': VerbSpec('goal_verbs:app', 'Send one task to a running stack.', RUN),
+    'plan': VerbSpec('goal_verbs:app', 'Ask a running stack for a proved plan, no motion.', RUN),
+    'execute': VerbSpec('goal_verbs:app', 'Have your own plan proved and executed.', RUN),
+    'step': VerbSpec('step:step', 'Plan and execute one step at a time, without ROS.', RUN),
+    'approve': VerbSpec('approve:approve', 'Approve or refuse the pending plan.', RUN),
     'stop': VerbSpec(
         'operate:stop',
         'Stop the arm and end every goal, until a reset. This is not a hardware emergency stop.',
+        RUN,
     ),
-    'reset': VerbSpec(
-        'operate:reset',
-        'Allow goals again after a stop. Nothing moves by that; look at the cell first.',
+    'reset': VerbSpec('operate:reset', 'Accept goals again after a stop. Nothing moves.', RUN),
+    'console': VerbSpec('console:console', 'Serve the operator console in a browser.', RUN),
+    'history': VerbSpec('kept_runs:history', 'List recorded runs, newest first.', RECORDS),
+    'show': VerbSpec('kept_runs:show', 'Print everything about one run.', RECORDS),
+    'replay': VerbSpec(
+        'kept_runs:replay',
+        'Verify a recorded run again, execute its plan again, and report differences.',
+        RECORDS,
     ),
+    'share': VerbSpec('kept_runs:share', 'Write a run as one self-contained HTML file.', RECORDS),
+    'doctor': VerbSpec('doctor:doctor', 'Check the installation and suggest fixes.', ROBOT),
+    'calibrate': VerbSpec(
+        'calibrate:calibrate', 'Measure tool and slots by touch, and write a scene.', ROBOT
+    ),
+    'emulate': VerbSpec('emulate:app', 'Emulate an arm at a serial port or over TCP.', ROBOT),
     'release': VerbSpec(
         'operate:release',
-        'Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs.',
+        'Open the gripper or stop the pump. What it holds falls. Refused while a goal runs.',
+        ROBOT,
     ),
     'blocks-set-up': VerbSpec(
         'operate:blocks_set_up',
-        'Say that the blocks of a real table stand as the next goal begins. Look at them first.',
+        'Confirm that the real blocks stand as the next goal begins.',
+        ROBOT,
     ),
-    'status': VerbSpec(
-        'operate:status',
-        'Show the nodes, whether the stack is stopped and why, and the goals under way.',
+    'operator': VerbSpec(
+        'operator_keys:app', 'Make keys of operators, and send signed commands.', ROBOT
     ),
-    'approve': VerbSpec(
-        'approve:approve', 'Show the plan that waits for approval, and allow or refuse it.'
-    ),
-    'console': VerbSpec(
-        'console:console',
-        "Serve a page that shows the plan, the proof and the arm, and takes an operator's word.",
-    ),
-    'policy': VerbSpec(
-        'policy:policy',
-        'Print the SROS2 policy of the nodes: what each of them may publish, call and execute.',
-    ),
-    'doctor': VerbSpec(
-        'doctor:doctor',
-        'Look at everything that a profile needs, and say what mends it. Nothing moves.',
-    ),
-    'calibrate': VerbSpec(
-        'calibrate:calibrate',
-        'Measure the tool and the slots by touching them, and write a scene that fits this table.',
-    ),
-    'domains': VerbSpec(
-        'domains:domains',
-        'List the domains with their sizes and families of safety constraints, as tables.',
-    ),
-    'new-domain': VerbSpec(
-        'domains:new_domain',
-        'Make a domain folder that works as it stands, to change it into a domain of your own.',
-    ),
-    'check-domain': VerbSpec(
-        'domains:check_domain',
-        'Look whether domain folders contradict themselves, and draw problems from them.',
-    ),
-    'bench': VerbSpec(
-        'bench:app',
-        'Measure the validator and the planner beside others, in one run, against their targets.',
-    ),
-    'dataset': VerbSpec(
-        'dataset:app',
-        'Problems with safety constraints and proved plans, for training and for measuring.',
-    ),
-    'emulate': VerbSpec(
-        'emulate:app',
-        "An emulated arm at a real port, for this stack and for the vendor's own programs.",
-    ),
-    'operator': VerbSpec('operator_keys:app', 'Keys of operators, and signed commands to a node.'),
-    'train': VerbSpec(
-        'learning:train_app',
-        'Train a model: supervised (sft), then by reinforcement with verified plans (grpo).',
-    ),
+    'policy': VerbSpec('policy:policy', 'Print the SROS2 policy of the nodes.', ROBOT),
+    'domains': VerbSpec('domains:domains', 'List domains, sizes and constraint families.', EXTEND),
+    'new-domain': VerbSpec('domains:new_domain', 'Start a domain of your own.', EXTEND),
+    'check-domain': VerbSpec('domains:check_domain', 'Check domain folders.', EXTEND),
+    'dataset': VerbSpec('dataset:app', 'Build problems with rules and proved plans.', LEARN),
+    'train': VerbSpec('learning:train_app', 'Train a model: SFT, then GRPO.', LEARN),
     'evaluate': VerbSpec(
         'figure6:app',  # that of `evaluation`, to which it adds one
-        'Measure models on problems that training never saw, beside the figures of the paper.',
+        'Measure models on new problems, beside the paper.',
+        LEARN,
     ),
-    'planetarium': VerbSpec(
-        'planetarium:app',
-        'Problems in plain words with their PDDL: a dataset, and the score of answers.',
-    ),
-    'boxnet': VerbSpec(
-        'boxnet:app',
-        'Many arms on a grid carry objects to their targets: reach, collisions, plans.',
-    ),
-    'household': VerbSpec('household:app', _HOUSEHOLD),
+    'bench': VerbSpec('bench:app', 'Measure speed, faults and coverage.', RESEARCH),
+    'planetarium': VerbSpec('planetarium:app', 'Text to PDDL: dataset and score.', RESEARCH),
+    'boxnet': VerbSpec('boxnet:app', 'Many arms on a grid: plans and collisions.', RESEARCH),
+    'household': VerbSpec('household:app', _HOUSEHOLD, RESEARCH),
     'sapo': VerbSpec('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
 }
+
+_EXAMPLES = """\
+Examples:
+
+safegen solve examples/tower_order.pddl
+
+safegen demo --model http://localhost:8000/v1#NAME
+
+safegen up sim console:=true
+"""
 
 
 def load_verb(name: str) -> Any:
@@ -189,6 +139,8 @@ def load_verb(name: str) -> Any:
         single.command(name)(found)
         command = typer.main.get_command(single)
     command.name = name
+    more = (command.help or '').partition('\n\n')[2]
+    command.help = f'{VERBS[name].help}\n\n{more}'.strip()
     return command
 
 
@@ -200,7 +152,9 @@ class _Verbs(TyperGroup):
         self._listing = False
         self._loaded: dict[str, Any] = {}
         self.commands = {
-            name: TyperCommand(name, help=verb.help, hidden=verb.hidden)
+            name: TyperCommand(
+                name, help=verb.help, hidden=verb.hidden, rich_help_panel=verb.panel or None
+            )
             for name, verb in VERBS.items()
         }
 
@@ -235,8 +189,11 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help='Robot task plans written by a language model and proved safe before anything moves.',
+    epilog=_EXAMPLES,
 )
 
+
+hide_flag_types()
 
 # What a light installation may lack.
 _PARTS = (

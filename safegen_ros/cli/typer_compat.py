@@ -1,6 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Lets Typer 0.9, which rosdep installs, read `X | None` and postponed annotations."""
+"""What differs between versions of Typer.
+
+Typer 0.9, which rosdep installs, reads neither `X | None` nor postponed annotations; Typer 0.29
+prints `<bool>` behind each flag.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import typing
 
 import typer.main
 import typer.utils
+from typer.core import TyperOption
 
 READS_UNIONS = (0, 12)
 
@@ -36,3 +41,16 @@ def read_unions() -> None:
         return found
 
     vars(typer.main)['get_params_from_function'] = converted
+
+
+def hide_flag_types() -> None:
+    """Leaves the type out of the help of flags; nothing where Typer has no name for it."""
+    shown = getattr(TyperOption, 'display_type_rich', None)
+    if shown is None:
+        return
+
+    def without_flags(self: typing.Any, *, ctx: typing.Any) -> typing.Any:
+        return None if self.is_flag else shown(self, ctx=ctx)
+
+    vars_of = typing.cast('typing.Any', TyperOption)
+    vars_of.display_type_rich = without_flags

@@ -149,6 +149,20 @@ def _poses(message: Any) -> dict[str, Pose]:
     return poses
 
 
+def recorded_samples(recording: Path) -> list[VideoSample]:
+    """What a recording shows, where blocks are in the cell.
+
+    Raises:
+        VideoError: the recording holds no samples.
+        RecordError: the recording cannot be read.
+    """
+    messages = (m for m in read_messages(recording) if m.topic.rpartition('/')[2] in TOPICS)
+    samples = [sample for sample in samples_of(messages) if sample.poses]
+    if not samples:
+        raise VideoError(f'{recording}: holds no joints and block poses of the same time')
+    return samples
+
+
 def frame_samples(
     samples: Sequence[VideoSample], max_length_s: float = MAX_LENGTH_S, speed: float = 1.0
 ) -> tuple[list[VideoSample], float]:
@@ -225,11 +239,7 @@ def render_video(
         RenderError: nothing can be drawn here; the message names the package that helps.
         RecordError: the recording cannot be read.
     """
-    messages = (m for m in read_messages(recording) if m.topic.rpartition('/')[2] in TOPICS)
-    samples = [sample for sample in samples_of(messages) if sample.poses]
-    if not samples:
-        raise VideoError(f'{recording}: holds no joints and block poses of the same time')
-    chosen, factor = frame_samples(samples, max_length_s, speed)
+    chosen, factor = frame_samples(recorded_samples(recording), max_length_s, speed)
     partial = target.with_name('.' + target.name)
     try:
         count = write_mp4(_pictures(scene, chosen), partial)

@@ -314,7 +314,7 @@ def test_the_documentation_explains_every_key() -> None:
 def test_the_readme_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     readme = (ROOT / 'README.md').read_text(encoding='utf-8')
-    command = r"^    \$ echo '(.*)' \| \S+/safegen validate - examples/tower_order.pddl -\n"
-    (plan, shown) = re.findall(rf'{command}((?:    .*\n)+)', readme, re.MULTILINE)[0]
+    command = r"^\$ echo '(.*)' \| safegen validate - examples/tower_order.pddl -\n"
+    [(plan, shown)] = re.findall(rf'{command}((?:.+\n)+?)```', readme, re.MULTILINE)
     done = _run('-', 'examples/tower_order.pddl', '-', stdin=plan)
-    assert done.stdout == re.sub('^    ', '', shown, flags=re.MULTILINE)
+    assert done.stdout == shown

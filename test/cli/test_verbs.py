@@ -64,9 +64,13 @@ def test_the_version_is_printed() -> None:
 
 
 @pytest.mark.parametrize('name', VERBS)
-def test_the_list_of_verbs_says_what_the_verb_says_of_itself(name: str) -> None:
-    told = (load_verb(name).help or '').split('\n\n')[0]
-    assert ' '.join(told.split()) == VERBS[name].help
+def test_the_help_of_a_verb_begins_as_the_list_of_verbs_says(name: str) -> None:
+    assert (load_verb(name).help or '').split('\n\n')[0] == VERBS[name].help
+    assert VERBS[name].panel or VERBS[name].hidden
+
+
+def test_flags_have_no_type() -> None:
+    assert '<bool>' not in _safegen('demo', '--help').stdout
 
 
 def test_the_list_of_verbs_imports_none_of_them() -> None:

@@ -170,11 +170,13 @@ def test_a_plan_for_a_program_is_one_object(stack: Supervisor, tmp_path: Path) -
 
 def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path) -> None:
     """Word for word, in a process of its own."""
-    pages = [ROOT / 'README.md', ROOT / 'docs' / 'interfaces.md']
-    pattern = re.compile(r'((?:    .*\n)*    with Client\(\) as client:\n(?:    .*\n)+)')
-    scripts = {re.sub('^    ', '', found, flags=re.M) for page in pages
-               for found in pattern.findall(page.read_text(encoding='utf-8'))}  # fmt: skip
-    (script,) = scripts
+    fenced = re.compile(r'```python\n((?:.*\n)*?with Client\(\) as client:\n(?:    .*\n)+)```')
+    indented = re.compile(r'((?:    .*\n)*    with Client\(\) as client:\n(?:    .*\n)+)')
+    [script] = fenced.findall(
+        (ROOT / 'README.md').read_text(encoding='utf-8').split('## In ROS 2')[1]
+    )
+    page = (ROOT / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
+    assert [re.sub('^    ', '', found, flags=re.M) for found in indented.findall(page)] == [script]
     assert len(script.splitlines()) <= 6
     status, out, error = _done(tmp_path, '-c', script)
     assert (status, error) == (0, '')

@@ -36,6 +36,7 @@ _PROBE = (
     ' c.make_current(); c.free()'
 )
 _MAX_GEOMS = 2000
+_LARGE = 900  # height of a picture with letters of twice the size [pixels]
 
 
 class RenderError(SafegenError):
@@ -101,7 +102,9 @@ class Offscreen(Closing):
         self._model, self._labels = model, labels
         self._gl: Any = context(width, height)
         self._gl.make_current()
-        self._context: Any = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        scale = mujoco.mjtFontScale
+        font = scale.mjFONTSCALE_100 if height < _LARGE else scale.mjFONTSCALE_200
+        self._context: Any = mujoco.MjrContext(model, font.value)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
@@ -185,6 +188,7 @@ class Renderer(Closing):
         width: int = 640,
         height: int = 480,
         labels: bool = True,
+        shadows: bool = False,
     ) -> None:
         self._model = mujoco.MjModel.from_xml_string(build_mjcf(scene, blocks))
         self._data = mujoco.MjData(self._model)
@@ -194,7 +198,9 @@ class Renderer(Closing):
             zip(blocks, self._addresses([block_geom(name) for name in blocks]), strict=True)
         )
         named = {self._model.geom(block_geom(name)).id: name for name in (blocks if labels else ())}
-        self._offscreen = Offscreen(self._model, CAMERA, width=width, height=height, labels=named)
+        self._offscreen = Offscreen(
+            self._model, CAMERA, width=width, height=height, labels=named, shadows=shadows
+        )
 
     def frame(
         self,
