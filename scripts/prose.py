@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Lists hard sentences and dead links in README, docs and the help of the verbs.
+
+    scripts/prose.py            # the counts by page
+    scripts/prose.py PAGE ...   # each finding of these pages
+
+A sentence is hard when it has more than 30 words, or a phrase for which the field has a word.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LONGEST = 30  # words of a sentence
+
+PHRASES = {
+    r'\banew\b': 'again',
+    r'\bsigns? of life\b': 'heartbeat',
+    r'\bmends?\b|\bmended\b': 'fix',
+    r'\bwho(?:ever)? is asked\b': 'planner',
+    r'\bwhat came of\b': 'result',
+    r'\bis to be\b': 'must be',
+    r'\bwhat (?:it|he|she|one) (?:has|is|does)\b': 'name the thing',
+    r'\bof these\b': 'name the things',
+    r'\bas it stands\b': 'unchanged',
+    r'\bby itself\b': 'alone, or on its own',
+    r'\bnobody\b': 'no operator, no client ...',
+    r'\bfor want of\b': 'without',
+    r'\bwhat is (?:plain|told|known|asked)\b': 'name the thing',
+    r'\bthan that of\b': 'than the ...',
+    r'\blook(?:ed)? on at\b': 'watch',
+}
+_FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
+_APART = ('    ', '|', '#', '>')  # code, tables, headings, notes
+_CODE = re.compile(r'`[^`\n]*`')
+
+
+def pages() -> list[Path]:
+    """The pages that a person reads, generated figures apart."""
+    found = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'SECURITY.md')]
+    found += sorted((ROOT / 'docs').glob('*.md')) + sorted((ROOT / 'docs' / 'nodes').glob('*.md'))
+    found += [ROOT / 'docs' / 'results' / 'README.md']
+    return found + sorted((ROOT / 'models').glob('safegen-*/README.md'))
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of the paragraphs and list items of a page; tables and code are left out."""
+    text = re.sub(r'<!--.*?-->', '', _FENCE.sub('', text), flags=re.DOTALL)
+    for block in re.split(r'\n\s*\n|\n(?=\s*[-*] )', text):
+        lines = [line for line in block.splitlines() if not line.startswith(_APART)]
+        words = ' '.join(_LINK.sub(lambda m: m[0].split(']')[0][1:], ' '.join(lines)).split())
+        yield from filter(None, re.split(r'(?<=[.!?:;])\s+(?=[A-Z`\[*"(])', words))
+
+
+def findings(text: str) -> Iterator[str]:
+    """What is hard to read in a page."""
+    for sentence in sentences(text):
+        count = len(_CODE.sub('x', sentence).split())
+        if count > LONGEST:
+            yield f'{count} words: {sentence}'
+        plain = _CODE.sub('', sentence)
+        for phrase, better in PHRASES.items():
+            found = re.search(phrase, plain, re.IGNORECASE)
+            if found is not None:
+                yield f'{found[0]!r}, say {better}: {sentence}'
+
+
+def anchors(text: str) -> set[str]:
+    """The names by which links reach the headings of a page, as GitHub makes them."""
+    heads = re.findall(r'^#+ +(.*)$', _FENCE.sub('', text), re.MULTILINE)
+    return {re.sub(r'[^\w\- ]', '', head.lower()).replace(' ', '-') for head in heads}
+
+
+def dead_links(page: Path) -> Iterator[str]:
+    """Links of a page to files and headings that are not there."""
+    for link in _LINK.findall(_FENCE.sub('', page.read_text(encoding='utf-8'))):
+        if re.match(r'[a-z]+:', link):
+            continue
+        name, _, anchor = link.partition('#')
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (
+            anchor
+            and target.suffix == '.md'
+            and anchor not in anchors(target.read_text(encoding='utf-8'))
+        ):
+            yield link
+
+
+def main() -> None:
+    """Prints the findings."""
+    if len(sys.argv) > 1:
+        for name in sys.argv[1:]:
+            page = ROOT / name
+            for each in (*findings(page.read_text(encoding='utf-8')), *dead_links(page)):
+                print(f'{name}: {each}')
+        return
+    total = 0
+    for page in pages():
+        count = len([*findings(page.read_text(encoding='utf-8'))])
+        total += count
+        print(f'{count:5}  {page.relative_to(ROOT)}  {" ".join(dead_links(page))}')
+    print(f'{total:5}  in all')
+
+
+if __name__ == '__main__':
+    main()
