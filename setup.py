@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 PACKAGE = 'safegen_ros'
 SHARED_TREES = ('launch', 'config', 'models', 'urdf', 'examples', 'data')
+# A wheel is small: the weights are the package safegen_ros_models (models/setup.py).
+if 'bdist_wheel' in sys.argv:
+    SHARED_TREES = tuple(tree for tree in SHARED_TREES if tree != 'models')
 
 
 def shared_files() -> list[tuple[str, list[str]]]:

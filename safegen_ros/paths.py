@@ -81,7 +81,12 @@ def data_path(name: str | Path) -> Path:
         if candidate.exists():
             return candidate.resolve()
     looked = ', '.join(str(path) for path in candidates)
-    raise DataNotFoundError(f'{name} does not exist (looked at: {looked})')
+    cure = (
+        ': install the package safegen_ros_models'
+        if str(name).startswith('models/safegen-')
+        else ''
+    )
+    raise DataNotFoundError(f'{name} does not exist (looked at: {looked}){cure}')
 
 
 def runs_dir() -> Path:

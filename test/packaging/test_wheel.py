@@ -12,7 +12,10 @@ from zipfile import ZipFile
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
+
 BUILD = 'from setuptools import build_meta; build_meta.build_wheel("dist")'
+UNSAFE = '(unstack b2 b1) (putdown b2) (unstack b5 b3)'
 DATA = 'safegen_ros-0.2.0.data/data/share'
 
 
@@ -43,7 +46,7 @@ def test_the_ros_share_directory_is_in_it(wheel: ZipFile, copy: Path) -> None:
     assert f'{DATA}/ament_index/resource_index/packages/safegen_ros' in names
     assert f'{DATA}/safegen_ros/package.xml' in names
     assert f'{DATA}/safegen_ros/launch/sim.launch.py' in names
-    for tree in ('launch', 'config', 'models', 'urdf', 'examples', 'data'):
+    for tree in ('launch', 'config', 'urdf', 'examples', 'data'):
         for path in (copy / tree).rglob('*'):
             if path.is_file():
                 assert f'{DATA}/safegen_ros/{path.relative_to(copy).as_posix()}' in names
@@ -67,3 +70,46 @@ def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
         path = module.replace('.', '/') + '.py'
         assert path in wheel.namelist()
         assert f'def {function}(' in wheel.read(path).decode()
+
+
+def test_the_weights_are_a_wheel_of_their_own(wheel: ZipFile, copy: Path) -> None:
+    assert wheel.filename is not None
+    assert Path(wheel.filename).stat().st_size < 10_000_000
+    assert not [name for name in wheel.namelist() if name.endswith('.safetensors')]
+    subprocess.run([sys.executable, '-c', BUILD], cwd=copy / 'models', check=True)
+    (path,) = (copy / 'models' / 'dist').glob('*.whl')
+    data = 'safegen_ros_models-0.2.0.data/data/share/safegen_ros/models'
+    names = set(ZipFile(path).namelist())
+    files = (path for path in (copy / 'models').glob('safegen-*/**/*') if path.is_file())
+    assert {f'{data}/{path.relative_to(copy / "models").as_posix()}' for path in files} <= names
+
+
+def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
+    wheel: ZipFile, copy: Path, tmp_path: Path
+) -> None:
+    uv = ROOT / '.tools' / 'bin' / 'uv'
+    python = tmp_path / 'bin' / 'python'
+    for command in (
+        [uv, 'venv', '--quiet', '--python', sys.executable, tmp_path],
+        [uv, 'pip', 'install', '--quiet', '--python', python, wheel.filename],
+    ):
+        subprocess.run(list(map(str, command)), check=True, cwd=copy)
+
+    def safegen(*words: str, stdin: str = '') -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(tmp_path / 'bin' / 'safegen'), *words],
+            input=stdin, capture_output=True, text=True, check=False, cwd=copy / 'examples',
+            env={'PATH': '', 'HOME': str(tmp_path)},
+        )  # fmt: skip
+
+    solved = safegen('solve', 'tower_order.pddl')
+    assert solved.returncode == 0, solved.stderr
+    plan = '\n'.join(line for line in solved.stdout.splitlines() if line.startswith('('))
+    assert safegen('validate', '-', 'tower_order.pddl', '-', stdin=plan).returncode == 0
+    broken = safegen('validate', '-', 'tower_order.pddl', '-', stdin=UNSAFE)
+    assert (broken.returncode, broken.stdout.split(':')[0]) == (1, 'SAFETY_VIOLATION')
+    rule = safegen('rules', 'b5 must never be on the table', '--problem', 'tower_order.pddl')
+    assert '(always (not (on-table b5)))' in rule.stdout, rule.stderr
+    demo = safegen('demo', 'tower_order.pddl')
+    assert demo.returncode == 1
+    assert 'make setup' in demo.stderr
