@@ -116,9 +116,9 @@ def _stacks() -> str:
 
 
 def _model(planner: Mapping[str, Any]) -> str:
-    from safegen_ros.llm.model_names import is_server, model_folder
+    from safegen_ros.llm.model_names import full_name, is_server, model_folder
 
-    name = str(planner.get('model', ''))
+    name = full_name(str(planner.get('model', '')))
     if is_server(name):
         return _model_server(name, str(planner.get('api_key_env', '')))
     from safegen_ros.llm.model_folder import check_folder, quick_start

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The names of models: a folder, `http://HOST:PORT/v1#MODEL`, or `vllm:FOLDER`.
+"""The names of models: a folder, `http://HOST:PORT/v1#MODEL`, `ollama:MODEL`, or `vllm:FOLDER`.
 
 A folder may say in `safegen.json` how its model is asked: `{"prompt_style": "words"}`.
 """
@@ -8,12 +8,13 @@ A folder may say in `safegen.json` how its model is asked: `{"prompt_style": "wo
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
 
 from safegen_ros.errors import BackendError
-from safegen_ros.paths import data_path
+from safegen_ros.paths import DataNotFoundError, data_path
 
 SETTINGS = 'safegen.json'
 
@@ -36,16 +37,47 @@ def split_name(spec: str) -> tuple[str, str]:
     return spec[:end], spec[end:]
 
 
+def full_name(spec: str) -> str:
+    """The name of a model with the address of its server written out.
+
+    `ollama:MODEL` is a model at the server that OLLAMA_HOST names, else of this machine.
+    """
+    kind, _, model = spec.partition(':')
+    if kind != 'ollama':
+        return spec
+    host = os.environ.get('OLLAMA_HOST') or '127.0.0.1:11434'
+    return f'{host if is_server(host) else f"http://{host}"}/v1#{model}'
+
+
 def named_model(spec: str) -> str:
-    """The name of a model with its folder looked up, where it has one; see `open_backend`.
+    """The full name of a model with its folder looked up, where it has one; see `open_backend`.
 
     Raises:
-        DataNotFoundError: there is no such folder.
+        DataNotFoundError: there is no such folder; a name that looks like an address or like one
+            of the Hugging Face hub is answered with how to write it.
     """
-    if is_server(spec):
-        return spec
-    prefix, folder = split_name(spec)
-    return f'{prefix}{data_path(folder)}'
+    name = full_name(spec)
+    if is_server(name):
+        return name
+    prefix, folder = split_name(name)
+    try:
+        return f'{prefix}{data_path(folder)}'
+    except DataNotFoundError as error:
+        for pattern, cure in _MEANT:
+            if re.fullmatch(pattern, name):
+                raise DataNotFoundError(f'{error.message}: {cure.format(name)}') from error
+        raise
+
+
+_MEANT = (
+    (r'[\w.-]+:\d+(?:/.*)?|localhost(?:/.*)?', 'for a server write http://HOST:PORT/v1#MODEL'),
+    (
+        r'[\w.-]+/[\w.-]+',
+        'for a model of the hub run `hf download {0} --local-dir models/NAME` first, and name that '
+        'folder',
+    ),
+)
+"""Names of models that are no folders, with what their users mean."""
 
 
 def model_folder(spec: str) -> Path | None:

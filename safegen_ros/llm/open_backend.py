@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a model by its name: a folder, `http://HOST:PORT/v1#MODEL`, or `vllm:FOLDER`.
+"""Opens a model by its name: a folder, `http://HOST:PORT/v1#MODEL`, `ollama:MODEL`, `vllm:FOLDER`.
 
 A new kind of backend is a module and a line in `_OPENERS`.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.model_names import KEY_ENV, is_server, split_name
+from safegen_ros.llm.model_names import KEY_ENV, full_name, is_server, split_name
 
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend
@@ -72,7 +72,8 @@ def open_backend(
 
     Args:
         spec: a folder, for transformers in this process; `vllm:FOLDER`, for vLLM in this process;
-            or `http://HOST:PORT/v1#MODEL`, also with https, for a server.
+            or `http://HOST:PORT/v1#MODEL`, also with https, for a server; `ollama:MODEL` for one of
+            Ollama.
         device: `cpu`, `cuda` or `auto`, of transformers.
         four_bit: whether transformers loads the weights in 4 bits.
         batch: answers to several callers that transformers writes together; 1 for one call after
@@ -84,7 +85,7 @@ def open_backend(
         BackendError: there is no such model, or it cannot be loaded; a server is asked only by
             the first call.
     """
-    name, settings = str(spec), _Settings(device, four_bit, batch, key_env, retry)
+    name, settings = full_name(str(spec)), _Settings(device, four_bit, batch, key_env, retry)
     if is_server(name):
         return _at_server(name, settings)
     prefix, folder = split_name(name)

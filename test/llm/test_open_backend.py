@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,11 @@ import pytest
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import AnsweringBackend, Cancelled, Completion, Message, Sampling
 from safegen_ros.llm.model_folder import four_bits
-from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.model_names import model_folder, named_model
 from safegen_ros.llm.open_backend import _OPENERS, open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.vllm_backend import VllmBackend
+from safegen_ros.paths import DataNotFoundError
 
 
 @pytest.mark.parametrize(
@@ -206,3 +208,34 @@ def test_importing_the_backends_is_cheap() -> None:
         'assert not {"torch", "transformers", "openai", "vllm"} & set(sys.modules), "heavy"'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ('host', 'address'),
+    [
+        ('', 'http://127.0.0.1:11434/v1#llama3.2:1b'),
+        ('gpu:1234', 'http://gpu:1234/v1#llama3.2:1b'),
+        ('https://gpu', 'https://gpu/v1#llama3.2:1b'),
+    ],
+)
+def test_a_model_of_ollama_has_a_short_name(
+    host: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OLLAMA_HOST', host)
+    assert named_model('ollama:llama3.2:1b') == address
+    with closing(open_backend('ollama:llama3.2:1b')) as backend:
+        assert isinstance(backend, OpenAIBackend)
+        assert f'{backend.url}#{backend.model}' == address
+
+
+@pytest.mark.parametrize(
+    ('name', 'cure'),
+    [
+        ('127.0.0.1:8000/v1#m', 'write http://HOST:PORT/v1#MODEL'),
+        ('localhost', 'write http://HOST:PORT/v1#MODEL'),
+        ('Qwen/Qwen3-0.6B', 'hf download Qwen/Qwen3-0.6B --local-dir models/NAME'),
+    ],
+)
+def test_what_is_meant_by_a_name_that_is_no_folder(name: str, cure: str) -> None:
+    with pytest.raises(DataNotFoundError, match=re.escape(cure)):
+        named_model(name)

@@ -15,7 +15,7 @@ from copy import copy
 from pathlib import Path
 from typing import Protocol
 
-from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.errors import BackendError, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.llm.backend import Unsupported
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.model_names import (
@@ -25,6 +25,7 @@ from safegen_ros.llm.model_names import (
     prompt_style,
     words_of_model,
 )
+from safegen_ros.pddl.extract import extract_plan
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import domain_text
@@ -145,6 +146,24 @@ class InstructStyle:
         return _THINKING.sub('', completion).strip()
 
 
+class ChatStyle(InstructStyle):
+    """As `InstructStyle`, for models at servers, which often wrap the plan of their answer.
+
+    A greeting, a code fence, numbers and a block of thoughts around the one list of steps are left
+    out; an answer that may hold a step elsewhere is left as it is, and refused (`extract_plan`).
+    """
+
+    def plan_text(self, completion: str, problem: Problem) -> str:
+        """The steps of the completion, below a comment that says what was left out."""
+        try:
+            plan, found = extract_plan(completion, problem)
+        except PlanFormatError:
+            return super().plan_text(completion, problem)
+        if found.whole:
+            return super().plan_text(completion, problem)
+        return f'; of the answer: {found}\n{plan}'
+
+
 class WordStyle:
     """The words of `safegen-mini`: the task in its format, under canonical names, without marks."""
 
@@ -227,13 +246,13 @@ def load_style(model_dir: str | Path) -> PromptStyle:
 
 
 def style_of(model: str) -> PromptStyle:
-    """The style of a model by its name, as `named_model` has it; `instruct` for one at a server.
+    """The style of a model by its name, as `named_model` has it; `ChatStyle` for one at a server.
 
     Raises:
         BackendError: as `load_style`.
     """
     folder = model_folder(model)
-    return InstructStyle() if folder is None else load_style(folder)
+    return ChatStyle() if folder is None else load_style(folder)
 
 
 def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:

@@ -16,10 +16,12 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import (
+    ChatStyle,
     InstructStyle,
     PromptStyle,
     WordStyle,
     load_style,
+    style_of,
 )
 from safegen_ros.tasks.pddl3.prompts.words import MOST_OF_A_KIND, MOST_STEPS, vocabulary
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
@@ -161,3 +163,41 @@ def test_places_that_do_not_differ_are_refused() -> None:
     )
     with pytest.raises(SafegenError, match='state it for all of them'):
         WordStyle().messages(ferry.problem, [])
+
+
+STEPS = '(unstack green red)\n(stack green blue)'
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        f'Sure! Here is the plan:\n\n```pddl\n{STEPS}\n```\nIt keeps all constraints.',
+        '1. (unstack green red)\n2. (stack green blue)',
+        f'<think>\n(pickup blue)?\n</think>\n{STEPS}',
+        f'- {STEPS.splitlines()[0]}\n- {STEPS.splitlines()[1]}\n',
+    ],
+)
+def test_a_plan_is_taken_out_of_the_answer_of_a_chat_model(task: Pddl3Task, answer: str) -> None:
+    text = ChatStyle().plan_text(answer, task.problem)
+    assert str(parse_plan(text)) == STEPS
+    assert text.startswith('; of the answer: took 2 steps')
+    assert ChatStyle().plan_text(STEPS, task.problem) == STEPS
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        f'{STEPS}\nand then (pickup red)',
+        f'{STEPS}\n\nOr else:\n{STEPS}',
+        f'```\n{STEPS}\n(pick up red\n```',
+        'I cannot do that.',
+    ],
+)
+def test_a_part_of_a_plan_is_never_taken(task: Pddl3Task, answer: str) -> None:
+    text = ChatStyle().plan_text(answer, task.problem)
+    assert task.verify(text).category is Category.FORMAT_ERROR
+
+
+def test_only_models_at_servers_are_read_so(tmp_path: Path) -> None:
+    assert type(style_of('http://127.0.0.1:8000/v1#m')) is ChatStyle
+    assert type(style_of(str(tmp_path))) is InstructStyle
