@@ -8,8 +8,14 @@ ROS message and the gate of the executor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+
+LONGEST = 1000
+"""Most characters of one part of a reason."""
+
+_MOST = 20  # parts of a reason
 
 
 class Category(IntEnum):
@@ -124,3 +130,13 @@ class Verdict:
             step = self.plan_length if self.failing_step < 0 else self.failing_step
             return min(1.0, step / length) if length else 0.0
         return 0.0
+
+
+def joined(parts: Sequence[str], separator: str) -> str:
+    """The first few parts; a reason is read by a person or a model."""
+    text = separator.join(parts)
+    if len(text) <= LONGEST and len(parts) <= _MOST:
+        return text
+    few = [p if len(p) <= LONGEST else p[:LONGEST] + '...' for p in parts[:_MOST]]
+    more = [f'{len(parts) - _MOST} more'] if len(parts) > _MOST else []
+    return separator.join(few + more)

@@ -37,6 +37,8 @@ _GRAMMAR = re.compile(
 
 _LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_NAME})*\)[ \t\r]*', re.ASCII)
 
+_HAS_DURATION = re.compile(rf'\)[ \t]*\[\s*(?:D\s*:\s*)?{_TIME}', re.ASCII)
+
 _AFTER = {
     'step': ('', 'stamp', 'step', 'duration'),
     'stamp': ('', 'step', 'duration'),
@@ -67,13 +69,25 @@ def forget_lines() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sequence of steps; its text is one step per line."""
+    """A sequence of steps; its text is one step per line.
+
+    Attributes:
+        steps: in order.
+        times: when each step starts and how long it takes [s], by a plan of actions that take time;
+            empty for any other plan, and for one whose steps follow each other.
+    """
 
     steps: tuple[Step, ...] = ()
+    times: tuple[tuple[Decimal, Decimal], ...] = ()
 
     def __str__(self) -> str:
-        """The plan as text that `parse_plan` reads back."""
-        return '\n'.join(map(str, self.steps))
+        """The plan as text that `parse_plan`, or with times `parse_timed_plan`, reads back."""
+        if not self.times:
+            return '\n'.join(map(str, self.steps))
+        return '\n'.join(
+            f'{start:f}: {step} [{duration:f}]'
+            for step, (start, duration) in zip(self.steps, self.times, strict=True)
+        )
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -94,12 +108,46 @@ def parse_plan(text: str) -> Plan:
     Raises:
         PlanFormatError: anything else, with its line, its column and what was found.
     """
+    _check_length(text)
+    return Plan(_read_lines(text) or read_steps(plain(text)))
+
+
+def parse_timed_plan(text: str) -> Plan:
+    """Reads a plan of a domain with durative actions.
+
+    Where a step has a time before it and a duration behind it, `0.000: (move a b) [5.000]`, the
+    plan has these times. Then every step needs a time, in an order in which none comes before the
+    last one; a step without a duration has 0, as an action that takes no time. Without durations,
+    the plan is read as by `parse_plan`: its steps follow each other.
+
+    Raises:
+        PlanFormatError: as `parse_plan`.
+    """
+    _check_length(text)
+    steps = _read_lines(text)
+    if steps:
+        return Plan(steps)
+    written = plain(text)
+    if not has_durations(written):
+        return Plan(read_steps(written))
+    clock = PlanTimes(written)
+    steps = read_steps(written, clock)
+    times = zip(clock.starts, clock.durations, strict=True)
+    return Plan(steps, tuple(times))
+
+
+def has_durations(text: str) -> bool:
+    """Whether some step of a text has a duration behind it."""
+    # `[0] (a) [1] (b)` has times before its steps
+    return not text.lstrip().startswith('[') and _HAS_DURATION.search(text) is not None
+
+
+def _check_length(text: str) -> None:
     if len(text) > MAX_PLAN_TEXT:
         raise PlanFormatError(
             f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
             cure='send one plan',
         )
-    return Plan(_read_lines(text) or read_steps(plain(text)))
 
 
 def _read_lines(text: str) -> tuple[Step, ...]:
@@ -128,10 +176,15 @@ def _step(words: str) -> Step:
     return Step(name, tuple(arguments))
 
 
-def read_steps(text: str) -> tuple[Step, ...]:
-    """The steps of a text by the whole grammar of `parse_plan`, which raises as this does."""
+def read_steps(text: str, clock: StepTimes | None = None) -> tuple[Step, ...]:
+    """The steps of a text by the whole grammar of `parse_plan`, which raises as this does.
+
+    Args:
+        text: the plan.
+        clock: what the times and durations are given to.
+    """
     steps: list[Step] = []
-    clock = StepTimes(text)
+    clock = clock or StepTimes(text)
     brackets_first = text.lstrip().startswith('[')  # `[0] (a)`: they stand before the steps
     previous = ''  # what stands before, space and comments apart
     position = 0
@@ -154,6 +207,8 @@ def read_steps(text: str) -> tuple[Step, ...]:
             steps.append(_step(value))
         elif kind == 'stamp':
             clock.stamp(len(steps), start, Decimal(value))
+        else:
+            clock.duration(len(steps), start, Decimal(value))
         previous = kind
     if previous == 'stamp':
         raise misplaced(text, len(text), len(steps))
@@ -181,6 +236,9 @@ class StepTimes:
             raise self._error(steps, position, 'some steps have a time and some have none')
         self._timed = timed
 
+    def duration(self, steps: int, position: int, duration: Decimal) -> None:
+        """Takes the duration of the last step, which says nothing of a sequence."""
+
     def _error(self, steps: int, position: int, what: str) -> PlanFormatError:
         line, column = place_of(self._text, position)
         return PlanFormatError(
@@ -191,6 +249,36 @@ class StepTimes:
             'in order, or leave all times out',
             steps=steps,
         )
+
+
+class PlanTimes(StepTimes):
+    """The times of the steps of a text, which may happen together.
+
+    Attributes:
+        starts: when each step starts [s].
+        durations: how long each step takes [s].
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.starts: list[Decimal] = []
+        self.durations: list[Decimal] = []
+
+    def stamp(self, steps: int, position: int, time: Decimal) -> None:
+        """Takes the time of the next step."""
+        if self.starts and time < self.starts[-1]:
+            raise self._error(steps, position, f'the time {time} comes behind {self.starts[-1]}')
+        self.starts.append(time)
+
+    def step(self, steps: int, position: int, timed: bool) -> None:
+        """Checks that the step has a time."""
+        if not timed:
+            raise self._error(steps, position, 'a step has no time')
+        self.durations.append(Decimal(0))
+
+    def duration(self, steps: int, position: int, duration: Decimal) -> None:
+        """Takes the duration of the last step."""
+        self.durations[-1] = duration
 
 
 ONLY_STEPS = 'write only steps, each in parentheses'

@@ -140,10 +140,6 @@ def read_problem(
 def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) -> Problem:
     name, sections, _ = _define(reader, top, 'problem')
     _requirements(reader, sections)
-    if domain.durative:
-        raise reader.unsupported(
-            top, 'a problem of a domain with durative actions', 'write its actions as (:action ...)'
-        )
     named = _domain_section(reader, top, sections)
     if named.items[1] != domain.name and not any_name:
         raise reader.error_in(

@@ -30,6 +30,7 @@ from safegen_ros.pddl.model import (
     Formula,
     Imply,
     Metric,
+    Moment,
     Not,
     NumericEffect,
     Or,
@@ -192,7 +193,8 @@ def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
     return f'({" ".join(filter(None, (name, variables_text(variables, typed))))})'
 
 
-def _effect_text(effect: Effect | NumericEffect, typed: bool) -> str:
+def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | None = None) -> str:
+    """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it."""
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
         text = f'({effect.operator} {target} {expression_text(effect.value)})'
@@ -200,8 +202,13 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool) -> str:
         literals = [formula_text(atom) for atom in effect.add]
         literals += [f'(not {formula_text(atom)})' for atom in effect.delete]
         text = literals[0] if len(literals) == 1 else f'(and {" ".join(literals)})'
+    if moment is not None:
+        text = f'({moment.value} {text})'
     if any(True for _ in conjuncts(effect.condition)):
-        text = f'(when {formula_text(effect.condition, typed)} {text})'
+        condition = formula_text(effect.condition, typed)
+        if moment is not None:
+            condition = f'({moment.value} {condition})'
+        text = f'(when {condition} {text})'
     if effect.variables:
         text = f'(forall ({variables_text(effect.variables, typed)}) {text})'
     return text
@@ -210,9 +217,7 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool) -> str:
 def _durative_lines(action: DurativeAction, typed: bool) -> list[str]:
     bounds = [f'({op} ?duration {expression_text(value)})' for op, value in action.duration]
     conditions = [f'({m.value} {formula_text(f, typed)})' for m, f in action.conditions]
-    effects = [
-        f'({moment.value} {_effect_text(effect, typed)})' for moment, effect in action.effects
-    ]
+    effects = [_effect_text(effect, typed, moment) for moment, effect in action.effects]
     return [
         f'  (:durative-action {action.name}',
         f'    :parameters ({variables_text(action.parameters, typed)})',

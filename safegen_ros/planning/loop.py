@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
-from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_timed_plan
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.verdict import Category, Verdict
 
@@ -29,11 +29,16 @@ Steps = tuple[tuple[Step, ...], ...]
 
 
 def read_plan(text: str) -> Steps:
-    """The steps of the text of a PDDL plan; none where it cannot be read."""
+    """The steps of the text of a PDDL plan, as they start; none where it cannot be read."""
     try:
-        return tuple((step,) for step in parse_plan(text).steps)
+        return tuple((step,) for step in parse_timed_plan(text).steps)
     except PlanFormatError:
         return ()
+
+
+def gist_of(steps: Steps, text: str) -> Steps | str:
+    """What plans that say the same have in common: steps, or with times the text itself."""
+    return text.strip() if not steps or has_durations(text) else steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ class Attempt:
 
     @property
     def gist(self) -> Steps | str:
-        """What all attempts at the same have in common: their steps, or else the text itself."""
-        return self.steps or self.text.strip()
+        """What all attempts at the same have in common."""
+        return gist_of(self.steps, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +368,7 @@ class _Loop:
 
     def _judge(self, source: str, text: str, started: float) -> Attempt:
         number, steps = len(self.attempts) + 1, self.read(text)
-        said = steps or text.strip()  # as `Attempt.gist`
+        said = gist_of(steps, text)
         verdict = self.verdicts.get(said)
         if verdict is None:
             self.notify(Progress(PlanningPhase.VERIFYING, source, number))

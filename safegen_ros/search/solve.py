@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Literal
 
+from safegen_ros.pddl.flatten import sequential
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.budget import (
     FAST_DOWNWARD,
@@ -15,10 +18,12 @@ from safegen_ros.search.budget import (
     Budget,
     SearchLimit,
     Solution,
+    Unsolvable,
 )
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.kairos import solve_with_kairos
+from safegen_ros.verify.temporal import TemporalProof
 
 Route = Literal['auto', 'in-process', 'fast-downward', 'kairos']
 
@@ -62,6 +67,12 @@ def solve(
         Canceled: `cancelled` said so.
         SafegenError: the program that was asked for is not installed, or failed.
     """
+    if problem.domain.durative:
+        steps = partial(
+            solve, sequential(problem), optimal=optimal, route=route, time_limit_s=time_limit_s,
+            memory_limit_mb=memory_limit_mb, cancelled=cancelled,
+        )  # fmt: skip
+        return _over_time(problem, steps)
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
     if route == FAST_DOWNWARD:
         return _with_fast_downward(problem, budget, optimal)
@@ -75,6 +86,29 @@ def solve(
         return solve_in_process(problem, part, optimal=optimal)
     except SearchLimit:
         return _with_fast_downward(problem, budget, optimal)
+
+
+def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
+    """A plan of single steps that is proved over time.
+
+    Raises:
+        SearchLimit: there is no plan of single steps, or the one that was found breaks something
+            over time, which this search does not look at.
+    """
+    try:
+        found = search()
+    except Unsolvable as error:
+        raise SearchLimit(
+            f'{error.message}, with one step at a time; steps that overlap are not searched for'
+        ) from error
+    proof = TemporalProof(problem)
+    plan = proof.timed(found.plan)
+    verdict = proof.verify(plan)
+    if not verdict.ok:
+        raise SearchLimit(
+            f'the search does not look at time, and its plan fails over time: {verdict.reason}'
+        )
+    return replace(found, plan=plan, optimal=False)
 
 
 def _with_fast_downward(problem: Problem, budget: Budget, optimal: bool) -> Solution:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition, single_bits
+from safegen_ros.pddl.flatten import sequential
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 
@@ -86,11 +87,11 @@ class ConstraintMonitor:
     def explain(self) -> str:
         """Why the constraint is not satisfied, for a model or a person."""
         arguments = [formula_text(a) for a in self.constraint.arguments]
-        return _REASON[self.constraint.operator].format(*arguments, *self.constraint.times)
+        return REASON[self.constraint.operator].format(*arguments, *self.constraint.times)
 
 
 @dataclass(frozen=True, slots=True)
-class _Automaton:
+class Automaton:
     """What is particular to an operator: see `ConstraintMonitor`."""
 
     progress: _Progress
@@ -102,48 +103,48 @@ class _Automaton:
     lost: _Lost | None = None
 
 
-def _always(f: Test) -> _Automaton:
-    return _Automaton(lambda value, state, time: 0 if f(state) else 1, violated=1)
+def _always(f: Test) -> Automaton:
+    return Automaton(lambda value, state, time: 0 if f(state) else 1, violated=1)
 
 
-def _sometime(f: Test) -> _Automaton:
+def _sometime(f: Test) -> Automaton:
     # 0: not yet, 1: it has held
-    return _Automaton(lambda value, state, time: value or int(f(state)), pending=range(1))
+    return Automaton(lambda value, state, time: value or int(f(state)), pending=range(1))
 
 
-def _at_most_once(f: Test) -> _Automaton:
+def _at_most_once(f: Test) -> Automaton:
     # 0: not yet, 1: in its one interval, 2: the interval is over, 3: violated
     def progress(value: int, state: int, time: int) -> int:
         if f(state):
             return 3 if value == 2 else 1
         return 2 if value else 0
 
-    return _Automaton(progress, violated=3, largest=3)
+    return Automaton(progress, violated=3, largest=3)
 
 
-def _sometime_before(f: Test, h: Test) -> _Automaton:
+def _sometime_before(f: Test, h: Test) -> Automaton:
     # 0: still waiting for the second formula, 1: it has held, nothing more is asked, 2: violated
     def progress(value: int, state: int, time: int) -> int:
         if value:
             return value
         return 2 if f(state) else int(h(state))
 
-    return _Automaton(progress, violated=2, largest=3)
+    return Automaton(progress, violated=2, largest=3)
 
 
-def _sometime_after(f: Test, h: Test) -> _Automaton:
+def _sometime_after(f: Test, h: Test) -> Automaton:
     # 0: nothing is owed, 1: the first formula has held and the second not since
     def progress(value: int, state: int, time: int) -> int:
         return 0 if h(state) else value or int(f(state))
 
-    return _Automaton(progress, pending=range(1, 2))
+    return Automaton(progress, pending=range(1, 2))
 
 
-def _at_end(f: Test) -> _Automaton:
-    return _Automaton(lambda value, state, time: int(f(state)), pending=range(1))
+def _at_end(f: Test) -> Automaton:
+    return Automaton(lambda value, state, time: int(f(state)), pending=range(1))
 
 
-def _within(f: Test, deadline: int) -> _Automaton:
+def _within(f: Test, deadline: int) -> Automaton:
     # 0: not yet, 1: it has held in time, 2: violated
     def progress(value: int, state: int, time: int) -> int:
         if value:
@@ -152,7 +153,7 @@ def _within(f: Test, deadline: int) -> _Automaton:
             return 2
         return int(f(state))
 
-    return _Automaton(
+    return Automaton(
         progress,
         violated=2,
         pending=range(1),
@@ -163,7 +164,7 @@ def _within(f: Test, deadline: int) -> _Automaton:
     )
 
 
-def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
+def _always_within(f: Test, h: Test, delay: int) -> Automaton:
     # 0: nothing is owed, 1 + n: owed since n steps, delay + 2: violated
     def progress(value: int, state: int, time: int) -> int:
         if value == delay + 2:
@@ -176,7 +177,7 @@ def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
             return value + 1
         return int(f(state))
 
-    return _Automaton(
+    return Automaton(
         progress,
         violated=delay + 2,
         pending=range(1, delay + 2),
@@ -186,29 +187,29 @@ def _always_within(f: Test, h: Test, delay: int) -> _Automaton:
     )
 
 
-def _hold_during(f: Test, begin: int, end: int) -> _Automaton:
+def _hold_during(f: Test, begin: int, end: int) -> Automaton:
     # 0: it holds, or the window is over, 1: it does not hold before the window, 2: violated
     def progress(value: int, state: int, time: int) -> int:
         if time >= end or f(state):
             return 0
         return 1 if time < begin else 2
 
-    return _Automaton(progress, violated=2, pending=range(1, 2), largest=3, horizon=end, timed=True)
+    return Automaton(progress, violated=2, pending=range(1, 2), largest=3, horizon=end, timed=True)
 
 
-def _hold_after(f: Test, begin: int) -> _Automaton:
+def _hold_after(f: Test, begin: int) -> Automaton:
     # 0: it holds, 1: it does not hold before its time, 2: violated
     def progress(value: int, state: int, time: int) -> int:
         if f(state):
             return 0
         return 1 if time < begin else 2
 
-    return _Automaton(
+    return Automaton(
         progress, violated=2, pending=range(1, 2), largest=3, horizon=begin, timed=True
     )
 
 
-_AUTOMATA: dict[str, Callable[..., _Automaton]] = {
+AUTOMATA: dict[str, Callable[..., Automaton]] = {
     'always': _always,
     'sometime': _sometime,
     'at-most-once': _at_most_once,
@@ -220,8 +221,9 @@ _AUTOMATA: dict[str, Callable[..., _Automaton]] = {
     'hold-during': _hold_during,
     'hold-after': _hold_after,
 }
+"""The automaton of each operator, made of the tests of its formulas and of its times."""
 
-_REASON = {
+REASON = {
     'always': '{0} must hold in every state and does not',
     'sometime': '{0} must hold in some state and never does',
     'at-most-once': '{0} may become true only once and does again',
@@ -240,6 +242,9 @@ _REASON = {
 class MonitorSet:
     """The automata of all constraints of a problem.
 
+    Where actions are durative they follow steps and know no seconds: they watch what every plan of
+    single steps has to keep (see `flatten.sequential`), and `verify.clocked` watches the rest.
+
     Args:
         problem: the problem.
         table: the bits of its states.
@@ -248,7 +253,7 @@ class MonitorSet:
     def __init__(self, problem: Problem, table: AtomTable) -> None:
         self.table = table
         self._place = 1  # behind the bit that says that one is violated
-        built = [self._monitor(constraint) for constraint in problem.constraints]
+        built = [self._monitor(constraint) for constraint in sequential(problem).constraints]
         self.monitors = tuple(monitor for monitor, _ in built)
         self.horizon = max((horizon for _, horizon in built), default=0)
         self._clock = self._place
@@ -265,7 +270,7 @@ class MonitorSet:
     def _monitor(self, constraint: Constraint) -> tuple[ConstraintMonitor, int]:
         formulas = [condition(f, self.table) for f in constraint.arguments]
         tests = [compile_test(formula) for formula in formulas]
-        automaton = _AUTOMATA[constraint.operator](*tests, *constraint.times)
+        automaton = AUTOMATA[constraint.operator](*tests, *constraint.times)
         mask = 0
         for formula in formulas:
             mask |= formula.mask

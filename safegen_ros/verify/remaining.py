@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Constraint, Not, Problem, State
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
@@ -35,8 +36,14 @@ def remaining_problem(
 
     Raises:
         ValueError: a constraint is violated, so that nothing can be asked any more.
+        SafegenError: a constraint counts seconds.
     """
     domain = problem.domain
+    if any(each.exact and not each.times for each in problem.constraints):
+        raise SafegenError(
+            'what is left of a constraint in seconds is not worked out: run the whole plan',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
     if domain.constraint_tree is not None:  # its constraints are among those that are progressed
         domain = replace(domain, constraint_tree=None)
     constraints = remaining_constraints(monitors, standing, time)

@@ -118,9 +118,12 @@ class RunMonitor:
     def remaining(self) -> Problem | None:
         """What is left of the task from the last observed state on.
 
-        None where that is not known, or a constraint is broken, so that nothing is left to ask.
+        None where that is not known, or a constraint is broken, so that nothing is left to ask, or
+        one counts seconds.
         """
         if self.observed is None or self._monitors.broken(self._standing):
+            return None
+        if any(each.exact and not each.times for each in self.problem.constraints):
             return None
         return remaining_problem(
             self.problem, self._monitors, self._standing, self.observed, self.looks - 1

@@ -10,20 +10,17 @@ safety violation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, parse_plan, parse_timed_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
-from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
+from safegen_ros.verify.temporal import TemporalProof
 
-_LONGEST = 1000  # characters of one part of a reason
-_MOST = 20  # parts of a reason
 _MOST_MOVES = 4096  # that a validator remembers
 
 
@@ -81,17 +78,7 @@ class _Reached:
 
 def _name(plan: Plan, index: int) -> str:
     text = str(plan.steps[index])
-    return f'step {index + 1} {text if len(text) <= _LONGEST else text[:_LONGEST] + "..."}'
-
-
-def _join(parts: Sequence[str], separator: str) -> str:
-    """The first few parts; a reason is read by a person or a model."""
-    text = separator.join(parts)
-    if len(text) <= _LONGEST and len(parts) <= _MOST:
-        return text
-    few = [p if len(p) <= _LONGEST else p[:_LONGEST] + '...' for p in parts[:_MOST]]
-    more = [f'{len(parts) - _MOST} more'] if len(parts) > _MOST else []
-    return separator.join(few + more)
+    return f'step {index + 1} {text if len(text) <= LONGEST else text[:LONGEST] + "..."}'
 
 
 class Validator:
@@ -99,6 +86,7 @@ class Validator:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self._over_time = TemporalProof(problem) if problem.domain.durative else None
         self._table = AtomTable(problem)
         self._grounder = Grounder(problem, self._table)
         self._monitors = MonitorSet(problem, self._table)
@@ -113,6 +101,8 @@ class Validator:
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
+        if self._over_time is not None:
+            return self._verify_over_time(self._over_time, plan)
         try:
             steps = parse_plan(plan) if isinstance(plan, str) else plan
         except PlanFormatError as error:
@@ -124,6 +114,13 @@ class Validator:
                 return self._stopped(_Reached(steps, index, place))
             place = after
         return self._ended(_Reached(steps, len(steps), place))
+
+    def _verify_over_time(self, proof: TemporalProof, plan: Plan | str) -> Verdict:
+        try:
+            steps = parse_timed_plan(plan) if isinstance(plan, str) else plan
+        except PlanFormatError as error:
+            return Verdict(Category.FORMAT_ERROR, error.message)
+        return self._not_a_step(_Reached(steps, 0, self._start)) or proof.verify(steps)
 
     def _follow(self, place: _Place, step: Step) -> _Place | None:
         """Where a step leads; None when it is no action of the problem or does not apply."""
@@ -175,7 +172,7 @@ class Validator:
         )
         reason = f'all {at.index} steps apply, the goal holds, {asked}'
         if self.problem.notes:
-            reason += f'; a constraint asks for nothing: {_join(self.problem.notes, "; ")}'
+            reason += f'; a constraint asks for nothing: {joined(self.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
 
     def _not_a_step(self, at: _Reached) -> Verdict | None:
@@ -216,7 +213,7 @@ class Validator:
         later, blocked = ([], False) if ended else self._broken_later(at)
         return Verdict(
             Category.SAFETY_VIOLATION,
-            f'{at.before()}: {_join([str(each) for each in found], "; ")}',
+            f'{at.before()}: {joined([str(each) for each in found], "; ")}',
             at.culprit() if at.place.broken else -1,
             len(at.plan),
             self._goal_fraction(at.place),
@@ -248,7 +245,7 @@ class Validator:
         missing = self._grounder.unsatisfied(at.plan.steps[at.index], at.place.state)
         return Verdict(
             Category.PRECONDITION_VIOLATION,
-            f'{_name(at.plan, at.index)} needs {_join(missing, " and ")}, which does not '
+            f'{_name(at.plan, at.index)} needs {joined(missing, " and ")}, which does not '
             f'hold {at.before()}',
             at.index,
             len(at.plan),
@@ -264,10 +261,10 @@ class Validator:
             self._report(m, at.index, standing) for m in self._monitors.unsatisfied(standing)
         )
         texts = [each.text for each in found]
-        extra = f'; not satisfied either: {_join(texts, " ")}' if texts else ''
+        extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
-            f'the plan ends {at.before()} without {_join(unmet, " and ")}{extra}',
+            f'the plan ends {at.before()} without {joined(unmet, " and ")}{extra}',
             -1,
             len(at.plan),
             self._goal_fraction(at.place),

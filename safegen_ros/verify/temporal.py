@@ -1,0 +1,451 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Proves plans of durative actions over time, as PDDL2.1 (Fox and Long 2003) has it.
+
+The start and the end of each action are happenings. A happening at t needs its conditions in the
+state just before t, what happens at the same moment is done together, and the state after it lasts
+until the next one. What an action asks for over all of its time holds in every state that lasts
+between its start and its end. Two happenings of which one changes what the other needs, or undoes
+what the other does, must be `EPSILON` apart: no clock can tell which of them is first. Numbers are
+exact, and so are times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from functools import reduce
+from itertools import groupby
+from operator import add, attrgetter, mul, sub, truediv
+
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.flatten import part
+from safegen_ros.pddl.formulas import bindings
+from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
+from safegen_ros.pddl.model import (
+    Atom,
+    AtomFormula,
+    Exists,
+    Expression,
+    Forall,
+    Formula,
+    Moment,
+    Problem,
+    subformulas,
+)
+from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
+from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
+from safegen_ros.verify.clocked import clocked
+
+EPSILON = Fraction(1, 1000)
+"""Least time between two happenings that interfere, and by how much a duration may differ [s]."""
+
+_DIGITS = Decimal('0.001')  # of a duration that has to be rounded
+_OPERATIONS = {'+': add, '-': sub, '*': mul, '/': truediv}
+
+
+@dataclass(frozen=True, slots=True)
+class _Lasting:
+    """What a step asks for between its start and its end."""
+
+    end: Fraction
+    index: int
+    name: str
+    during: GroundAction
+
+
+@dataclass(frozen=True, slots=True)
+class _Happening:
+    """The start or the end of a step, or a step that takes no time.
+
+    Attributes:
+        time: when it happens [s].
+        index: of its step.
+        action: what it needs and changes.
+        name: `the start of step 1 (move a b)`.
+        begins: what its step asks for from then on; None for another happening than a start.
+    """
+
+    time: Fraction
+    index: int
+    action: GroundAction
+    name: str
+    begins: _Lasting | None = None
+
+
+class _Refused(Exception):
+    """A step that cannot be done as the plan has it."""
+
+    def __init__(self, index: int, reason: str, missing: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.index = index
+        self.missing = missing
+
+
+class TemporalProof:
+    """Proves plans for one problem with durative actions.
+
+    Args:
+        problem: the problem.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        domain = problem.domain
+        actions = {n: each for n, each in domain.actions.items() if n not in domain.durative}
+        for name, action in domain.durative.items():
+            actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
+        self._parts = replace(problem, domain=replace(domain, actions=actions))
+        self.table = AtomTable(self._parts)
+        self.grounder = Grounder(self._parts, self.table)
+        found = goal_tests(problem, self.table)
+        self.goals = [(formula_text(formula), test) for formula, test in found]
+        self._reads: dict[Step, int] = {}
+        clocked(problem, self.table)  # which refuses a constraint that counts steps
+
+    def verify(self, plan: Plan) -> Verdict:
+        """The verdict on a plan whose steps are actions of the problem.
+
+        Args:
+            plan: the plan; without times its steps follow each other.
+        """
+        for index, (_, duration) in enumerate(plan.times):
+            if not duration and plan.steps[index].action in self.problem.domain.durative:
+                reason = f'{_name(plan, index)} has no duration: write it behind the step, [5.000]'
+                return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
+        return _Run(self, self.timed(plan)).verdict()
+
+    def timed(self, plan: Plan) -> Plan:
+        """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
+        if plan.times:
+            return plan
+        now, state = Fraction(0), self.table.encode(self.problem.init)
+        times = []
+        for step in plan.steps:
+            duration = Decimal(0)
+            if step.action in self.problem.domain.durative:
+                duration = self._least_duration(step, state)
+            times.append((_decimal(now), duration))
+            now += Fraction(duration) + EPSILON
+            for action in self.actions(step):
+                state = action.apply(state)
+        return Plan(plan.steps, tuple(times))
+
+    def actions(self, step: Step) -> list[GroundAction]:
+        """The happenings of a step, in order."""
+        if step.action not in self.problem.domain.durative:
+            return [self.grounder.action(step)]
+        return [self._part(step, moment) for moment in (Moment.AT_START, Moment.AT_END)]
+
+    def during(self, step: Step) -> GroundAction:
+        """What a step of a durative action asks for over all."""
+        return self._part(step, Moment.OVER_ALL)
+
+    def _part(self, step: Step, moment: Moment) -> GroundAction:
+        return self.grounder.action(Step(_part_name(moment, step.action), step.arguments))
+
+    def _least_duration(self, step: Step, state: int) -> Decimal:
+        bounds = self.duration(step, state)
+        wanted = [value for operator, value in bounds if operator != '<=']
+        found = [value for value in wanted or dict(bounds).values() if value is not None]
+        return _decimal(max(found, default=Fraction(0)))
+
+    def duration(self, step: Step, state: int) -> list[tuple[str, Fraction | None]]:
+        """The bounds of the duration of a step that starts in a state; None for no value."""
+        schema = self.problem.domain.durative[step.action]
+        names = (name for name, _ in schema.parameters)
+        binding = dict(zip(names, step.arguments, strict=True))
+        return [(operator, self._value(each, binding)) for operator, each in schema.duration]
+
+    def _value(self, expression: Expression, binding: Mapping[str, str]) -> Fraction | None:
+        if isinstance(expression, Decimal):
+            return Fraction(expression)
+        if isinstance(expression, AtomFormula):
+            found = self.problem.values.get(_atom(expression, binding))
+            return None if found is None else Fraction(found)
+        parts = [self._value(each, binding) for each in expression.parts]
+        known = [each for each in parts if each is not None]
+        if len(known) < len(parts) or (expression.operator == '/' and 0 in known[1:]):
+            return None
+        if expression.operator == '-' and len(known) == 1:
+            return -known[0]
+        return reduce(_OPERATIONS[expression.operator], known)
+
+    def reads(self, action: GroundAction) -> int:
+        """Every atom that the conditions of an action speak of, whatever comes of them."""
+        found = self._reads.get(action.step)
+        if found is None:
+            schema = self._parts.domain.actions[action.step.action]
+            names = (name for name, _ in schema.parameters)
+            binding = dict(zip(names, action.step.arguments, strict=True))
+            found = self._mentioned(schema.precondition, binding)
+            for effect in schema.effects:
+                for inner in bindings(effect.variables, self.table.objects):
+                    found |= self._mentioned(effect.condition, {**binding, **inner})
+            self._reads[action.step] = found
+        return found
+
+    def _mentioned(self, formula: Formula, binding: Mapping[str, str]) -> int:
+        if isinstance(formula, AtomFormula):
+            return self.table.encode([_atom(formula, binding)])
+        found = 0
+        inside: Iterable[Mapping[str, str]] = [binding]
+        if isinstance(formula, (Forall, Exists)):
+            ways = bindings(formula.variables, self.table.objects)
+            inside = ({**binding, **inner} for inner in ways)
+        for each in inside:
+            for part_ in subformulas(formula):
+                found |= self._mentioned(part_, each)
+        return found
+
+
+class _Run:
+    """One plan, followed from happening to happening."""
+
+    def __init__(self, proof: TemporalProof, plan: Plan) -> None:
+        self._proof = proof
+        self._plan = plan
+        self._state = proof.table.encode(proof.problem.init)
+        self._time = Fraction(0)
+        self._after: list[list[_Happening]] = []  # the happenings that made each state but s0
+        self._lasting: list[_Lasting] = []
+        self._recent: list[tuple[_Happening, int, int]] = []  # with what they added and deleted
+        self._clocks = clocked(proof.problem, proof.table)
+        self._broken: dict[int, int] = {}  # number of a constraint to that of the state
+        for each in self._clocks:
+            each.see(self._time, self._state)
+        self._note()
+
+    def verdict(self) -> Verdict:
+        """The verdict; the earliest failure decides, as in `validator`."""
+        try:
+            for time, together in groupby(self._happenings(), attrgetter('time')):
+                self._follow(time, list(together))
+        except _Refused as refused:
+            return self._unsafe() if self._broken else self._inapplicable(refused)
+        last = len(self._after)
+        if any(state < last for state in self._broken.values()):
+            return self._unsafe(ended=True)
+        unmet = tuple(text for text, test in self._proof.goals if not test(self._state))
+        if unmet:
+            return self._short(unmet)
+        if not all(each.satisfied for each in self._clocks):
+            return self._unsafe(ended=True)
+        return self._proved()
+
+    def _happenings(self) -> list[_Happening]:
+        found = []
+        pairs = zip(self._plan.steps, self._plan.times, strict=True)
+        for index, (step, (start, duration)) in enumerate(pairs):
+            name, begin = _name(self._plan, index), Fraction(start)
+            first, *last = self._proof.actions(step)
+            if not last:
+                found.append(_Happening(begin, index, first, name))
+                continue
+            end = begin + Fraction(duration)
+            lasting = _Lasting(end, index, name, self._proof.during(step))
+            found.append(_Happening(begin, index, first, f'the start of {name}', lasting))
+            found.append(_Happening(end, index, last[0], f'the end of {name}'))
+        return sorted(found, key=attrgetter('time', 'index'))
+
+    def _follow(self, time: Fraction, together: list[_Happening]) -> None:
+        """Lets the present state last until a moment, and then the happenings of it happen.
+
+        Raises:
+            _Refused: the plan is wrong here.
+        """
+        if time > self._time:
+            for lasting in self._lasting:
+                self._check(
+                    lasting.during, lasting.index,
+                    f'{lasting.name} lasts until {_seconds(lasting.end)} s and needs all the time',
+                )  # fmt: skip
+        for clock in self._clocks:
+            clock.wait(time)
+        self._note()
+        for each in together:
+            self._check_duration(each)
+            self._check(each.action, each.index, f'at {_seconds(time)} s {each.name} needs')
+        self._lasting = [each for each in self._lasting if each.end > time]
+        added = deleted = 0
+        for each in together:
+            more, less = _changes(each.action, self._state)
+            self._check_apart(each, more, less)
+            added, deleted = added | more, deleted | less
+        self._lasting += [each.begins for each in together if each.begins is not None]
+        self._state = (self._state & ~deleted) | added
+        self._time = time
+        self._after.append(together)
+        for clock in self._clocks:
+            clock.see(time, self._state)
+        self._note()
+
+    def _check(self, action: GroundAction, index: int, needs: str) -> None:
+        if not action.applicable(self._state):
+            missing = self._proof.grounder.unsatisfied(action.step, self._state)
+            what = f'{needs} {joined(missing, " and ")}, which does not hold {self._moment()}'
+            raise _Refused(index, what, missing)
+
+    def _check_duration(self, happening: _Happening) -> None:
+        """Checks the duration of a step that starts; plans are written to `EPSILON`."""
+        if happening.begins is None:
+            return
+        given = happening.begins.end - happening.time
+        step = self._plan.steps[happening.index]
+        for operator, value in self._proof.duration(step, self._state):
+            if value is None:
+                raise _Refused(
+                    happening.index,
+                    f'{happening.name}: its duration has no value, since a function in it has none '
+                    'in :init or it divides by 0',
+                )
+            low = operator != '<=' and given < value - EPSILON
+            if low or (operator != '>=' and given > value + EPSILON):
+                bound = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
+                raise _Refused(
+                    happening.index,
+                    f'{happening.name} takes {_seconds(given)} s, and its duration must be '
+                    f'{bound}{_seconds(value)} s',
+                )
+
+    def _check_apart(self, happening: _Happening, added: int, deleted: int) -> None:
+        """Checks that no happening of the last `EPSILON` interferes with this one."""
+        proof = self._proof
+        self._recent = [r for r in self._recent if happening.time - r[0].time < EPSILON]
+        for other, more, less in self._recent:
+            both = proof.reads(happening.action) & (more | less)
+            both |= proof.reads(other.action) & (added | deleted)
+            both |= (added & less) | (deleted & more)
+            if both:
+                atoms = [atom_text(atom) for atom in proof.table.atoms(both)]
+                raise _Refused(
+                    happening.index,
+                    f'at {_seconds(happening.time)} s {other.name} and {happening.name} interfere '
+                    f'over {joined(atoms, " ")}: put them {_seconds(EPSILON)} s apart or more',
+                )
+        self._recent.append((happening, added, deleted))
+
+    def _note(self) -> None:
+        """Notes the constraints that are broken now, with the state in which they are."""
+        for number, each in enumerate(self._clocks):
+            if each.broken is not None:
+                self._broken.setdefault(number, len(self._after))
+
+    # What is said of it.
+
+    def _moment(self, state: int | None = None) -> str:
+        """Names a state by its number; by default the present one."""
+        state = len(self._after) if state is None else state
+        if not state:
+            return 'in the initial state'
+        together = self._after[state - 1]
+        names = joined([each.name for each in together], ' and ')
+        return f'from {_seconds(together[0].time)} s on, after {names}'
+
+    def _maker(self, state: int) -> int:
+        """The first step that made a state; -1 for the initial one."""
+        return min(each.index for each in self._after[state - 1]) if state else -1
+
+    def _fraction(self) -> float:
+        held = [test(self._state) for _, test in self._proof.goals]
+        return sum(held) / len(held) if held else 1.0
+
+    def _report(self, number: int) -> BrokenConstraint:
+        each = self._clocks[number]
+        state = self._broken.get(number, len(self._after))
+        step = self._maker(state) if number in self._broken else -1
+        constraint = each.constraint
+        moment = '' if each.broken is None else f', at {_seconds(each.broken)} s'
+        return BrokenConstraint(
+            constraint_text(constraint), constraint.binding, state, step,
+            f'{each.explain()}{moment}', constraint.place,
+        )  # fmt: skip
+
+    def _unsafe(self, ended: bool = False) -> Verdict:
+        """The verdict on constraints that are broken, or at the end on those still open, too."""
+        last = len(self._after)
+        numbers = sorted(self._broken, key=lambda number: self._broken[number])
+        if ended:
+            numbers += self._open()
+        first = self._broken.get(numbers[0], last)
+        found = tuple(map(self._report, numbers))
+        now = [str(each) for each in found if each.state == first]
+        broken = bool(self._broken) and len(self._plan) > 0
+        return Verdict(
+            Category.SAFETY_VIOLATION, f'{self._moment(first)}: {joined(now, "; ")}',
+            max(self._maker(first), 0) if broken else -1, len(self._plan), self._fraction(),
+            found, (), first,
+        )  # fmt: skip
+
+    def _open(self) -> list[int]:
+        """The constraints that are not broken and not satisfied either."""
+        return [
+            number
+            for number, each in enumerate(self._clocks)
+            if number not in self._broken and not each.satisfied
+        ]
+
+    def _inapplicable(self, refused: _Refused) -> Verdict:
+        return Verdict(
+            Category.PRECONDITION_VIOLATION, str(refused), refused.index, len(self._plan),
+            self._fraction(), (), refused.missing, len(self._after),
+        )  # fmt: skip
+
+    def _short(self, unmet: tuple[str, ...]) -> Verdict:
+        numbers = [*self._broken, *self._open()]
+        found = tuple(map(self._report, numbers))
+        texts = [each.text for each in found]
+        extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
+        return Verdict(
+            Category.GOAL_NOT_SATISFIED,
+            f'the plan ends {self._moment()} without {joined(unmet, " and ")}{extra}',
+            -1, len(self._plan), self._fraction(), found, unmet, len(self._after),
+        )  # fmt: skip
+
+    def _proved(self) -> Verdict:
+        asked = 'every constraint is satisfied' if self._clocks else 'no constraint is set'
+        reason = (
+            f'all {len(self._plan)} steps can be done in {_seconds(self._time)} s, the goal holds, '
+            f'{asked}'
+        )
+        if self._proof.problem.notes:
+            reason += f'; a constraint asks for nothing: {joined(self._proof.problem.notes, "; ")}'
+        return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)
+
+
+def _part_name(moment: Moment, name: str) -> str:
+    return f'{moment.value} {name}'  # no action has a name with a space
+
+
+def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
+    return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
+
+
+def _changes(action: GroundAction, state: int) -> tuple[int, int]:
+    """What an action adds in a state, and what it deletes and does not add."""
+    more, less = action.add, action.delete
+    for test, added, deleted in action.conditional:
+        if test(state):
+            more |= added
+            less |= deleted
+    return more, less & ~more
+
+
+def _decimal(value: Fraction) -> Decimal:
+    """A time as a plan writes it, rounded to the clock of a plan where it has to be."""
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    if Fraction(exact) == value:
+        return exact
+    return exact.quantize(_DIGITS, ROUND_HALF_EVEN)
+
+
+def _seconds(value: Fraction) -> str:
+    return f'{_decimal(value).normalize():f}'
+
+
+def _name(plan: Plan, index: int) -> str:
+    text = str(plan.steps[index])
+    return f'step {index + 1} {text if len(text) <= LONGEST else text[:LONGEST] + "..."}'
