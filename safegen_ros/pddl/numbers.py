@@ -12,6 +12,8 @@ from safegen_ros.pddl.model import (
     Comparison,
     Constraint,
     Domain,
+    DurativeAction,
+    Effect,
     Formula,
     NumericEffect,
     Problem,
@@ -72,14 +74,26 @@ def without_costs(problem: Problem) -> Problem:
     if not numeric and not domain.functions and problem.metric is None:
         return problem
     kept = deciding_functions(domain, problem.goal, problem.constraints)
+    lengths = [value for each in domain.durative.values() for _, value in each.duration]
+    kept |= {each.predicate for value in lengths for each in functions_of(value)}
 
     def bare(action: Action) -> Action:
         effects = tuple(each for each in action.numeric if each.target.predicate in kept)
         return replace(action, numeric=effects)
 
+    def bare_durative(action: DurativeAction) -> DurativeAction:
+        effects = tuple(
+            (moment, each)
+            for moment, each in action.effects
+            if isinstance(each, Effect) or each.target.predicate in kept
+        )
+        return replace(action, effects=effects)
+
     domain = replace(
         domain,
         functions={name: kinds for name, kinds in domain.functions.items() if name in kept},
         actions={name: bare(action) for name, action in domain.actions.items()},
+        durative={name: bare_durative(action) for name, action in domain.durative.items()},
     )
-    return replace(problem, domain=domain, metric=None, values={})
+    values = {atom: value for atom, value in problem.values.items() if atom[0] in kept}
+    return replace(problem, domain=domain, metric=None, values=values)

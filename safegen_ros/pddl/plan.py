@@ -81,7 +81,7 @@ class Plan:
     times: tuple[tuple[Decimal, Decimal], ...] = ()
 
     def __str__(self) -> str:
-        """The plan as text that `parse_plan`, or with times `parse_timed_plan`, reads back."""
+        """The plan as text that `parse_plan` reads back."""
         if not self.times:
             return '\n'.join(map(str, self.steps))
         return '\n'.join(
@@ -93,7 +93,7 @@ class Plan:
         return len(self.steps)
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str, *, timed: bool = False) -> Plan:
     """Reads a plan.
 
     Accepted are steps such as `(stack b1 b2)`, one or several to a line, in any case, with `;`
@@ -101,53 +101,37 @@ def parse_plan(text: str) -> Plan:
     plan. Steps may carry the times and durations that planners print, `0:`, `0.000:`, `step 0:` or
     `[0]` before a step, `[0.001]` or `[D:1.0; C:1.0]` behind it. Then all of them must have a
     time, and the times must grow: steps that happen together are not a sequence, and none is made
-    of them here. Durations say nothing, since an action of this language takes no time.
+    of them here. Durations say nothing where actions take no time.
+
+    Where they do (`timed`), steps with a time before and a duration behind, `0.000: (move a b)
+    [5.000]`, make a plan with these times, of which none may come before the last one; a step
+    without a duration has 0. Without any duration the steps follow each other, as above.
 
     A text may also be wholly in another way of the field's; see `plan_formats.plain`.
 
     Raises:
         PlanFormatError: anything else, with its line, its column and what was found.
     """
-    _check_length(text)
-    return Plan(_read_lines(text) or read_steps(plain(text)))
-
-
-def parse_timed_plan(text: str) -> Plan:
-    """Reads a plan of a domain with durative actions.
-
-    Where a step has a time before it and a duration behind it, `0.000: (move a b) [5.000]`, the
-    plan has these times. Then every step needs a time, in an order in which none comes before the
-    last one; a step without a duration has 0, as an action that takes no time. Without durations,
-    the plan is read as by `parse_plan`: its steps follow each other.
-
-    Raises:
-        PlanFormatError: as `parse_plan`.
-    """
-    _check_length(text)
+    if len(text) > MAX_PLAN_TEXT:
+        raise PlanFormatError(
+            f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
+            cure='send one plan',
+        )
     steps = _read_lines(text)
     if steps:
         return Plan(steps)
     written = plain(text)
-    if not has_durations(written):
+    if not timed or not has_durations(written):
         return Plan(read_steps(written))
     clock = PlanTimes(written)
     steps = read_steps(written, clock)
-    times = zip(clock.starts, clock.durations, strict=True)
-    return Plan(steps, tuple(times))
+    return Plan(steps, tuple(zip(clock.starts, clock.durations, strict=True)))
 
 
 def has_durations(text: str) -> bool:
     """Whether some step of a text has a duration behind it."""
     # `[0] (a) [1] (b)` has times before its steps
     return not text.lstrip().startswith('[') and _HAS_DURATION.search(text) is not None
-
-
-def _check_length(text: str) -> None:
-    if len(text) > MAX_PLAN_TEXT:
-        raise PlanFormatError(
-            f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
-            cure='send one plan',
-        )
 
 
 def _read_lines(text: str) -> tuple[Step, ...]:

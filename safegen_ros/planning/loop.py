@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
-from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_timed_plan
+from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_plan
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.verdict import Category, Verdict
 
@@ -31,7 +31,7 @@ Steps = tuple[tuple[Step, ...], ...]
 def read_plan(text: str) -> Steps:
     """The steps of the text of a PDDL plan, as they start; none where it cannot be read."""
     try:
-        return tuple((step,) for step in parse_timed_plan(text).steps)
+        return tuple((step,) for step in parse_plan(text, timed=True).steps)
     except PlanFormatError:
         return ()
 

@@ -58,7 +58,8 @@ def verify_twice(
     ours = (validator or Validator(problem)).verify(plan)
     if ours.category is Category.FORMAT_ERROR:
         return ours
-    steps = parse_plan(plan) if isinstance(plan, str) else plan
+    timed = bool(problem.domain.durative)
+    steps = parse_plan(plan, timed=timed) if isinstance(plan, str) else plan
     try:
         opinion = ask(problem, steps, binary)
     except SafegenError as error:
@@ -69,7 +70,7 @@ def verify_twice(
             reason = f'{note}; our own verdict: {_opinion(ours)}'
             return replace(ours, category=Category.UNKNOWN, reason=reason)
         return replace(ours, reason=f'{ours.reason}; {note}')
-    if agree(ours, opinion.verdict):
+    if agree(ours, opinion.verdict, steps=not timed):
         return ours
     where = save_case(folder or runs_dir() / 'disagreements', problem, steps, ours, opinion)
     reason = (
@@ -79,9 +80,17 @@ def verify_twice(
     return replace(ours, category=Category.UNKNOWN, reason=reason)
 
 
-def agree(ours: Verdict, theirs: Verdict) -> bool:
-    """Whether two verdicts on one plan say the same and both say something."""
-    return ours.category is not Category.UNKNOWN and _compared(ours) == _compared(theirs)
+def agree(ours: Verdict, theirs: Verdict, *, steps: bool = True) -> bool:
+    """Whether two verdicts on one plan say the same and both say something.
+
+    Args:
+        ours: our verdict.
+        theirs: VAL's.
+        steps: whether VAL says at which step a plan fails, as it does where actions take no time.
+    """
+    if ours.category is Category.UNKNOWN or ours.category is not theirs.category:
+        return False
+    return not steps or _compared(ours) == _compared(theirs)
 
 
 def _compared(verdict: Verdict) -> tuple[object, ...]:

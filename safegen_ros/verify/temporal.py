@@ -425,13 +425,13 @@ def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
 
 
 def _changes(action: GroundAction, state: int) -> tuple[int, int]:
-    """What an action adds in a state, and what it deletes and does not add."""
+    """What an action adds in a state, and what it deletes; what is in both becomes true."""
     more, less = action.add, action.delete
     for test, added, deleted in action.conditional:
         if test(state):
             more |= added
             less |= deleted
-    return more, less & ~more
+    return more, less
 
 
 def _decimal(value: Fraction) -> Decimal:

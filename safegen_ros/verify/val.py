@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.temporal import TemporalProof
 from safegen_ros.verify.val_faults import ValFault, question, unanswerable
 
 TIMEOUT_S = 30.0
@@ -31,10 +32,15 @@ TIMEOUT_S = 30.0
 DOMAIN, PROBLEM, PLAN = 'domain.pddl', 'problem.pddl', 'plan'
 """The files that VAL is given."""
 
+_FINE_CLOCK = ('-t', '0.001')  # by default VAL merges what happens 0.001 s apart
+
 _STATE = re.compile(r'^Checking trajectory constraints at (\d+)$', re.MULTILINE)
 _HAPPENING = re.compile(r'^Checking next happening \(time (\d+)\)$', re.MULTILINE)
+_CHECK = re.compile(r'^Checking trajectory constraints at [\d.e+-]+$', re.MULTILINE)
 _EXECUTED = 'Plan executed successfully - checking goal'
 _FAILED = 'Plan failed to execute'
+_MUTEX = 'Mutex violation: '
+_CLASH = 'Violation in conditional effect in '
 _INAPPLICABLE = 'Plan failed because of unsatisfied precondition in:'
 # Names in what VAL is given have a prefix, so a fact that it prints is none of these. It breaks the
 # line behind a quantified formula.
@@ -115,22 +121,23 @@ def ask(problem: Problem, plan: Plan, binary: Path | None = None) -> Opinion:
     if fault is not None:
         reason = f'VAL cannot be asked ({fault.name}): it {fault.effect}'
         return Opinion(Verdict(Category.UNKNOWN, reason, -1, len(plan)), fault=fault)
-    asked, steps = question(problem, plan)
+    over_time = bool(problem.domain.durative)
+    asked, steps = question(problem, TemporalProof(problem).timed(plan) if over_time else plan)
     files = {
         DOMAIN: domain_text(asked.domain), PROBLEM: problem_text(asked), PLAN: f'{steps}\n',
     }  # fmt: skip
-    output, trouble = _run(program, files)
+    output, trouble = _run(program, files, _FINE_CLOCK if over_time else ())
     if trouble:
         return Opinion(Verdict(Category.UNKNOWN, trouble, -1, len(plan)), output, files)
-    verdict = read_val_output(output, len(plan))
+    verdict = (read_val_output_over_time if over_time else read_val_output)(output, len(plan))
     walked = verdict.category in _WALKED and (verdict.ok or len(plan) > 0)
-    if asked.constraints and walked and not _STATE.search(output):
+    if asked.constraints and walked and not _CHECK.search(output):
         reason = f'VAL did not check the constraints: {output[-200:]!r}'
         verdict = Verdict(Category.UNKNOWN, reason, -1, len(plan))
     return Opinion(verdict, output, files)
 
 
-def _run(program: Path, files: Mapping[str, str]) -> tuple[str, str]:
+def _run(program: Path, files: Mapping[str, str], options: Sequence[str] = ()) -> tuple[str, str]:
     """What VAL printed about these files, and what went wrong with running it, if anything."""
     try:
         with tempfile.TemporaryDirectory(prefix='safegen-val-') as folder:
@@ -138,7 +145,7 @@ def _run(program: Path, files: Mapping[str, str]) -> tuple[str, str]:
                 Path(folder, name).write_text(text, encoding='utf-8')
             done = subprocess.run(  # a fixed program, no shell, our own files
                 # -v: without it failures look alike; -a: no repair advice, which can crash
-                [program, '-v', '-a', DOMAIN, PROBLEM, PLAN],
+                [program, '-v', '-a', *options, DOMAIN, PROBLEM, PLAN],
                 cwd=folder,
                 env={'LD_LIBRARY_PATH': str(program.parent)},
                 capture_output=True,
@@ -175,13 +182,33 @@ def read_val_output(output: str, plan_length: int) -> Verdict:
     return verdict or Verdict(Category.UNKNOWN, f'VAL said {output[-200:]!r}', -1, plan_length)
 
 
+def read_val_output_over_time(output: str, plan_length: int) -> Verdict:
+    """The verdict in what `Validate -v` printed of a plan with durations.
+
+    It has a category and no step: VAL counts happenings, and looks at some of them twice.
+    """
+    if any(text in output for text in _BAD_PLAN):
+        return Verdict(Category.FORMAT_ERROR, 'VAL cannot read the plan', -1, plan_length)
+    walk, executed, end = output.partition(_EXECUTED)
+    verdict = _read_end(end, plan_length) if executed else None
+    if not executed and _FAILED in output:
+        states = list(_CHECK.finditer(walk))
+        unsafe = bool(states) and _BROKEN.search(walk, states[-1].end()) is not None
+        category = Category.SAFETY_VIOLATION if unsafe else Category.PRECONDITION_VIOLATION
+        if unsafe or any(text in walk for text in (_INAPPLICABLE, _MUTEX, _CLASH)):
+            verdict = Verdict(category, f'VAL: {_FAILED.lower()}', -1, plan_length)
+    if verdict is None:
+        return Verdict(Category.UNKNOWN, f'VAL said {output[-200:]!r}', -1, plan_length)
+    return replace(verdict, failing_step=-1, failing_state=-1)
+
+
 def _read_end(end: str, plan_length: int) -> Verdict | None:
     """What VAL says of a plan whose steps all apply."""
     if 'Plan valid' in end:
         return Verdict(Category.SUCCESS, 'VAL: plan valid', -1, plan_length, 1.0)
     if 'Goal not satisfied' not in end:
         return None
-    if not _STATE.search(end):
+    if not _CHECK.search(end):
         return Verdict(
             Category.GOAL_NOT_SATISFIED, 'VAL: goal not satisfied', -1, plan_length,
             failing_state=plan_length,

@@ -10,12 +10,14 @@ that it merges) cannot come up; the faults here lie in what a correct problem sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
+    DURATION,
     Action,
     And,
     Arithmetic,
@@ -26,6 +28,7 @@ from safegen_ros.pddl.model import (
     ConstraintForall,
     ConstraintTree,
     Domain,
+    DurativeAction,
     Effect,
     Equals,
     Exists,
@@ -33,6 +36,7 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Imply,
+    Moment,
     Not,
     NumericEffect,
     Or,
@@ -84,8 +88,10 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     answer needs no translation.
     """
     problem, last = without_costs(problem), len(plan)
-    counted = [replace(each, exact=()) for each in problem.constraints]
-    constraints = [each for c in counted for each in _without_clock(c, last)]
+    constraints: Iterable[Constraint] = problem.constraints
+    if not problem.domain.durative:
+        counted = [replace(each, exact=()) for each in problem.constraints]
+        constraints = [each for c in counted for each in _without_clock(c, last)]
     asked = replace(
         problem,
         name=f'q-{problem.name}',
@@ -96,9 +102,10 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
         constraints=tuple(
             replace(c, arguments=tuple(map(_formula, c.arguments)), binding=()) for c in constraints
         ),
+        values={(f'f-{a[0]}', *map(_term, a[1:])): v for a, v in problem.values.items()},
     )
     steps = [Step(f'a-{step.action}', tuple(map(_term, step.arguments))) for step in plan.steps]
-    return asked, Plan(tuple(steps))
+    return asked, Plan(tuple(steps), plan.times)
 
 
 def present_faults(problem: Problem, plan: Plan) -> tuple[ValFault, ...]:
@@ -172,6 +179,8 @@ def _expression(expression: Expression) -> Expression:
 
 
 def _function(function: AtomFormula) -> AtomFormula:
+    if function == DURATION:
+        return function
     return AtomFormula(f'f-{function.predicate}', tuple(map(_term, function.terms)))
 
 
@@ -191,35 +200,49 @@ def _domain(domain: Domain) -> Domain:
         functions={f'f-{n}': tuple(map(_type, kinds)) for n, kinds in domain.functions.items()},
         actions={action.name: action for action in actions},
         constraint_tree=None,
+        durative={f'a-{name}': _durative(each) for name, each in domain.durative.items()},
+    )
+
+
+def _durative(action: DurativeAction) -> DurativeAction:
+    return DurativeAction(
+        f'a-{action.name}',
+        _variables(action.parameters),
+        tuple((operator, _expression(value)) for operator, value in action.duration),
+        tuple((moment, _top(formula)) for moment, formula in action.conditions),
+        tuple(
+            (moment, _effect(each) if isinstance(each, Effect) else _numeric(each))
+            for moment, each in action.effects
+        ),
     )
 
 
 def _action(action: Action) -> Action:
-    effects = [
-        Effect(
-            _variables(effect.variables),
-            _top(effect.condition),
-            tuple(map(_atom, effect.add)),
-            tuple(map(_atom, effect.delete)),
-        )
-        for effect in action.effects
-    ]
-    numeric = [
-        NumericEffect(
-            _variables(effect.variables),
-            _top(effect.condition),
-            effect.operator,
-            _function(effect.target),
-            _expression(effect.value),
-        )
-        for effect in action.numeric
-    ]
     return Action(
         f'a-{action.name}',
         _variables(action.parameters),
         _top(action.precondition),
-        tuple(effects),
-        tuple(numeric),
+        tuple(map(_effect, action.effects)),
+        tuple(map(_numeric, action.numeric)),
+    )
+
+
+def _effect(effect: Effect) -> Effect:
+    return Effect(
+        _variables(effect.variables),
+        _top(effect.condition),
+        tuple(map(_atom, effect.add)),
+        tuple(map(_atom, effect.delete)),
+    )
+
+
+def _numeric(effect: NumericEffect) -> NumericEffect:
+    return NumericEffect(
+        _variables(effect.variables),
+        _top(effect.condition),
+        effect.operator,
+        _function(effect.target),
+        _expression(effect.value),
     )
 
 
@@ -267,7 +290,7 @@ def _has_long_list(problem: Problem, plan: Plan) -> bool:
 def _has_many_windows(problem: Problem, plan: Plan) -> bool:
     count = 0
     for constraint in problem.constraints:
-        if constraint.operator in ('hold-during', 'hold-after'):
+        if constraint.operator in ('hold-during', 'hold-after') and constraint.times:
             begin, *rest = constraint.times
             count += max(min(*rest, len(plan) + 1) - begin if rest else len(plan) + 1 - begin, 0)
     return count > _MOST_WINDOWS
@@ -316,20 +339,38 @@ def _variable_names(problem: Problem) -> Iterator[str]:
 
 def _has_window(problem: Problem, plan: Plan) -> bool:
     return any(
-        c.operator == 'hold-during' and min(c.times[1], len(plan) + 1) > c.times[0] + 1
+        c.operator == 'hold-during' and c.times and min(c.times[1], len(plan) + 1) > c.times[0] + 1
         for c in problem.constraints
     )
 
 
 def _has_late_window(problem: Problem, plan: Plan) -> bool:
     return any(
-        c.operator in ('hold-during', 'hold-after') and c.times[0] > len(plan)
+        c.operator in ('hold-during', 'hold-after') and c.times and c.times[0] > len(plan)
         for c in problem.constraints
     )
 
 
 def _has_hold_after(problem: Problem, plan: Plan) -> bool:
-    return any(c.operator == 'hold-after' for c in problem.constraints)
+    return any(c.operator == 'hold-after' and c.times for c in problem.constraints)
+
+
+def _has_own_clash(problem: Problem, plan: Plan) -> bool:
+    if not problem.domain.durative:
+        return False
+    parts = [part(each, m) for each in problem.domain.durative.values() for m in Moment]
+    return any(map(_clashes, (*problem.domain.actions.values(), *parts)))
+
+
+def _clashes(action: Action) -> bool:
+    added = {atom.predicate for effect in action.effects for atom in effect.add}
+    return any(atom.predicate in added for effect in action.effects for atom in effect.delete)
+
+
+def _has_window_of_seconds(problem: Problem, plan: Plan) -> bool:
+    return any(
+        c.operator in ('hold-during', 'hold-after') and not c.times for c in problem.constraints
+    )
 
 
 FAULTS = (
@@ -347,6 +388,16 @@ FAULTS = (
         'many-windows',
         'reads hold-during and hold-after wrongly, and too slowly one state at a time',
         _has_many_windows,
+    ),
+    ValFault(
+        'window-of-seconds',
+        'looks at one happening of a hold-during, and takes the time of hold-after for 0',
+        _has_window_of_seconds,
+    ),
+    ValFault(
+        'own-clash',
+        'judges two happenings by their order, or refuses one, where one adds and deletes an atom',
+        _has_own_clash,
     ),
     ValFault(
         'empty-junction',

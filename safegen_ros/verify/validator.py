@@ -15,7 +15,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, Step, parse_plan, parse_timed_plan
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
@@ -117,7 +117,7 @@ class Validator:
 
     def _verify_over_time(self, proof: TemporalProof, plan: Plan | str) -> Verdict:
         try:
-            steps = parse_timed_plan(plan) if isinstance(plan, str) else plan
+            steps = parse_plan(plan, timed=True) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
         return self._not_a_step(_Reached(steps, 0, self._start)) or proof.verify(steps)

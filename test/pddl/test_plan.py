@@ -9,6 +9,7 @@ import random
 import timeit
 import tracemalloc
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -309,3 +310,37 @@ def test_plans_of_other_tools_are_read(text: str) -> None:
 def test_what_only_looks_like_them_is_refused(text: str) -> None:
     with pytest.raises(PlanFormatError):
         parse_plan(text)
+
+
+@pytest.mark.parametrize(
+    ('text', 'times'),
+    [
+        ('0.000: (go a) [5.000]\n0.000: (go b) [2.5]', (('0.000', '5.000'), ('0.000', '2.5'))),
+        ('plan:\n0: (go a) [5]\n1: (go b) [2]', (('0', '5'), ('1', '2'))),
+        ('0.0: (go a) [D:5.0; C:1.0]\n7: (push)', (('0.0', '5.0'), ('7', '0'))),
+        ('0: (go a)\n7: (push)', ()),
+        ('[0] (go a)\n[1] (push)', ()),
+        ('[0] (go a) [1] (push)', ()),
+        ('(go a)\n(push)', ()),
+    ],
+)
+def test_a_plan_of_actions_that_take_time(text: str, times: tuple[tuple[str, str], ...]) -> None:
+    plan = parse_plan(text, timed=True)
+    assert plan.times == tuple((Decimal(start), Decimal(long)) for start, long in times)
+    assert len(plan) == 2
+    assert parse_plan(str(plan), timed=True) == plan
+
+
+@pytest.mark.parametrize(
+    ('text', 'what'),
+    [
+        ('1: (go a) [5]\n0: (go b) [2]', 'the time 0 comes behind 1'),
+        ('0: (go a) [5]\n(go b) [2]', 'a step has no time'),
+        ('0: (go a) [5] [5]', 'a list in brackets'),
+        ('0: (go a) [-5]', 'a list in brackets'),
+    ],
+)
+def test_times_that_are_none(text: str, what: str) -> None:
+    with pytest.raises(PlanFormatError) as caught:
+        parse_plan(text, timed=True)
+    assert what in caught.value.what

@@ -1,0 +1,271 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of durative actions are proved over time: by cases, by definitions, and against VAL."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from support import strategies, temporal
+
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.ground import GroundAction
+from safegen_ros.pddl.model import And, AtomFormula, Constraint, Problem
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.search.budget import SearchLimit
+from safegen_ros.search.solve import solve
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify import val
+from safegen_ros.verify.clocked import clocked
+from safegen_ros.verify.monitors import Status
+from safegen_ros.verify.temporal import TemporalProof
+from safegen_ros.verify.val_faults import unanswerable
+from safegen_ros.verify.validator import Validator, verify
+
+DOMAIN = read_domain("""(define (domain lab)
+  (:requirements :durative-actions :duration-inequalities :negative-preconditions)
+  (:predicates (lit) (warm) (open) (done) (seen))
+  (:functions (path))
+  (:durative-action heat :parameters () :duration (= ?duration 5)
+    :condition (over all (lit)) :effect (and (at start (warm)) (at end (done))))
+  (:durative-action use :parameters () :duration (= ?duration 2)
+    :condition (at start (warm)) :effect (at end (seen)))
+  (:durative-action cool :parameters () :duration (= ?duration 2)
+    :condition () :effect (at start (not (warm))))
+  (:durative-action blink :parameters () :duration (= ?duration 1)
+    :condition (at start (lit)) :effect (and (at start (not (lit))) (at end (lit))))
+  (:durative-action wait :parameters () :duration (and (>= ?duration 2) (<= ?duration 4))
+    :condition () :effect (at end (open)))
+  (:durative-action walk :parameters () :duration (= ?duration (/ (path) 3))
+    :condition () :effect (at end (open)))
+  (:durative-action look :parameters () :duration (= ?duration 1)
+    :condition () :effect (when (at start (warm)) (at start (seen))))
+  (:action push :parameters () :precondition (warm) :effect (open)))""")
+
+
+def _problem(constraints: str = '', init: str = '(lit)', goal: str = '(and)') -> Problem:
+    section = f'(:constraints {constraints})' if constraints else ''
+    return read_problem(
+        f'(define (problem l) (:domain lab) (:init {init}) (:goal {goal}) {section})', DOMAIN
+    )
+
+
+SUCCESS, PRECONDITION = Category.SUCCESS, Category.PRECONDITION_VIOLATION
+
+
+@pytest.mark.parametrize(
+    ('plan', 'category', 'said'),
+    [
+        ('0: (heat) [5] 1: (use) [2]', SUCCESS, 'all 2 steps can be done in 5 s'),
+        ('0: (heat) [5] 0: (use) [2]', PRECONDITION,
+         'at 0 s the start of step 2 (use) needs (warm)'),
+        ('0: (heat) [5] 0.001: (use) [2]', SUCCESS, ''),
+        ('0: (heat) [5] 0.0009: (use) [2]', PRECONDITION,
+         'at 0.0009 s the start of step 1 (heat) and the start of step 2 (use) interfere over '
+         '(warm): put them 0.001 s apart or more'),
+        ('0: (heat) [5] 0.5: (heat) [5] 0.5: (wait) [2]', SUCCESS, ''),
+        ('0: (heat) [5] 1: (cool) [2] 1: (push)', PRECONDITION,
+         'at 1 s the start of step 2 (cool) and step 3 (push) interfere over (warm)'),
+        ('0: (heat) [5] 1: (cool) [2] 1: (look) [1]', PRECONDITION, 'interfere over (warm)'),
+        ('0: (heat) [5] 3: (blink) [1]', PRECONDITION,
+         'step 1 (heat) lasts until 5 s and needs all the time (lit), which does not hold from 3 s '
+         'on, after the start of step 2 (blink)'),
+        ('0: (heat) [5] 5: (blink) [1]', SUCCESS, ''),
+        ('0: (blink) [1] 0: (heat) [5]', PRECONDITION, 'needs all the time (lit)'),
+        ('0: (blink) [1] 1: (heat) [5]', SUCCESS, ''),
+        ('0: (wait) [1.9]', PRECONDITION, 'takes 1.9 s, and its duration must be at least 2 s'),
+        ('0: (wait) [4.0009]', SUCCESS, ''),
+        ('0: (wait) [4.1]', PRECONDITION, 'takes 4.1 s, and its duration must be at most 4 s'),
+        ('0: (heat) [4]', PRECONDITION, 'takes 4 s, and its duration must be 5 s'),
+        ('0: (walk) [2]', PRECONDITION, 'its duration has no value'),
+        ('0: (heat) [5] 1: (use)', Category.FORMAT_ERROR, 'step 2 (use) has no duration'),
+        ('0: (heat) [5] 1: (fly) [1]', Category.FORMAT_ERROR, "'fly' is not an action"),
+        ('1: (heat) [5] 0: (wait) [2]', Category.FORMAT_ERROR, 'the time 0 comes behind 1'),
+        ('(heat) (use)', SUCCESS, 'all 2 steps can be done in 7.001 s'),
+        ('(use) (heat)', PRECONDITION, 'at 0 s the start of step 1 (use) needs (warm)'),
+    ],
+)  # fmt: skip
+def test_what_happens_when(plan: str, category: Category, said: str) -> None:
+    verdict = verify(_problem(), plan)
+    assert (verdict.category, said in verdict.reason) == (category, True), verdict.reason
+
+
+@pytest.mark.parametrize(
+    ('constraint', 'said'),
+    [
+        ('(within 3 (warm))', ''),
+        ('(within 2.9 (warm))', '(warm) must hold within 2.9 s and does not, at 2.9 s'),
+        ('(always-within 5 (warm) (done))', ''),
+        ('(always-within 4.5 (warm) (done))', 'within 4.5 s and does not, at 7.5 s'),
+        ('(hold-during 3 8 (warm))', ''),
+        ('(hold-during 2.9 8 (warm))', 'must hold from 2.9 s until before 8 s, in the last'),
+        ('(hold-during 1 3 (not (warm)))', ''),
+        ('(hold-during 1 3.1 (not (warm)))', 'and does not, at 3 s'),
+        ('(hold-after 8 (done))', ''),
+        ('(hold-after 99 (done))', ''),
+        ('(hold-after 99 (seen))', 'in the last state of a shorter plan too'),
+        ('(always (or (not (warm)) (lit)))', ''),
+        ('(always (not (done)))', '(not (done)) must hold in every state and does not, at 8 s'),
+        ('(sometime-before (done) (open))', ''),
+        ('(sometime-before (warm) (done))', 'did not hold in any earlier state, at 3 s'),
+    ],
+)
+def test_constraints_count_seconds(constraint: str, said: str) -> None:
+    verdict = verify(_problem(constraint), '0: (wait) [2] 3: (heat) [5]')
+    assert verdict.category is (Category.SAFETY_VIOLATION if said else SUCCESS), verdict.reason
+    assert said in verdict.reason
+
+
+def test_the_earliest_failure_decides() -> None:
+    plan = '0: (wait) [2] 3: (heat) [5] 4: (blink) [1]'
+    problem = _problem('(and (within 1 (warm)) (always (lit)))')
+    verdict = verify(problem, plan)
+    assert verdict.category is Category.SAFETY_VIOLATION
+    assert [(each.text, each.step) for each in verdict.broken] == [
+        ('(within 1 (warm))', 0), ('(always (lit))', 2),
+    ]  # fmt: skip
+    assert verdict.failing_step == 0
+    assert verify(_problem('(within 4.5 (open))'), plan).category is PRECONDITION
+    short = verify(_problem('(always (not (done)))', goal='(seen)'), '0: (heat) [5]')
+    assert (short.category, short.unsatisfied) == (Category.GOAL_NOT_SATISFIED, ('(seen)',))
+
+
+def test_a_sequence_gets_its_times() -> None:
+    problem = read_problem(
+        '(define (problem l) (:domain lab) (:init (lit) (= (path) 10)) (:goal (open)))', DOMAIN
+    )
+    plan = TemporalProof(problem).timed(parse_plan('(walk) (wait) (push)'))
+    assert str(plan) == '0: (walk) [3.333]\n3.334: (wait) [2]\n5.335: (push) [0]'
+    assert parse_plan(str(plan), timed=True) == plan
+    assert verify(problem, '(walk)').ok
+    assert verify(problem, '0: (walk) [3.334]').ok
+    assert not verify(problem, '0: (walk) [3.335]').ok
+
+
+def test_a_rule_that_counts_steps_is_refused() -> None:
+    constraint = Constraint('within', (AtomFormula('lit', ()),), (3,))
+    problem = _problem()
+    bad = Problem('l', DOMAIN, {}, problem.init, And(()), (constraint,))
+    with pytest.raises(SafegenError) as caught:
+        Validator(bad)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+    assert 'counts steps' in caught.value.message
+
+
+def test_the_search_takes_one_step_at_a_time() -> None:
+    solution = solve(_problem('(within 8 (seen))', goal='(and (seen) (done))'))
+    assert str(solution.plan) == '0: (heat) [5]\n5.001: (use) [2]'
+    with pytest.raises(SearchLimit, match='fails over time'):
+        solve(_problem('(within 6 (seen))', goal='(seen)'))
+    with pytest.raises(SearchLimit, match='steps that overlap are not searched for'):
+        solve(_problem('(always (not (lit)))', goal='(seen)'))
+
+
+# By definition: every constraint is looked at with the whole trajectory at hand.
+
+
+def _holds(c: Constraint, times: list[Fraction], truths: list[tuple[bool, bool]]) -> bool:
+    count = range(len(times))
+    first, second = ([truth[n] for truth in truths] for n in (0, 1))
+    bounds = [Fraction(each) for each in c.exact]
+    if c.operator == 'within':
+        return any(first[i] and times[i] <= bounds[0] for i in count)
+    if c.operator == 'always-within':
+        return all(
+            any(second[j] and times[j] - times[i] <= bounds[0] for j in count[i:])
+            for i in count
+            if first[i]
+        )
+    begin = bounds[0]
+    end = bounds[1] if len(bounds) > 1 else None
+    for i in count:
+        until = times[i + 1] if i + 1 < len(times) else None
+        early = until is not None and until <= begin and not times[i] == until == begin
+        late = end is not None and times[i] >= end
+        if not first[i] and not early and not late:
+            return False
+    return True
+
+
+FLAGS = read_domain(
+    '(define (domain flags) (:predicates (f) (g)) (:durative-action a :parameters () '
+    ':duration (= ?duration 1) :condition () :effect (and (at end (f)) (at end (g)))))'
+)
+F, G = AtomFormula('f', ()), AtomFormula('g', ())
+
+
+@settings(strategies.SUITE, max_examples=300)
+@given(strategies.SEEDS)
+def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
+    rng = random.Random(seed)
+    bounds = sorted(rng.sample([Decimal(n) / 2 for n in range(12)], 2))
+    operator = rng.choice(('within', 'always-within', 'hold-during', 'hold-after'))
+    arguments = (F, G) if operator == 'always-within' else (F,)
+    exact = tuple(bounds if operator == 'hold-during' else bounds[:1])
+    constraint = Constraint(operator, arguments, exact=exact)
+    problem = Problem('p', FLAGS, {}, frozenset(), And(()), (constraint,))
+    table = AtomTable(problem)
+    later = sorted(rng.sample(range(13), rng.randint(0, 5)))
+    times = [Fraction(0), *(Fraction(n, 2) for n in later)]
+    truths = [(rng.random() < 0.4, rng.random() < 0.4) for _ in times]
+    (clock,) = clocked(problem, table)
+    for index, (time, (f, g)) in enumerate(zip(times, truths, strict=True)):
+        clock.see(time, table.encode([a for a, holds in ((('f',), f), (('g',), g)) if holds]))
+        if clock.broken is not None:  # nothing that comes can help
+            assert clock.broken <= time
+            assert not _holds(constraint, times[: index + 1], [*truths[:index], (f, g)])
+    assert clock.satisfied == _holds(constraint, times, truths)
+    assert (clock.status is Status.SATISFIED) == clock.satisfied
+
+
+# Against VAL, which differs in ways that have names.
+
+
+class _UnfiredAside(TemporalProof):
+    """As VAL: a condition of an effect that does not happen may be changed at the same moment."""
+
+    def reads(self, action: GroundAction) -> int:
+        schema = self._parts.domain.actions[action.step.action]
+        names = (name for name, _ in schema.parameters)
+        binding = dict(zip(names, action.step.arguments, strict=True))
+        return self._mentioned(schema.precondition, binding)
+
+
+def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
+    """What VAL and we disagree about; empty where both say the same or the difference is known."""
+    if unanswerable(problem, plan):
+        return ''
+    opinion = val.ask(problem, plan)
+    theirs = opinion.verdict.category
+    if ours.category is theirs:
+        return ''
+    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why
+        return '' if opinion.output.rstrip().endswith('Failed plans:\n plan') else opinion.output
+    if 'interfere' in ours.reason and _UnfiredAside(problem).verify(plan).category is theirs:
+        return ''
+    # VAL sees a deadline that has passed only after the next happening
+    late = ours.category is Category.SAFETY_VIOLATION and 'within' in ours.broken[0].text
+    if late and theirs in (Category.GOAL_NOT_SATISFIED, PRECONDITION):
+        return ''
+    return (
+        f'ours: {ours.category.name} {ours.reason}; VAL: {theirs.name}\n'
+        f'{val.domain_text(problem.domain)}{val.problem_text(problem)}{plan}\n{opinion.output}'
+    )
+
+
+@pytest.mark.slow
+@settings(strategies.SUITE, max_examples=120)
+@given(strategies.SEEDS)
+def test_agrees_with_val_over_time(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = temporal.problem(rng)
+    validator = Validator(problem)
+    for _ in range(2):
+        plan = temporal.plan(rng, problem)
+        assert differs(problem, plan, validator.verify(plan)) == ''
