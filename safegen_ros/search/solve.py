@@ -102,7 +102,7 @@ def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
             f'{error.message}, with one step at a time; steps that overlap are not searched for'
         ) from error
     proof = TemporalProof(problem)
-    plan = proof.timed(found.plan)
+    plan = proof.actions.timed(found.plan)
     verdict = proof.verify(plan)
     if not verdict.ok:
         raise SearchLimit(

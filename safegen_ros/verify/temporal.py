@@ -12,39 +12,20 @@ exact, and so are times.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_EVEN, Decimal
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import groupby
-from operator import add, attrgetter, mul, sub, truediv
+from operator import attrgetter
 
-from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.flatten import part
-from safegen_ros.pddl.formulas import bindings
-from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
+from safegen_ros.pddl.ground import GroundAction, goal_tests
 from safegen_ros.pddl.model import (
-    Atom,
-    AtomFormula,
-    Exists,
-    Expression,
-    Forall,
-    Formula,
-    Moment,
     Problem,
-    subformulas,
 )
-from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
 from safegen_ros.verify.clocked import clocked
-
-EPSILON = Fraction(1, 1000)
-"""Least time between two happenings that interfere, and by how much a duration may differ [s]."""
-
-_DIGITS = Decimal('0.001')  # of a duration that has to be rounded
-_OPERATIONS = {'+': add, '-': sub, '*': mul, '/': truediv}
+from safegen_ros.verify.timed_actions import EPSILON, TimedActions, decimal_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +75,10 @@ class TemporalProof:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        domain = problem.domain
-        actions = {n: each for n, each in domain.actions.items() if n not in domain.durative}
-        for name, action in domain.durative.items():
-            actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
-        self._parts = replace(problem, domain=replace(domain, actions=actions))
-        self.table = AtomTable(self._parts)
-        self.grounder = Grounder(self._parts, self.table)
-        found = goal_tests(problem, self.table)
+        self.actions = TimedActions(problem)
+        found = goal_tests(problem, self.actions.table)
         self.goals = [(formula_text(formula), test) for formula, test in found]
-        self._reads: dict[Step, int] = {}
-        clocked(problem, self.table)  # which refuses a constraint that counts steps
+        clocked(problem, self.actions.table)  # which refuses a constraint that counts steps
 
     def verify(self, plan: Plan) -> Verdict:
         """The verdict on a plan whose steps are actions of the problem.
@@ -116,90 +90,7 @@ class TemporalProof:
             if not duration and plan.steps[index].action in self.problem.domain.durative:
                 reason = f'{_name(plan, index)} has no duration: write it behind the step, [5.000]'
                 return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
-        return _Run(self, self.timed(plan)).verdict()
-
-    def timed(self, plan: Plan) -> Plan:
-        """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
-        if plan.times:
-            return plan
-        now, state = Fraction(0), self.table.encode(self.problem.init)
-        times = []
-        for step in plan.steps:
-            duration = Decimal(0)
-            if step.action in self.problem.domain.durative:
-                duration = self._least_duration(step, state)
-            times.append((_decimal(now), duration))
-            now += Fraction(duration) + EPSILON
-            for action in self.actions(step):
-                state = action.apply(state)
-        return Plan(plan.steps, tuple(times))
-
-    def actions(self, step: Step) -> list[GroundAction]:
-        """The happenings of a step, in order."""
-        if step.action not in self.problem.domain.durative:
-            return [self.grounder.action(step)]
-        return [self._part(step, moment) for moment in (Moment.AT_START, Moment.AT_END)]
-
-    def during(self, step: Step) -> GroundAction:
-        """What a step of a durative action asks for over all."""
-        return self._part(step, Moment.OVER_ALL)
-
-    def _part(self, step: Step, moment: Moment) -> GroundAction:
-        return self.grounder.action(Step(_part_name(moment, step.action), step.arguments))
-
-    def _least_duration(self, step: Step, state: int) -> Decimal:
-        bounds = self.duration(step, state)
-        wanted = [value for operator, value in bounds if operator != '<=']
-        found = [value for value in wanted or dict(bounds).values() if value is not None]
-        return _decimal(max(found, default=Fraction(0)))
-
-    def duration(self, step: Step, state: int) -> list[tuple[str, Fraction | None]]:
-        """The bounds of the duration of a step that starts in a state; None for no value."""
-        schema = self.problem.domain.durative[step.action]
-        names = (name for name, _ in schema.parameters)
-        binding = dict(zip(names, step.arguments, strict=True))
-        return [(operator, self._value(each, binding)) for operator, each in schema.duration]
-
-    def _value(self, expression: Expression, binding: Mapping[str, str]) -> Fraction | None:
-        if isinstance(expression, Decimal):
-            return Fraction(expression)
-        if isinstance(expression, AtomFormula):
-            found = self.problem.values.get(_atom(expression, binding))
-            return None if found is None else Fraction(found)
-        parts = [self._value(each, binding) for each in expression.parts]
-        known = [each for each in parts if each is not None]
-        if len(known) < len(parts) or (expression.operator == '/' and 0 in known[1:]):
-            return None
-        if expression.operator == '-' and len(known) == 1:
-            return -known[0]
-        return reduce(_OPERATIONS[expression.operator], known)
-
-    def reads(self, action: GroundAction) -> int:
-        """Every atom that the conditions of an action speak of, whatever comes of them."""
-        found = self._reads.get(action.step)
-        if found is None:
-            schema = self._parts.domain.actions[action.step.action]
-            names = (name for name, _ in schema.parameters)
-            binding = dict(zip(names, action.step.arguments, strict=True))
-            found = self._mentioned(schema.precondition, binding)
-            for effect in schema.effects:
-                for inner in bindings(effect.variables, self.table.objects):
-                    found |= self._mentioned(effect.condition, {**binding, **inner})
-            self._reads[action.step] = found
-        return found
-
-    def _mentioned(self, formula: Formula, binding: Mapping[str, str]) -> int:
-        if isinstance(formula, AtomFormula):
-            return self.table.encode([_atom(formula, binding)])
-        found = 0
-        inside: Iterable[Mapping[str, str]] = [binding]
-        if isinstance(formula, (Forall, Exists)):
-            ways = bindings(formula.variables, self.table.objects)
-            inside = ({**binding, **inner} for inner in ways)
-        for each in inside:
-            for part_ in subformulas(formula):
-                found |= self._mentioned(part_, each)
-        return found
+        return _Run(self, self.actions.timed(plan)).verdict()
 
 
 class _Run:
@@ -208,12 +99,12 @@ class _Run:
     def __init__(self, proof: TemporalProof, plan: Plan) -> None:
         self._proof = proof
         self._plan = plan
-        self._state = proof.table.encode(proof.problem.init)
+        self._state = proof.actions.table.encode(proof.problem.init)
         self._time = Fraction(0)
         self._after: list[list[_Happening]] = []  # the happenings that made each state but s0
         self._lasting: list[_Lasting] = []
         self._recent: list[tuple[_Happening, int, int]] = []  # with what they added and deleted
-        self._clocks = clocked(proof.problem, proof.table)
+        self._clocks = clocked(proof.problem, proof.actions.table)
         self._broken: dict[int, int] = {}  # number of a constraint to that of the state
         for each in self._clocks:
             each.see(self._time, self._state)
@@ -241,12 +132,12 @@ class _Run:
         pairs = zip(self._plan.steps, self._plan.times, strict=True)
         for index, (step, (start, duration)) in enumerate(pairs):
             name, begin = _name(self._plan, index), Fraction(start)
-            first, *last = self._proof.actions(step)
+            first, *last = self._proof.actions.happenings(step)
             if not last:
                 found.append(_Happening(begin, index, first, name))
                 continue
             end = begin + Fraction(duration)
-            lasting = _Lasting(end, index, name, self._proof.during(step))
+            lasting = _Lasting(end, index, name, self._proof.actions.during(step))
             found.append(_Happening(begin, index, first, f'the start of {name}', lasting))
             found.append(_Happening(end, index, last[0], f'the end of {name}'))
         return sorted(found, key=attrgetter('time', 'index'))
@@ -285,7 +176,7 @@ class _Run:
 
     def _check(self, action: GroundAction, index: int, needs: str) -> None:
         if not action.applicable(self._state):
-            missing = self._proof.grounder.unsatisfied(action.step, self._state)
+            missing = self._proof.actions.grounder.unsatisfied(action.step, self._state)
             what = f'{needs} {joined(missing, " and ")}, which does not hold {self._moment()}'
             raise _Refused(index, what, missing)
 
@@ -295,7 +186,7 @@ class _Run:
             return
         given = happening.begins.end - happening.time
         step = self._plan.steps[happening.index]
-        for operator, value in self._proof.duration(step, self._state):
+        for operator, value in self._proof.actions.duration(step, self._state):
             if value is None:
                 raise _Refused(
                     happening.index,
@@ -316,11 +207,11 @@ class _Run:
         proof = self._proof
         self._recent = [r for r in self._recent if happening.time - r[0].time < EPSILON]
         for other, more, less in self._recent:
-            both = proof.reads(happening.action) & (more | less)
-            both |= proof.reads(other.action) & (added | deleted)
+            both = proof.actions.reads(happening.action) & (more | less)
+            both |= proof.actions.reads(other.action) & (added | deleted)
             both |= (added & less) | (deleted & more)
             if both:
-                atoms = [atom_text(atom) for atom in proof.table.atoms(both)]
+                atoms = [atom_text(atom) for atom in proof.actions.table.atoms(both)]
                 raise _Refused(
                     happening.index,
                     f'at {_seconds(happening.time)} s {other.name} and {happening.name} interfere '
@@ -416,14 +307,6 @@ class _Run:
         return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)
 
 
-def _part_name(moment: Moment, name: str) -> str:
-    return f'{moment.value} {name}'  # no action has a name with a space
-
-
-def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
-    return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
-
-
 def _changes(action: GroundAction, state: int) -> tuple[int, int]:
     """What an action adds in a state, and what it deletes; what is in both becomes true."""
     more, less = action.add, action.delete
@@ -434,16 +317,8 @@ def _changes(action: GroundAction, state: int) -> tuple[int, int]:
     return more, less
 
 
-def _decimal(value: Fraction) -> Decimal:
-    """A time as a plan writes it, rounded to the clock of a plan where it has to be."""
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    if Fraction(exact) == value:
-        return exact
-    return exact.quantize(_DIGITS, ROUND_HALF_EVEN)
-
-
 def _seconds(value: Fraction) -> str:
-    return f'{_decimal(value).normalize():f}'
+    return f'{decimal_of(value).normalize():f}'
 
 
 def _name(plan: Plan, index: int) -> str:

@@ -23,7 +23,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify.temporal import TemporalProof
+from safegen_ros.verify.timed_actions import TimedActions
 from safegen_ros.verify.val_faults import ValFault, question, unanswerable
 
 TIMEOUT_S = 30.0
@@ -122,7 +122,7 @@ def ask(problem: Problem, plan: Plan, binary: Path | None = None) -> Opinion:
         reason = f'VAL cannot be asked ({fault.name}): it {fault.effect}'
         return Opinion(Verdict(Category.UNKNOWN, reason, -1, len(plan)), fault=fault)
     over_time = bool(problem.domain.durative)
-    asked, steps = question(problem, TemporalProof(problem).timed(plan) if over_time else plan)
+    asked, steps = question(problem, TimedActions(problem).timed(plan) if over_time else plan)
     files = {
         DOMAIN: domain_text(asked.domain), PROBLEM: problem_text(asked), PLAN: f'{steps}\n',
     }  # fmt: skip

@@ -12,7 +12,7 @@ from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Action, DurativeAction, Moment, Problem, conjuncts
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.verify.temporal import TemporalProof
+from safegen_ros.verify.timed_actions import TimedActions
 from support import strategies
 
 DURATIONS = ('1', '1', '2', '0.5', '2.5')
@@ -58,27 +58,27 @@ def plan(rng: random.Random, problem: Problem) -> Plan:
     Steps that apply are drawn more often, each at a moment at which others start or end, or beside
     one; now and then a step is drawn blindly, or has a wrong duration.
     """
-    proof = TemporalProof(problem)
+    timed = TimedActions(problem)
     steps = [a.step for a in Grounder(problem).all_actions()]
-    state, now = proof.table.encode(problem.init), Decimal(0)
+    state, now = timed.table.encode(problem.init), Decimal(0)
     placed: list[tuple[Decimal, Decimal, Step]] = []
     for _ in range(rng.randint(0, 6) if steps else 0):
-        possible = [s for s in steps if proof.actions(s)[0].applicable(state)]
+        possible = [s for s in steps if timed.happenings(s)[0].applicable(state)]
         step = rng.choice(possible if possible and rng.random() < 0.85 else steps)
         duration = Decimal(0)
         if step.action in problem.domain.durative:
-            ((_, bound),) = proof.duration(step, state)
+            ((_, bound),) = timed.duration(step, state)
             duration = Decimal(str(float(bound or 0)))
             if rng.random() < 0.04:
                 duration += Decimal('0.5')
         if rng.random() < 0.5:
-            for action in proof.actions(step):
+            for action in timed.happenings(step):
                 state = action.apply(state)
             placed.append((now, duration, step))
             now += duration + rng.choice((Decimal(0), Decimal('0.5')))
         else:
             start = max(Decimal(0), now - rng.choice((Decimal(0), Decimal('0.5'), Decimal(1))))
             placed.append((start, duration, step))
-            state = proof.actions(step)[0].apply(state)
+            state = timed.happenings(step)[0].apply(state)
     placed.sort(key=lambda each: each[0])
     return Plan(tuple(step for _, _, step in placed), tuple((at, long) for at, long, _ in placed))

@@ -25,6 +25,7 @@ from safegen_ros.verify import val
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.temporal import TemporalProof
+from safegen_ros.verify.timed_actions import TimedActions
 from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import Validator, verify
 
@@ -140,7 +141,7 @@ def test_a_sequence_gets_its_times() -> None:
     problem = read_problem(
         '(define (problem l) (:domain lab) (:init (lit) (= (path) 10)) (:goal (open)))', DOMAIN
     )
-    plan = TemporalProof(problem).timed(parse_plan('(walk) (wait) (push)'))
+    plan = TimedActions(problem).timed(parse_plan('(walk) (wait) (push)'))
     assert str(plan) == '0: (walk) [3.333]\n3.334: (wait) [2]\n5.335: (push) [0]'
     assert parse_plan(str(plan), timed=True) == plan
     assert verify(problem, '(walk)').ok
@@ -227,7 +228,7 @@ def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
 # Against VAL, which differs in ways that have names.
 
 
-class _UnfiredAside(TemporalProof):
+class _UnfiredAside(TimedActions):
     """As VAL: a condition of an effect that does not happen may be changed at the same moment."""
 
     def reads(self, action: GroundAction) -> int:
@@ -235,6 +236,12 @@ class _UnfiredAside(TemporalProof):
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, action.step.arguments, strict=True))
         return self._mentioned(schema.precondition, binding)
+
+
+def _aside(problem: Problem) -> TemporalProof:
+    proof = TemporalProof(problem)
+    proof.actions = _UnfiredAside(problem)
+    return proof
 
 
 def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
@@ -247,7 +254,7 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
         return ''
     if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why
         return '' if opinion.output.rstrip().endswith('Failed plans:\n plan') else opinion.output
-    if 'interfere' in ours.reason and _UnfiredAside(problem).verify(plan).category is theirs:
+    if 'interfere' in ours.reason and _aside(problem).verify(plan).category is theirs:
         return ''
     # VAL sees a deadline that has passed only after the next happening
     late = ours.category is Category.SAFETY_VIOLATION and 'within' in ours.broken[0].text
