@@ -368,9 +368,7 @@ def _clashes(action: Action) -> bool:
 
 
 def _has_window_of_seconds(problem: Problem, plan: Plan) -> bool:
-    return any(
-        c.operator in ('hold-during', 'hold-after') and not c.times for c in problem.constraints
-    )
+    return any('hold' in c.operator and not c.times for c in problem.constraints)
 
 
 FAULTS = (
