@@ -146,7 +146,7 @@ class InstructStyle:
         return _THINKING.sub('', completion).strip()
 
 
-class ChatStyle(InstructStyle):
+class ServerStyle(InstructStyle):
     """As `InstructStyle`, for models at servers, which often wrap the plan of their answer.
 
     A greeting, a code fence, numbers and a block of thoughts around the one list of steps are left
@@ -246,13 +246,13 @@ def load_style(model_dir: str | Path) -> PromptStyle:
 
 
 def style_of(model: str) -> PromptStyle:
-    """The style of a model by its name, as `named_model` has it; `ChatStyle` for one at a server.
+    """The style of a model by its name, as `named_model` has it; `ServerStyle` for one at a server.
 
     Raises:
         BackendError: as `load_style`.
     """
     folder = model_folder(model)
-    return ChatStyle() if folder is None else load_style(folder)
+    return ServerStyle() if folder is None else load_style(folder)
 
 
 def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:

@@ -16,9 +16,9 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import (
-    ChatStyle,
     InstructStyle,
     PromptStyle,
+    ServerStyle,
     WordStyle,
     load_style,
     style_of,
@@ -178,10 +178,10 @@ STEPS = '(unstack green red)\n(stack green blue)'
     ],
 )
 def test_a_plan_is_taken_out_of_the_answer_of_a_chat_model(task: Pddl3Task, answer: str) -> None:
-    text = ChatStyle().plan_text(answer, task.problem)
+    text = ServerStyle().plan_text(answer, task.problem)
     assert str(parse_plan(text)) == STEPS
     assert text.startswith('; of the answer: took 2 steps')
-    assert ChatStyle().plan_text(STEPS, task.problem) == STEPS
+    assert ServerStyle().plan_text(STEPS, task.problem) == STEPS
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_a_plan_is_taken_out_of_the_answer_of_a_chat_model(task: Pddl3Task, answ
     ],
 )
 def test_a_part_of_a_plan_is_never_taken(task: Pddl3Task, answer: str) -> None:
-    text = ChatStyle().plan_text(answer, task.problem)
+    text = ServerStyle().plan_text(answer, task.problem)
     assert task.verify(text).category is Category.FORMAT_ERROR
 
 
 def test_only_models_at_servers_are_read_so(tmp_path: Path) -> None:
-    assert type(style_of('http://127.0.0.1:8000/v1#m')) is ChatStyle
+    assert type(style_of('http://127.0.0.1:8000/v1#m')) is ServerStyle
     assert type(style_of(str(tmp_path))) is InstructStyle
