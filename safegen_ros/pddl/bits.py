@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
@@ -29,6 +28,7 @@ from safegen_ros.pddl.model import (
     Problem,
     State,
 )
+from safegen_ros.pddl.pruning import changed_predicates, fitting
 
 Test = Callable[[int], bool]
 """A formula without free variables as a function of a state's bits."""
@@ -87,16 +87,6 @@ class AtomTable:
     def atoms(self, bits: int) -> list[Atom]:
         """The atoms of a mask, in the order in which they got their bits."""
         return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits)]
-
-
-def changed_predicates(problem: Problem) -> frozenset[str]:
-    """The predicates of which some action adds or deletes an atom."""
-    return frozenset(
-        atom.predicate
-        for schema in problem.domain.actions.values()
-        for effect in schema.effects
-        for atom in (*effect.add, *effect.delete)
-    )
 
 
 def single_bits(mask: int) -> list[int]:
@@ -206,7 +196,14 @@ def condition(
     if isinstance(formula, (Forall, Exists)):
         parts = [
             condition(formula.body, table, {**binding, **inner}, positive)
-            for inner in bindings(formula.variables, table.objects)
+            for inner in fitting(
+                formula.variables,
+                formula.body,
+                isinstance(formula, Exists),
+                table.objects,
+                table,
+                binding,
+            )
         ]
         return join(parts, isinstance(formula, Forall) == positive)
     if isinstance(formula, Comparison):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from safegen_ros.errors import ErrorCode, PddlError
@@ -175,6 +176,29 @@ def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
         known = ('and', 'forall', *sorted(TRAJECTORY_OPERATORS))
         cure = f'{suggestion(head, known)}constraints are {" ".join(known)}'
     return reader.error(group, f'{head[:40] or "a list"!r} is not a trajectory constraint', cure)
+
+
+_EVERYWHERE = ('always', 'at end', 'hold-during', 'hold-after')
+"""Operators of which one constraint for all objects says the same as one for each."""
+
+
+def with_inner_quantifiers(tree: ConstraintTree) -> ConstraintTree:
+    """The same constraints with each `forall` inside its operator, where that says the same.
+
+    It leaves fewer constraints, which no longer tell the object that breaks them.
+    """
+    if isinstance(tree, ConstraintAnd):
+        return ConstraintAnd(tuple(map(with_inner_quantifiers, tree.parts)))
+    if not isinstance(tree, ConstraintForall):
+        return tree
+    body = with_inner_quantifiers(tree.body)
+    found: list[ConstraintTree] = []
+    for part in body.parts if isinstance(body, ConstraintAnd) else (body,):
+        if isinstance(part, Constraint) and part.operator in _EVERYWHERE:
+            found.append(replace(part, arguments=(Forall(tree.variables, *part.arguments),)))
+        else:
+            found.append(ConstraintForall(tree.variables, part, tree.place))
+    return ConstraintAnd(tuple(found))
 
 
 _MOST = 20  # notes of one problem

@@ -26,7 +26,7 @@ from safegen_ros.pddl.bits import (
 )
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import bindings, substitute
-from safegen_ros.pddl.limits import action_size, binding_count
+from safegen_ros.pddl.limits import MAX_ACTION_SIZE, action_size, binding_count
 from safegen_ros.pddl.model import (
     Action,
     And,
@@ -40,6 +40,7 @@ from safegen_ros.pddl.model import (
     conjuncts,
 )
 from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.pruning import fitting
 from safegen_ros.pddl.writer import formula_text, names_text
 
 MAX_KEPT_SIZE = 2_000_000
@@ -196,7 +197,8 @@ class _Schema:
         self, effect: Effect, binding: Mapping[str, str]
     ) -> list[tuple[Condition, int, int]]:
         table, found = self._table, []
-        for inner in bindings(effect.variables, table.objects):
+        when, objects = effect.condition, table.objects
+        for inner in fitting(effect.variables, when, True, objects, table, binding):
             full = {**binding, **inner}
             more = table.encode(_atom(atom, full) for atom in effect.add)
             less = table.encode(_atom(atom, full) for atom in effect.delete)
@@ -218,7 +220,9 @@ class Grounder:
         objects = self.table.objects
         schemas = problem.domain.actions
         self._schemas: dict[str, _Schema] = {}  # a domain may have thousands of actions
-        self._sizes = {name: action_size(schema, objects) for name, schema in schemas.items()}
+        self._sizes = {
+            name: action_size(schema, objects, self.table) for name, schema in schemas.items()
+        }
         self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
         self._kept: dict[Step, GroundAction] = {}
         self._parts: dict[Step, list[tuple[str, Test]]] = {}
@@ -240,7 +244,17 @@ class Grounder:
         return found
 
     def ground(self, step: Step) -> GroundAction:
-        """The ground action of a step that is known to be one of the problem's; it is not kept."""
+        """The ground action of a step that is known to be one of the problem's; it is not kept.
+
+        Raises:
+            SafegenError: it is too large; the reader counts what does not change as known.
+        """
+        if self._sizes[step.action] > MAX_ACTION_SIZE:
+            raise SafegenError(
+                f'action {step.action} is too large where any atom may change: use fewer '
+                'quantified variables or fewer objects',
+                ErrorCode.TASK_TOO_LARGE,
+            )
         return self._schema(step.action).ground(step)
 
     def _schema(self, name: str) -> _Schema:

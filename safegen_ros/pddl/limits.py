@@ -27,6 +27,7 @@ from safegen_ros.pddl.model import (
     Variables,
     subformulas,
 )
+from safegen_ros.pddl.pruning import FEW, InitialFacts, StaticFacts, fitting_count
 
 MAX_CONSTRAINTS = 100_000
 """Most ground trajectory constraints of a problem."""
@@ -44,6 +45,9 @@ _CAP = 10**12  # far above every limit; keeps the numbers small
 Objects = Mapping[str, tuple[str, ...]]
 """The objects of every type."""
 
+Facts = StaticFacts | None
+"""What does not change, where that is known."""
+
 
 def binding_count(variables: Variables, objects: Objects) -> int:
     """In how many ways objects can be given to variables; huge numbers are cut off."""
@@ -55,15 +59,31 @@ def binding_count(variables: Variables, objects: Objects) -> int:
     return count
 
 
-def formula_size(formula: Formula, objects: Objects) -> int:
-    """Number of connectives and atoms of a formula once its quantifiers are written out."""
+def _copies(
+    variables: Variables, condition: Formula, truth: bool, objects: Objects, facts: Facts
+) -> int:
+    """How often a quantifier writes out its body, or an effect its literals."""
+    count = binding_count(variables, objects)
+    if facts is None or count <= FEW:
+        return count
+    fitting = fitting_count(variables, condition, truth, objects, facts)
+    return count if fitting is None else fitting
+
+
+def formula_size(formula: Formula, objects: Objects, facts: Facts = None) -> int:
+    """Number of connectives and atoms of a formula once its quantifiers are written out.
+
+    With facts, bindings that those decide are not written out.
+    """
     if isinstance(formula, (AtomFormula, Equals)):  # most of them
         return 1
     if isinstance(formula, Comparison):
         return 1 + expression_size(formula.left) + expression_size(formula.right)
-    size = sum(formula_size(part, objects) for part in subformulas(formula))
+    size = sum(formula_size(part, objects, facts) for part in subformulas(formula))
     if isinstance(formula, (Forall, Exists)):
-        size = min(binding_count(formula.variables, objects) * size, _CAP)
+        truth = isinstance(formula, Exists)
+        copies = _copies(formula.variables, formula.body, truth, objects, facts)
+        size = min(copies * size, _CAP)
     return 1 + size
 
 
@@ -85,17 +105,27 @@ def constraint_size(tree: ConstraintTree, objects: Objects) -> tuple[int, int]:
     return 1, sum(formula_size(argument, objects) for argument in tree.arguments)
 
 
-def action_size(action: Action, objects: Objects) -> int:
-    """Size of the precondition and the effects of one ground instance of an action."""
-    size = formula_size(action.precondition, objects)
+def action_size(action: Action, objects: Objects, facts: Facts = None) -> int:
+    """Size of the precondition and the effects of one ground instance of an action.
+
+    Facts are looked at only where it would be too large without them.
+    """
+    size = _action_size(action, objects, None)
+    if facts is None or size <= MAX_ACTION_SIZE:
+        return size
+    return _action_size(action, objects, facts)
+
+
+def _action_size(action: Action, objects: Objects, facts: Facts) -> int:
+    size = formula_size(action.precondition, objects, facts)
     parts = [
         (each.variables, each.condition, len(each.add) + len(each.delete))
         for each in action.effects
     ]
     parts += [(n.variables, n.condition, expression_size(n.value)) for n in action.numeric]
     for variables, condition, own in parts:
-        own += _EFFECT_SIZE + formula_size(condition, objects)
-        size += min(binding_count(variables, objects) * own, _CAP)
+        own += _EFFECT_SIZE + formula_size(condition, objects, facts)
+        size += min(_copies(variables, condition, True, objects, facts) * own, _CAP)
     return size
 
 
@@ -107,8 +137,9 @@ def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) 
         ('ground constraints', sum(count for count, _ in sizes), MAX_CONSTRAINTS),
         ('parts of goal and constraints', goal + sum(s for _, s in sizes), MAX_FORMULA_SIZE),
     ]
+    facts = InitialFacts(problem)
     measured += [
-        (f'parts of action {name[:40]}', action_size(action, objects), MAX_ACTION_SIZE)
+        (f'parts of action {name[:40]}', action_size(action, objects, facts), MAX_ACTION_SIZE)
         for name, action in problem.domain.actions.items()
     ]
     for what, size, limit in measured:

@@ -9,7 +9,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.constraints import read_constraints, vacuous_constraints
+from safegen_ros.pddl.constraints import (
+    read_constraints,
+    vacuous_constraints,
+    with_inner_quantifiers,
+)
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
 from safegen_ros.pddl.durative import read_durative
@@ -17,7 +21,7 @@ from safegen_ros.pddl.effects import read_effect, read_initial
 from safegen_ros.pddl.expressions import read_functions, read_metric
 from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula
-from safegen_ros.pddl.limits import excess
+from safegen_ros.pddl.limits import MAX_CONSTRAINTS, constraint_size, excess
 from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
@@ -176,6 +180,8 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     reader.finish()
     problem = replace(problem, init=init, goal=goal or And(()), metric=metric, values=values)
     trees = [each for each in (domain.constraint_tree, tree) if each is not None]
+    if sum(constraint_size(each, objects_of)[0] for each in trees) > MAX_CONSTRAINTS:
+        trees = list(map(with_inner_quantifiers, trees))
     too_large = excess(problem, trees, objects_of)
     if too_large:
         cure = 'use fewer quantified variables or fewer objects'

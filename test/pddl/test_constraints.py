@@ -70,6 +70,19 @@ def test_every_operator(text: str, operator: str, count: int, times: tuple[int, 
     assert found.binding == ()
 
 
+def test_many_pairs_are_one_constraint_where_that_says_the_same() -> None:
+    objects = ' '.join(f'o{n}' for n in range(330)) + ' - truck p - place'
+    section = '(:constraints (forall (?a ?b - truck) (and {})))'
+    text = _text(section.format('(always (open)) (at end (at ?a p))'), objects)
+    found = read_problem(text, DEPOT).constraints
+    assert [constraint_text(each) for each in found] == [
+        '(always (forall (?a - truck ?b - truck) (open)))',
+        '(at end (forall (?a - truck ?b - truck) (at ?a p)))',
+    ]
+    with pytest.raises(PddlError, match='ground constraints'):
+        read_problem(_text(section.format('(sometime (at ?a p))'), objects), DEPOT)
+
+
 def test_a_number_is_told_as_it_is_written() -> None:
     (found,) = _read('(hold-during .50 2 (open))').constraints
     assert (found.times, found.exact) == ((1, 2), (Decimal('0.5'), Decimal(2)))

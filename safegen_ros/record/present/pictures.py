@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from safegen_ros.language.english import formula_words
-from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.html import part
 from safegen_ros.record.present.towers import Towers, goal_towers, is_blocksworld, towers_of

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from safegen_ros.language.phrases import Phrases
-from safegen_ros.pddl.bits import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.prompts.normal import (

@@ -21,7 +21,6 @@ from safegen_ros.pddl.bits import (
     AtomTable,
     Condition,
     Literals,
-    changed_predicates,
     condition,
     single_bits,
 )
@@ -35,6 +34,7 @@ from safegen_ros.pddl.model import (
     Problem,
     conjuncts,
 )
+from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.search.rules import assume, negation
 

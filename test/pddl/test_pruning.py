@@ -1,0 +1,92 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Quantifiers that are written out only where something is still open mean the same."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from support import strategies
+
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl import pruning
+from safegen_ros.pddl.bits import AtomTable, compile_test, condition
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.limits import MAX_ACTION_SIZE, action_size
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.pruning import InitialFacts
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.verify.validator import verify
+
+ROADS = read_domain(
+    """(define (domain d) (:predicates (road ?a ?b) (ok) (busy ?a))
+    (:action go :parameters (?x) :precondition (and (not (busy ?x)) (exists (?a ?b ?c ?d)
+      (and (road ?a ?b) (road ?b ?c) (road ?c ?d) (road ?x ?a))))
+      :effect (and (ok) (busy ?x)
+        (forall (?a ?b ?c ?d) (when (and (road ?a ?b) (road ?b ?c) (road ?c ?d) (= ?d ?x))
+          (busy ?d))))))"""
+)
+
+
+def _chain(count: int, goal: str = '(and (ok) (busy o0))') -> Problem:
+    names = [f'o{number}' for number in range(count)]
+    roads = ' '.join(f'(road {a} {b})' for a, b in pairwise(names))
+    return read_problem(
+        f'(define (problem p) (:domain d) (:objects {" ".join(names)}) (:init {roads})'
+        f'(:goal {goal}))',
+        ROADS,
+    )
+
+
+def test_what_static_atoms_decide_does_not_count() -> None:
+    problem = _chain(40)
+    assert verify(problem, '(go o0)').ok
+    assert not verify(problem, '(go o36)').ok
+    action = ROADS.actions['go']
+    assert action_size(action, problem.objects_by_type()) > MAX_ACTION_SIZE
+    assert action_size(action, problem.objects_by_type(), InitialFacts(problem)) < 1_000
+
+
+def test_where_any_atom_may_change_the_action_is_refused() -> None:
+    problem = _chain(40)
+    with pytest.raises(SafegenError, match='where any atom may change'):
+        Grounder(problem, AtomTable(problem, fold_static=False)).action(Step('go', ('o0',)))
+
+
+def _outcomes(problem: Problem, seed: int) -> list[object]:
+    """What the formulas of a problem and its actions say in random states."""
+    rng = random.Random(seed)
+    table = AtomTable(problem)
+    tests = [compile_test(condition(problem.goal, table))]
+    for each in problem.constraints:
+        tests += [compile_test(condition(formula, table)) for formula in each.arguments]
+    actions = Grounder(problem, table).all_actions()
+    atoms = sorted({atom for action in actions for atom in table.atoms(action.add | action.delete)})
+    found: list[object] = []
+    for _ in range(10):
+        state = table.encode(atom for atom in atoms if rng.random() < 0.5)
+        found.append([test(state) for test in tests])
+        for action in actions:
+            found.append((action.step, action.applicable(state)))
+            if action.applicable(state):
+                found.append(table.decode(action.apply(state)))
+    return found
+
+
+@settings(strategies.SUITE, max_examples=60)
+@given(strategies.SEEDS)
+def test_written_out_or_not_it_means_the_same(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.problem(rng) if seed % 2 else strategies.quantified_toggles(rng)[0]
+    few = pruning.FEW
+    try:
+        pruning.FEW = 1 << 40
+        whole = _outcomes(problem, seed)
+        pruning.FEW = 0
+        assert _outcomes(problem, seed) == whole
+    finally:
+        pruning.FEW = few
