@@ -8,10 +8,10 @@ import threading
 import time
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.client import Client
 from rclpy.node import Node
 
 from safegen_msgs import msg
@@ -77,7 +77,7 @@ class ApprovalGate:
         group: callback group of the service.
     """
 
-    def __init__(self, node: SafegenNode, group: Any) -> None:
+    def __init__(self, node: SafegenNode, group: CallbackGroup) -> None:
         self._node = node
         self._given: dict[str, msg.Approval] = {}
         self._changed = threading.Condition()
@@ -243,19 +243,18 @@ def _approved(answer: Approve.Request | None, timeout_s: float, always: bool) ->
 
 
 def approval_record(
-    node: SafegenNode, answer: Any, about: str, approved: bool | None = None
+    node: SafegenNode, answer: Approve.Request | msg.Approval, about: str
 ) -> ApprovalRecord:
     """An answer about a plan for the journal, with its signature.
 
     Args:
         node: that takes the answer.
-        answer: `Approve.Request`, or `Approval` with `approved`.
+        answer: an operator's, or the approval that the planner has made of it.
         about: as `plan_looked_at`.
-        approved: whether the plan is approved.
     """
     signature = answer.signature
     return ApprovalRecord(
-        approved=answer.approve if approved is None else approved,
+        approved=isinstance(answer, msg.Approval) or answer.approve,
         digest=answer.digest,
         by=answer.by or 'an operator',
         reason=answer.reason,
@@ -290,7 +289,7 @@ class Approver:
         node.create_subscription(
             msg.PendingPlan, f'{planner}/{PENDING}', self._take, qos.LATCHED, callback_group=group
         )
-        self._client: Any = node.create_client(
+        self._client: Client[Approve.Request, Approve.Response] = node.create_client(
             Approve, f'{planner}/{APPROVE}', callback_group=group
         )
 

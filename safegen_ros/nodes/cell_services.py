@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
@@ -126,7 +125,7 @@ class KnownWorld:
         if fault:
             assumed.forget(f'the last goal ended by a fault of the arm ({fault})')
 
-    def _serve(self, request: GetWorld.Request, response: GetWorld.Response) -> Any:
+    def _serve(self, request: GetWorld.Request, response: GetWorld.Response) -> GetWorld.Response:
         def work() -> None:
             check_texts(request)
             self._require_idle()

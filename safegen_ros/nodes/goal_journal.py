@@ -12,6 +12,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rclpy.publisher import Publisher
+
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
@@ -27,6 +29,7 @@ from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
 from safegen_ros.ros import qos, record_conversions
+from safegen_ros.ros.actions import GoalHandle
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.tasks.site import Site
 
@@ -52,7 +55,7 @@ class GoalJournal:
         self._owed: deque[tuple[str, EndEvent]] = deque()
         self._paying = threading.Lock()
         self._publishing = threading.Lock()
-        self._events: Any = None
+        self._events: Publisher[msg.RunEvent] | None = None
 
     def open(self, folder: str) -> None:
         """Begins a new file below a folder; empty for that of all runs."""
@@ -76,7 +79,12 @@ class GoalJournal:
                 file.close()
 
     def begin(
-        self, goal_handle: Any, action: str, *events: Event, cell: str = '', stepwise: bool = False
+        self,
+        goal_handle: GoalHandle,
+        action: str,
+        *events: Event,
+        cell: str = '',
+        stepwise: bool = False,
     ) -> None:
         """Writes down that a goal came.
 
@@ -94,12 +102,17 @@ class GoalJournal:
         begun = TaskEvent(run, now.isoformat(timespec='seconds'), task, cell, stepwise, site)
         self._write(goal, begun, GoalEvent(action, goal), *events)
 
-    def note(self, goal_handle: Any, *events: Event) -> None:
+    def note(self, goal_handle: GoalHandle, *events: Event) -> None:
         """Writes down what happens to a goal."""
         self._write(record_conversions.goal_id_text(goal_handle.goal_id), *events)
 
     def end(
-        self, goal_handle: Any, result: Any, plan: msg.Plan, code: ErrorCode, message: str
+        self,
+        goal_handle: GoalHandle,
+        result: Any,
+        plan: msg.Plan,
+        code: ErrorCode,
+        message: str,
     ) -> None:
         """Writes down how a goal ended, as its client is about to be told.
 
@@ -117,7 +130,7 @@ class GoalJournal:
             events.append(MeasuredEvent(True, blocks=blocks))
         self.note(goal_handle, *events, EndEvent(code, message))
 
-    def owe(self, goal_handle: Any, code: ErrorCode, message: str) -> None:
+    def owe(self, goal_handle: GoalHandle, code: ErrorCode, message: str) -> None:
         """Keeps an end that the disk did not take, and writes it down once it takes anything."""
         if self._file is not None:
             goal = record_conversions.goal_id_text(goal_handle.goal_id)
@@ -152,7 +165,7 @@ class GoalJournal:
 
     def _put(self, goal: str, *events: Event) -> None:
         with _named():
-            if self._file is None:
+            if self._file is None or self._events is None:
                 raise RecordError('the journal of the node is closed, as the node is inactive')
             with self._publishing:  # in the order in which they are written down
                 for entry in self._file.write(goal, *events):

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from builtin_interfaces.msg import Time
+from rclpy.client import Client
+from rclpy.service import Service
 from std_srvs.srv import Trigger
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
@@ -86,9 +88,11 @@ class MonitorServer:
         self._lock = threading.Lock()
         self._run: _Run | None = None
         self._status = node.create_publisher(msg.MonitorStatus, '~/status', qos.LATCHED)
-        self._stop: Any = node.create_client(Trigger, 'stop', callback_group=node.group)
+        self._stop: Client[Trigger.Request, Trigger.Response] = node.create_client(
+            Trigger, 'stop', callback_group=node.group
+        )
         self._stopped = StopListener(node)
-        self._service: Any = None
+        self._service: Service[MonitorStep.Request, MonitorStep.Response] | None = None
 
     def activate(self) -> None:
         """Offers the service, which stays there from now on, and refuses while inactive."""
@@ -190,11 +194,13 @@ class MonitorClient:
 
     def __init__(self, node: SafegenNode) -> None:
         self._node = node
-        self._client: Any = node.create_client(MonitorStep, SERVICE, callback_group=node.group)
+        self._client: Client[MonitorStep.Request, MonitorStep.Response] = node.create_client(
+            MonitorStep, SERVICE, callback_group=node.group
+        )
         self.timeout_s = 4.0
 
     def watch(
-        self, goal_id: Any, goal: ExecutePlan.Goal, steps: Steps, cancelled: Callable[[], bool]
+        self, goal_id: UUID, goal: ExecutePlan.Goal, steps: Steps, cancelled: Callable[[], bool]
     ) -> Watch:
         """What `execute_plan` of the robot asks about each observation.
 
@@ -219,7 +225,7 @@ class MonitorClient:
             )
         sent = self._client.call_async(request)
 
-        def answer() -> Any:
+        def answer() -> MonitorStep.Response:
             try:
                 return wait_for(sent, self.timeout_s, 'the validator', _AWAY, given_up=cancelled)
             finally:
@@ -232,7 +238,9 @@ class MonitorClient:
         check_sendable(request)
         self.ask(request, cancelled)()
 
-    def _take(self, answered: Callable[[], Any], cancelled: Callable[[], bool]) -> None:
+    def _take(
+        self, answered: Callable[[], MonitorStep.Response], cancelled: Callable[[], bool]
+    ) -> None:
         try:
             answer = answered()
         except SafegenError as error:
@@ -254,7 +262,7 @@ class _Watch:
     """See `MonitorClient.watch`."""
 
     client: MonitorClient
-    goal_id: Any
+    goal_id: UUID
     goal: ExecutePlan.Goal
     steps: Steps
     cancelled: Callable[[], bool]

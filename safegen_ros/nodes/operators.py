@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rclpy.service import Service
 from std_srvs.srv import Trigger
 
 from safegen_msgs.srv import Operate
@@ -18,6 +19,7 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.keys.operators import Operator, Role, read_operators
 from safegen_ros.node_parameters import OPERATORS_FILE
 from safegen_ros.paths import data_path
+from safegen_ros.ros.actions import GoalHandle
 from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, stack_name
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.message_limits import check_sendable
@@ -58,7 +60,7 @@ class CommandServer:
         operators: Mapping[str, Operator] = read_operators(data_path(file)) if file else {}
         self.authority = Authority(operators, installation_key() if operators else None)
         self._handlers: dict[str, Handler] = {}
-        self._triggers: list[Any] = []
+        self._triggers: list[Service[Trigger.Request, Trigger.Response]] = []
         self._service = node.create_service(
             Operate, f'~/{SERVICE}', self._serve, callback_group=node.transitions
         )
@@ -112,7 +114,7 @@ class CommandServer:
             f'with an operator key, or the service {self._node.get_name()}/{SERVICE}'
         )
 
-    def sender_of(self, action: str, goal_handle: Any) -> str:
+    def sender_of(self, action: str, goal_handle: GoalHandle) -> str:
         """Who has sent a goal; empty where no keys are configured.
 
         Raises:

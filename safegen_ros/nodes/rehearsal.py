@@ -8,7 +8,9 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+
+from rclpy.client import Client
+from rclpy.service import Service
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
@@ -99,7 +101,7 @@ class Rehearser:
         self._real = real
         self._lock = threading.Lock()
         self._found: _Found | None = None
-        self._service: Any = None
+        self._service: Service[RehearsePlan.Request, RehearsePlan.Response] | None = None
 
     def activate(self) -> None:
         """Offers the service, which stays there from now on, and refuses while inactive."""
@@ -231,7 +233,7 @@ class RemoteRehearsal:
     """
 
     def __init__(self, node: SafegenNode) -> None:
-        self._client: Any = node.create_client(
+        self._client: Client[RehearsePlan.Request, RehearsePlan.Response] = node.create_client(
             RehearsePlan, SERVICE, qos_profile=qos.REQUESTS, callback_group=node.group
         )
         self._heartbeats = node.heartbeats
@@ -259,7 +261,9 @@ class RemoteRehearsal:
 
         return ask
 
-    def _answer(self, request: RehearsePlan.Request, cancelled: Callable[[], bool]) -> Any:
+    def _answer(
+        self, request: RehearsePlan.Request, cancelled: Callable[[], bool]
+    ) -> RehearsePlan.Response:
         """The answer of an executor that is active all the while."""
         executor = self._heartbeats.full_name('executor')
 

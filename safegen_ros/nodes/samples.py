@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
@@ -122,11 +122,9 @@ class Samples(Closing):
 
     def look(
         self, seconds: float, positions: Mapping[str, float], poses: Mapping[str, Pose]
-    ) -> Any:
-        """Publishes joints by name [rad] and poses of one moment [s]; returns its stamp."""
-        stamp = self._view.stamp(seconds)
-        self._last = self._publish(stamp, positions, poses)
-        return stamp
+    ) -> None:
+        """Publishes joints by name [rad] and poses of one moment [s]."""
+        self._last = self._publish(self._view.stamp(seconds), positions, poses)
 
     def facts(self, seconds: float, state: State, unseen: Sequence[str] = ()) -> None:
         """Publishes the facts that hold in a symbolic cell at a moment [s]."""
@@ -160,7 +158,7 @@ class Samples(Closing):
             self._world.publish(self._last)
 
     def _publish(
-        self, stamp: Any, positions: Mapping[str, float], poses: Mapping[str, Pose]
+        self, stamp: Time, positions: Mapping[str, float], poses: Mapping[str, Pose]
     ) -> WorldState:
         joints = JointState(name=list(positions), position=list(positions.values()))
         joints.header.stamp = stamp

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from rclpy.action.server import ServerGoalHandle
+
 from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S
 from safegen_ros.keys.operators import Role
@@ -111,14 +114,14 @@ class ExecutionGate:
     def __init__(self, node: SafegenNode) -> None:
         self._node = node
 
-    def check(self, goal_handle: Any) -> None:
+    def check(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
         """Raises `SafegenError` (`NOT_AUTHORIZED`, `SITE_REFUSED` or `APPROVAL_REFUSED`)."""
         node, goal = self._node, goal_handle.request
         node.commands.sender_of('execute_plan', goal_handle)
         if node.site.approve_always and goal.plan.steps:
             self._check_approval(goal_handle)
 
-    def _check_approval(self, goal_handle: Any) -> None:
+    def _check_approval(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
         goal, node = goal_handle.request, self._node
         approval = goal.approval
         digest = plan_digest(goal.task, goal.plan, approval.request, node.site.digest)
@@ -138,7 +141,7 @@ class ExecutionGate:
                 fresh_s=APPROVAL_S,
             )
         about = plan_looked_at(goal.task, goal.plan, approval.request, node.site.digest)
-        node.journal.note(goal_handle, approval_record(node, approval, about, approved=True))
+        node.journal.note(goal_handle, approval_record(node, approval, about))
 
 
 def require_keep_out(task: ActionTask, cell: str, site: Site) -> None:

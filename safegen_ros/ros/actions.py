@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from rclpy.action.client import ClientGoalHandle
+from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.type_support import Action, GetResultServiceResponse
@@ -37,6 +38,8 @@ class ActionResult(Protocol):
 Goal = TypeVar('Goal')
 Result = TypeVar('Result', bound=ActionResult)
 Feedback = TypeVar('Feedback')
+GoalHandle: TypeAlias = ServerGoalHandle[Any, Any, Any]
+"""A goal of any action, at its server."""
 Ended: TypeAlias = GetResultServiceResponse[Result]
 """Status and result of a goal, as rclpy has them."""
 

@@ -9,7 +9,9 @@ import json
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.client import Client
 from rclpy.node import Node
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.srv import Operate
@@ -49,7 +51,7 @@ def goal_command(node: Node, action: str, goal: Any) -> Command:
     return Command(stack_name(node), action, digest)
 
 
-def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: Any) -> None:
+def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: UUID) -> None:
     """Signs a goal, where there is a key and the goal has a place for it."""
     if pair is not None and hasattr(goal, 'signature'):
         command = goal_command(node, action, goal)
@@ -77,7 +79,7 @@ class CommandClient:
     def __init__(self, node: Node, name: str) -> None:
         self._node = node
         self._name = name
-        self._client: Any = node.create_client(
+        self._client: Client[Operate.Request, Operate.Response] = node.create_client(
             Operate, f'{name}/{SERVICE}', callback_group=ReentrantCallbackGroup()
         )
 

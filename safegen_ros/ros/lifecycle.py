@@ -23,6 +23,12 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNodeMixin, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from rclpy.type_support import MsgT, Srv, SrvRequestT, SrvResponseT
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.node_parameters import AUTOSTART, REFUSE_UNKNOWN, Parameter
@@ -85,32 +91,43 @@ class ManagedNode(LifecycleNodeMixin, Node):
         declare(self, parameters)
         self.add_on_set_parameters_callback(self._check_parameters)
 
-    def create_publisher(self, *arguments: Any, **keywords: Any) -> Any:
+    def create_publisher(
+        self, msg_type: type[MsgT], topic: str, qos_profile: QoSProfile | int, **options: Any
+    ) -> Publisher[MsgT]:
         """See `Node.create_publisher`; without event callbacks unless some are named.
 
         rclpy checks the events of each topic at every wake-up, which took a quarter of the
         processor time of a goal. The other side also reports QoS profiles that do not match.
         """
-        events = {'event_callbacks': PublisherEventCallbacks(use_default_callbacks=False)}
-        return super().create_publisher(*arguments, **{**events, **keywords})
+        options.setdefault('event_callbacks', PublisherEventCallbacks(use_default_callbacks=False))
+        return super().create_publisher(msg_type, topic, qos_profile, **options)
 
-    def create_service(self, *arguments: Any, **keywords: Any) -> Any:
+    def create_service(
+        self,
+        srv_type: type[Srv],
+        srv_name: str,
+        callback: Callable[[SrvRequestT, SrvResponseT], SrvResponseT],
+        **options: Any,
+    ) -> Service[SrvRequestT, SrvResponseT]:
         """See `Node.create_service`; an answer waits until its client is discovered."""
-        service = super().create_service(*arguments, **keywords)
+        service = super().create_service(srv_type, srv_name, callback, **options)
         await_discovery_of_clients(service)
         return service
 
-    def create_subscription(
-        self, msg_type: Any, topic: str, callback: Any, *arguments: Any, **keywords: Any
-    ) -> Any:
+    def create_subscription(  # type: ignore[override]  # without the information on a message
+        self,
+        msg_type: type[MsgT],
+        topic: str,
+        callback: Callable[[MsgT], None],
+        qos_profile: QoSProfile | int,
+        **options: Any,
+    ) -> Subscription[MsgT]:
         """See `Node.create_subscription`, and `create_publisher` here; messages are `cleaned`."""
-        events = {'event_callbacks': SubscriptionEventCallbacks(use_default_callbacks=False)}
+        options.setdefault(
+            'event_callbacks', SubscriptionEventCallbacks(use_default_callbacks=False)
+        )
         return super().create_subscription(
-            msg_type,
-            topic,
-            lambda message: callback(cleaned(message)),
-            *arguments,
-            **{**events, **keywords},
+            msg_type, topic, lambda message: callback(cleaned(message)), qos_profile, **options
         )
 
     # Authorization
@@ -238,7 +255,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         failed, self._failure = bool(self._failure), self._failure or keep
         return _FAILED if failed else _DONE
 
-    def _check_parameters(self, changes: list[Any]) -> SetParametersResult:
+    def _check_parameters(self, changes: list[RosParameter[Any]]) -> SetParametersResult:
         own = {parameter.name: parameter for parameter in self._declared}
         names = [change.name for change in changes if change.name in own]
         if why := self.stranger('to set parameters'):

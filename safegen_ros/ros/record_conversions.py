@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from builtin_interfaces.msg import Time
+from rclpy.node import Node
+from rclpy.subscription import Subscription
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
@@ -19,6 +21,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.events import (
+    Event,
     ObservedEvent,
     PhaseEvent,
     PlanEvent,
@@ -166,7 +169,7 @@ def entry_to_msg(entry: JournalEntry) -> msg.RunEvent:
     )
 
 
-def event_from_msg(message: msg.RunEvent) -> tuple[str, Any]:
+def event_from_msg(message: msg.RunEvent) -> tuple[str, Event]:
     """The goal, 32 hexadecimal digits or none, and the event of such a message.
 
     Raises:
@@ -183,7 +186,9 @@ def event_from_msg(message: msg.RunEvent) -> tuple[str, Any]:
     return '' if goal == _NO_GOAL else goal, read_event('a published event', entry)
 
 
-def hear_events(node: Any, take: Callable[[str, str, Any], None], **options: Any) -> list[Any]:
+def hear_events(
+    node: Node, take: Callable[[str, str, Event], None], **options: Any
+) -> list[Subscription[msg.RunEvent]]:
     """Subscriptions to the events of planner and executor, those of before included.
 
     Args:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
@@ -70,7 +69,7 @@ class StopListener:
             ErrorCode.PLANNING_STOPPED,
         )
 
-    def _take(self, message: Any) -> None:
+    def _take(self, message: StopState) -> None:
         with self._news:
             before = self._state
             # A stop that was reset at once may never be heard as such; its number tells of it.
