@@ -23,7 +23,7 @@ MINE = THREE_TEXT.replace('blocksworld', 'mine')
 
 def test_examples_come_before_the_test_problems() -> None:
     names = list(choices.problems())
-    assert names[:3] == ['cold_rooms', 'reach_behind', 'tower_order']
+    assert names[:4] == ['cold_rooms', 'fragile_block', 'reach_behind', 'tower_order']
     assert 'blocksworld-023' in names
     assert read_problem('tower_order').task.name == 'tower-order'
     assert read_problem('blocksworld-023').domain_text == ''
